@@ -119,7 +119,7 @@ _corral()
 		'policy show') words='--from --mode --data-dir --extra --format --json --help' ;;
 		'policy merge' | 'policy intersect') words='--format --json --help' ;;
 		policy*) words='--set --json --help' ;;
-		run*) words='--skill --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --exec --env --timeout --memory --pids --limits --max-output --strict --cwd --work-dir --tier --audit --explain --set --json --help' ;;
+		run*) words='--skill --command --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --exec --env --timeout --memory --pids --limits --max-output --strict --cwd --work-dir --tier --audit --explain --set --json --help' ;;
 		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --exec --env --timeout --memory --pids --limits --max-output --strict --cwd --work-dir --tier --audit --explain --set --json --help' ;;
 		inspect* | doctor*) words='--json --help' ;;
 		approve*) words='--yes --check --remove --json --help' ;;

@@ -52,6 +52,7 @@ complete -c corral -n "__fish_seen_subcommand_from inspect approve" -f -a '(__fi
 
 complete -c corral -n $running -l profile -x -a 'workspace readonly offline' -d 'Where to start from'
 complete -c corral -n "__fish_seen_subcommand_from run" -l skill -r -a '(__fish_complete_directories)' -d 'Run the entry of this skill'
+complete -c corral -n "__fish_seen_subcommand_from run" -f -l command -d 'A command with the permissions of the skill'
 complete -c corral -n "__fish_seen_subcommand_from run" -s y -l yes -d 'Run it although it was not approved'
 complete -c corral -n $running -l read -r -d 'May be read'
 complete -c corral -n $running -l write -r -d 'May be written and read'

@@ -145,6 +145,7 @@ struct folder {
 	/* Rules: default.json, then custom/….json by name. A skill: its manifest. Never empty. */
 	const char **files;
 	size_t n, cap;
+	const char *describes; /* SKILL.md beside the manifest that grants; NULL: none */
 };
 
 /* More files of rules than this nobody has; a folder full of them would only cost time. */
@@ -214,6 +215,13 @@ static int folder_open(struct folder *f, struct call *c, const char *path)
 		r = add_custom(f, c, path);
 	for (size_t i = 0; r == 0 && !f->is_rules && launch_skill_manifests[i]; i++)
 		r = add_if_present(f, c, path, launch_skill_manifests[i]);
+	/* It comes first. */
+	if (r == 0 && !f->is_rules && f->n > 1 &&
+		strcmp(strrchr(f->files[0], '/') + 1, LAUNCH_SKILL_DESCRIPTION) == 0) {
+		f->describes = f->files[0];
+		f->files++;
+		f->n--;
+	}
 	if (r == 0 && f->n == 0) {
 		r = error_set(c->error, -ENOENT, &where, "is a folder that contains no policy");
 		error_hint(c->error,
@@ -309,6 +317,18 @@ static int load_read_file(struct load *l, struct call *c, const char *path, enum
 	return error_no_memory(c->error);
 }
 
+/* What describes a skill must not seem to grant. */
+static int load_check_description(struct load *l, struct call *c, const char *path)
+{
+	auto_buffer text = { 0 };
+	auto_manifest about = { 0 };
+	int r = load_read_text(l, c, path, &text);
+
+	if (r == 0)
+		r = launch_skill_read_about(&about, path, buffer_text(&text), text.len, c->error);
+	return r < 0 ? r : launch_skill_check_pair(&l->files[l->n - 1], &about, c->error);
+}
+
 /* A folder of rules: the files behind the first join it. */
 static int load_read_rules(struct load *l, struct call *c, const struct folder *f)
 {
@@ -377,6 +397,8 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 		path = f.files[0];
 	}
 	r = f.is_rules ? load_read_rules(l, c, &f) : load_read_file(l, c, path, kind);
+	if (r == 0 && f.describes)
+		r = load_check_description(l, c, f.describes);
 	if (r == 0)
 		load_tell_notes(&l->files[l->n - 1]);
 	return r < 0 ? r : note_skill(l, c, path);

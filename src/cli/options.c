@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 
 /* No verb has more options than this. */
-enum { ROWS_MAX = 32 };
+enum { ROWS_MAX = 48 };
 
 /* What getopt_long() returns for the row with this index; letters are below it. */
 enum { ROW_BASE = 256 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "launch/skill.h"
 #include "policy/match/glob.h"
 #include "policy/variable.h"
 
@@ -14,7 +15,7 @@ struct lives_kept {
 	const struct location *where; /* NULL: the manifest itself */
 };
 
-enum { LIVES_KEPT = 3, LIVES_MAX = 256, LIVES_LAYERS_MAX = 64 };
+enum { LIVES_KEPT = 4, LIVES_MAX = 256, LIVES_LAYERS_MAX = 64 };
 
 static void lives_kept_of(
 	const struct manifest *m, const char *name, struct lives_kept ret[LIVES_KEPT])
@@ -22,6 +23,9 @@ static void lives_kept_of(
 	ret[0] = (struct lives_kept){ "its manifest", name, NULL };
 	ret[1] = (struct lives_kept){ "its entry", m->entry, &m->entry_where };
 	ret[2] = (struct lives_kept){ "its module", m->wasm_file, &m->wasm_where };
+	/* Whether it is there or not: what describes a skill is not for the skill to write. */
+	ret[3] = (struct lives_kept){ "its description", name ? LAUNCH_SKILL_DESCRIPTION : NULL,
+		NULL };
 }
 
 static int lives_refuse(const struct lives_kept *kept, const struct location *grant,

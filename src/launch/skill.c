@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "codec/frontmatter.h"
 #include "host/runtime.h"
 #include "launch/lives.h"
 #include "policy/format/permissions-text.h"
@@ -38,26 +39,35 @@ static bool skill_has(const struct launch_skill *s, const char *name)
 			    : faccessat(s->fd, name, F_OK, 0) == 0;
 }
 
-/* The one manifest of the folder: where there are two, a reader may have seen the other one. */
+/* The manifests of a folder by their names; NULL: there is none. */
+struct skill_files {
+	const char *grants, *describes;
+	const char *second; /* that grants: where there are two, a reader may have seen the other */
+};
+
 static int skill_find_manifest(
-	const struct launch_skill *s, const char *folder, const char **ret, struct error *e)
+	const struct launch_skill *s, const char *folder, struct skill_files *ret, struct error *e)
 {
 	struct location where = { .file = folder };
-	const char *found = NULL;
+	struct skill_files found = { 0 };
 
 	if (skill_has(s, "default.json"))
 		return error_set(e, -EINVAL, &where, "contains rules, not a skill");
 	for (const char *const *name = launch_skill_manifests; *name; name++) {
 		if (!skill_has(s, *name))
 			continue;
-		if (found) {
-			(void)error_set(e, -EINVAL, &where, "contains more than one manifest");
-			error_hint(e, "keep one of %s and %s", found, *name);
-			return -EINVAL;
-		}
-		found = *name;
+		if (strcmp(*name, LAUNCH_SKILL_DESCRIPTION) == 0)
+			found.describes = *name;
+		else if (!found.grants)
+			found.grants = *name;
+		else
+			found.second = *name;
 	}
-	if (!found) {
+	if (!found.grants) {
+		found.grants = found.describes;
+		found.describes = NULL;
+	}
+	if (!found.grants) {
 		(void)error_set(e, -ENOENT, &where, "is a folder that contains no manifest");
 		error_hint(e, "expected a skill (SKILL.md, skill.yaml, manifest.yaml) or rules "
 			      "(default.json)");
@@ -67,8 +77,18 @@ static int skill_find_manifest(
 	return 0;
 }
 
-static int skill_read_manifest(struct launch_skill *s, const char *folder, const char *name,
-	unsigned char hash[SKILL_DIGEST_BYTES], struct error *e)
+int launch_skill_read_about(
+	struct manifest *m, const char *file, const char *text, size_t len, struct error *e)
+{
+	auto_frontmatter f = { 0 };
+	int r = frontmatter_read(&f, file, text, len, e);
+
+	*m = (struct manifest){ 0 };
+	return r < 0 || !f.present ? r : manifest_read(m, MANIFEST_SKILL_MD, file, text, len, e);
+}
+
+static int skill_read_manifest(const struct launch_skill *s, const char *folder, const char *name,
+	struct manifest *m, unsigned char hash[SKILL_DIGEST_BYTES], struct error *e)
 {
 	struct location where = { .file = folder };
 	auto_buffer text = { 0 }, shown = { 0 };
@@ -87,25 +107,55 @@ static int skill_read_manifest(struct launch_skill *s, const char *folder, const
 	if (r < 0)
 		return error_set(e, r, &where, "cannot be read: %s", strerror(-r));
 	crypto_hash_sha256(hash, (const unsigned char *)buffer_text(&text), text.len);
-	return manifest_read(
-		&s->manifest, MANIFEST_UNKNOWN, where.file, buffer_text(&text), text.len, e);
+	if (m == &s->about)
+		return launch_skill_read_about(m, where.file, buffer_text(&text), text.len, e);
+	return manifest_read(m, MANIFEST_UNKNOWN, where.file, buffer_text(&text), text.len, e);
 }
 
-/* The manifest says what is left out, so it is read first; what is read then must have it. */
-static int skill_check_manifest(struct launch_skill *s, const char *folder, const char *name,
-	const unsigned char hash[SKILL_DIGEST_BYTES], struct error *e)
+int launch_skill_check_pair(
+	const struct manifest *grants, const struct manifest *about, struct error *e)
 {
-	struct location where = { .file = s->path };
-	const struct skill_item *item = NULL;
-	const char *found = "";
-	int r = skill_find_manifest(s, folder, &found, e);
+	const char *other = grants->permissions->origin,
+		   *slash = other ? strrchr(other, '/') : NULL;
 
-	if (r < 0)
-		return r;
-	if (strcmp(found, name) == 0 && skill_content_find(&s->content, name, &item) == 0 &&
-		item->type == SKILL_FILE && memcmp(item->hash, hash, sizeof(item->hash)) == 0)
+	if (!about->permissions_where.line)
 		return 0;
-	return error_set(e, -ESTALE, &where, "changed while it was being read");
+	(void)error_set(e, -EINVAL, &about->permissions_where,
+		"has permissions, but %s beside it is what grants", other ? other : "a manifest");
+	error_hint(e, "move them to %s, or remove that file",
+		slash   ? slash + 1
+		: other ? other
+			: "it");
+	return -EINVAL;
+}
+
+/* -EINVAL: there is more than one that says what the skill may do. */
+static int skill_check_files(const struct launch_skill *s, const char *folder,
+	const struct skill_files *files, struct error *e)
+{
+	struct location where = { .file = folder };
+
+	if (files->second) {
+		(void)error_set(e, -EINVAL, &where, "contains more than one manifest");
+		error_hint(e, "keep one of %s and %s", files->grants, files->second);
+		return -EINVAL;
+	}
+	return files->describes ? launch_skill_check_pair(&s->manifest, &s->about, e) : 0;
+}
+
+/* It says what is left out, so it is read before the rest, which then must have it. */
+static bool skill_has_manifest(const struct launch_skill *s, const char *name,
+	const unsigned char hash[SKILL_DIGEST_BYTES])
+{
+	const struct skill_item *item = NULL;
+
+	return skill_content_find(&s->content, name, &item) == 0 && item->type == SKILL_FILE &&
+	       memcmp(item->hash, hash, sizeof(item->hash)) == 0;
+}
+
+static bool skill_is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 /* Hashes, and copies what is hashed. */
@@ -123,33 +173,65 @@ static int skill_read_content(struct launch_skill *s, enum launch_skill_use use,
 	return r;
 }
 
+/* What is wrong with a skill: stops a run; who only looks at it is told. */
+static int skill_fault(struct launch_skill *s, enum launch_skill_use use, int r, struct error *e)
+{
+	if (r == -EINVAL && use == LAUNCH_SKILL_LOOK)
+		return 0;
+	if (r < 0 && e)
+		*e = s->fault;
+	return r;
+}
+
+/* The digest, the copy, and that the manifests are those that were read before. */
+static int skill_read_rest(struct launch_skill *s, const char *folder, enum launch_skill_use use,
+	const struct skill_files *files, unsigned char hashes[2][SKILL_DIGEST_BYTES],
+	struct error *e)
+{
+	struct location where = { .file = s->path };
+	struct skill_files found = { 0 };
+	int r = skill_read_content(s, use, e);
+
+	if (r == 0)
+		r = skill_find_manifest(s, folder, &found, e);
+	if (r < 0)
+		return r;
+	if (!skill_is_same(found.grants, files->grants) ||
+		!skill_is_same(found.describes, files->describes) ||
+		!skill_is_same(found.second, files->second) ||
+		!skill_has_manifest(s, files->grants, hashes[0]) ||
+		(files->describes && !skill_has_manifest(s, files->describes, hashes[1])))
+		return error_set(e, -ESTALE, &where, "changed while it was being read");
+	return 0;
+}
+
 static int skill_read(struct launch_skill *s, const char *folder, enum launch_skill_use use,
 	struct arena *a, struct error *e)
 {
-	unsigned char hash[SKILL_DIGEST_BYTES];
-	const char *name = "";
+	unsigned char hashes[2][SKILL_DIGEST_BYTES];
+	struct skill_files files = { .grants = "" };
+	struct error *fault = &s->fault;
 	/* First of all: not every folder is worth a digest. */
-	int r = skill_find_manifest(s, folder, &name, e);
+	int r = skill_find_manifest(s, folder, &files, e);
 
 	if (r == 0)
-		r = skill_read_manifest(s, folder, name, hash, e);
+		r = skill_read_manifest(s, folder, files.grants, &s->manifest, hashes[0], e);
+	if (r == 0 && files.describes)
+		r = skill_read_manifest(s, folder, files.describes, &s->about, hashes[1], e);
+	if (r == 0)
+		r = skill_fault(s, use, skill_check_files(s, folder, &files, fault), e);
 	if (r < 0)
 		return r;
-	r = lives_find(&s->manifest, name, a, &s->lives, &s->fault);
-	if (r == -EINVAL && use == LAUNCH_SKILL_LOOK)
-		r = 0;
-	else if (r < 0 && e)
-		*e = s->fault;
+	/* The first fault is the one that is told. */
+	if (fault->text[0])
+		fault = NULL;
+	r = skill_fault(s, use, lives_find(&s->manifest, files.grants, a, &s->lives, fault), e);
 	if (r == 0)
-		r = skill_read_content(s, use, e);
+		r = skill_read_rest(s, folder, use, &files, hashes, e);
+	if (fault && fault->text[0])
+		fault = NULL;
 	if (r == 0)
-		r = skill_check_manifest(s, folder, name, hash, e);
-	if (r == 0 && lives_check_links(&s->manifest, &s->content, &s->fault) < 0 &&
-		use == LAUNCH_SKILL_RUN) {
-		r = -EINVAL;
-		if (e)
-			*e = s->fault;
-	}
+		r = skill_fault(s, use, lives_check_links(&s->manifest, &s->content, fault), e);
 	return r;
 }
 
@@ -271,6 +353,7 @@ void launch_skill_deinit(struct launch_skill *s)
 	fd_close(&s->copy);
 	skill_content_deinit(&s->content);
 	manifest_deinit(&s->manifest);
+	manifest_deinit(&s->about);
 }
 
 const char *launch_skill_outcome(int outcome)
@@ -344,8 +427,10 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 
 	if (!entry && !m->entry) {
 		(void)error_set(e, -ENOENT, &where, "the skill has no entry");
-		error_hint(e, m->wasm_file ? "this is a WASM skill, which this version cannot run"
-					   : "add `entry: FILE` to its manifest");
+		error_hint(e, m->wasm_file
+				      ? "this is a WASM skill, which this version cannot run"
+				      : "give the command that is to run with its permissions, "
+					"or add `entry: FILE` to its manifest");
 		return -ENOENT;
 	}
 	r = skill_find_entry(s, entry ? entry : m->entry, &item, e);

@@ -21,9 +21,10 @@ enum launch_skill_use {
 };
 
 struct launch_skill {
-	const char *path; /* its folder, real; in the arena */
-	int fd;           /* of the folder; -1: not open */
-	struct manifest manifest;
+	const char *path;         /* its folder, real; in the arena */
+	int fd;                   /* of the folder; -1: not open */
+	struct manifest manifest; /* that grants */
+	struct manifest about;    /* SKILL.md beside it, which describes; empty if there is none */
 	struct skill_lives lives; /* in the arena */
 	struct error fault; /* why it could not be run, though it can be looked at; "": none */
 	struct skill_content content;
@@ -36,9 +37,13 @@ struct launch_skill {
 
 /*
  * Opens the skill in that folder. *s need not be initialised; it is the caller's, also on failure,
- * and ends with launch_skill_deinit(). -ENOENT: there is none; -EINVAL: it has more than one
- * manifest, or holds rules, or (to run it) may write what must stay as it is; errors of
+ * and ends with launch_skill_deinit(). -ENOENT: there is none; -EINVAL: it holds rules, or (to run
+ * it) more than one manifest that grants, or it may write what must stay as it is; errors of
  * skill_content_read() and approval_check().
+ *
+ * One file of the folder grants. SKILL.md is that file where it stands alone; beside a skill.yaml
+ * or manifest.yaml it describes, and must have no permissions, as a reader would take them for the
+ * skill's.
  */
 int launch_skill_open(struct launch_skill *s, const char *folder, enum launch_skill_use use,
 	struct arena *a, struct error *e);
@@ -52,7 +57,15 @@ void launch_skill_deinit(struct launch_skill *s);
 #define auto_launch_skill __attribute__((cleanup(launch_skill_deinit))) struct launch_skill
 
 /* The files that a skill's manifest may be: "SKILL.md", "skill.yaml" …; ends with NULL. */
+#define LAUNCH_SKILL_DESCRIPTION "SKILL.md"
 extern const char *const launch_skill_manifests[];
+/* SKILL.md beside what grants. It may be text alone: then *m, which need not be initialised, is
+ * empty. */
+int launch_skill_read_about(
+	struct manifest *m, const char *file, const char *text, size_t len, struct error *e);
+/* -EINVAL if SKILL.md, which stands beside what grants, has permissions of its own. */
+int launch_skill_check_pair(
+	const struct manifest *grants, const struct manifest *about, struct error *e);
 
 /* Where approvals are kept, in the arena. -ENOENT: the user has no home. */
 int launch_skill_approvals(const char **ret, struct arena *a, struct error *e);

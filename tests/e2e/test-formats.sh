@@ -54,7 +54,19 @@ out_is 'exec:
 run policy show --from skill yaml/skill.yaml
 out_is 'exec:
   - ls' "skill.yaml, said so"
+printf -- '---\nname: y\ndescription: z\n---\nText.\n' >yaml/SKILL.md
+run policy show yaml
+out_is 'exec:
+  - ls' "skill.yaml grants, SKILL.md beside it describes"
+echo 'Just text.' >yaml/SKILL.md
+run policy show yaml
+out_is 'exec:
+  - ls' "which may be text alone"
 cp weather/SKILL.md yaml/SKILL.md
+fails "a folder in which both have permissions" "has permissions, but yaml/skill.yaml beside it is what grants" policy show yaml
+err_has "yaml/SKILL.md:" "the line of the other one"
+err_has "move them to skill.yaml" "and what to do"
+rm yaml/SKILL.md && cp yaml/skill.yaml yaml/manifest.yaml
 fails "a folder with two manifests" "contains more than one manifest" policy show yaml
 err_has "name the file" "and what to do"
 mkdir bare && fails "a folder without a policy" "is a folder that contains no policy" policy show bare

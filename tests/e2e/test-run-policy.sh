@@ -304,9 +304,9 @@ no id
 $(pwd)/listed/real.sh" "an entry is run by its real name" --skill listed --yes hello
 rm listed/run.sh && mv listed/real.sh listed/run.sh && chmod -x listed/run.sh
 run_refuses 126 "an entry that is no program" "is not executable" --skill listed --yes hello
-printf -- '---\nname: x\ndescription: y\n---\n' >listed/SKILL.md
+chmod +x listed/run.sh && cp listed/skill.yaml listed/skill.yml
 run_refuses 125 "two manifests" "contains more than one manifest" --skill listed --yes hello
-rm listed/SKILL.md && chmod +x listed/run.sh
+rm listed/skill.yml
 printf 'fs: {read: [/**]}\nlimits: {open_files: 0}\n' >zero.yaml
 run_refuses 126 "a limit of 0" "to 0, so no command can run" --policy zero.yaml -- true
 printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml

@@ -116,15 +116,50 @@ static int run_options_check(const struct run *r, struct call *c)
 	}
 	if (o->yes && !o->skill)
 		return options_misused(c, "--yes requires --skill");
-	if (c->n == 0 && !o->skill && !r->is_shell)
+	if (o->is_command && !o->skill)
+		return options_misused(c, "--command requires --skill");
+	if (c->n == 0 && (!o->skill || o->is_command) && !r->is_shell)
 		return options_misused(c, "no command was given");
-	if (c->n > 0 && !c->words[0][0] && !o->skill && !r->is_shell)
+	if (c->n > 0 && !c->words[0][0] && (!o->skill || o->is_command) && !r->is_shell)
 		return options_misused(c, "the program name is empty");
 	if (o->skill && r->is_shell)
 		return options_misused(
 			c, "--skill cannot be used with `corral shell`; use `corral run --skill`");
 	return agent_check(&o->agent, c);
 }
+
+/* Parts of the table. */
+#define SKILL_ROWS(o)                                                                            \
+	{ "skill", 0, "DIR", "run the entry of this skill with its permissions", agent_take_dir, \
+		&(o)->skill, OPTIONS_OPTIONAL },                                                 \
+		{ "command", 0, NULL,                                                            \
+			"run CMD with the permissions of the skill, instead of its entry;\n"     \
+			"the default for a skill without an entry",                              \
+			options_flag, &(o)->is_command, 0 },                                     \
+	{                                                                                        \
+		"yes", 'y', NULL, "run the skill even if it is not approved", options_flag,      \
+			&(o)->yes, 0                                                             \
+	}
+
+#define GRANT_ROWS(o)                                                                           \
+	{ "read", 0, "GLOB", "allow reading; a folder includes everything in it", options_list, \
+		&(o)->read, OPTIONS_MANY },                                                     \
+		{ "write", 0, "GLOB", "allow writing and reading", options_list, &(o)->write,   \
+			OPTIONS_MANY },                                                         \
+		{ "deny", 0, "GLOB", "deny reading and writing", options_list, &(o)->deny,      \
+			OPTIONS_MANY },                                                         \
+		{ "dangerously-allow", 0, "GLOB",                                               \
+			"turn the baseline's protection of secrets and system files off\n"      \
+			"there; grants nothing by itself",                                      \
+			options_list, &(o)->dangerous, OPTIONS_MANY },                          \
+		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list,        \
+			&(o)->net, OPTIONS_MANY },                                              \
+		{ "exec", 0, "CMD", "allow running this program", options_list, &(o)->exec,     \
+			OPTIONS_MANY },                                                         \
+	{                                                                                       \
+		"env", 0, "NAME[=VALUE]", "pass a variable to the command, or set it",          \
+			options_list, &(o)->env, OPTIONS_MANY                                   \
+	}
 
 int run_options(struct run *r)
 {
@@ -139,27 +174,9 @@ int run_options(struct run *r)
 		{ "profile", 0, "NAME",
 			"workspace (the default), readonly, offline, or one of your own",
 			options_text, &o->profile, OPTIONS_OPTIONAL },
-		{ "skill", 0, "DIR", "run the entry of this skill with its permissions",
-			agent_take_dir, &o->skill, OPTIONS_OPTIONAL },
-		{ "yes", 'y', NULL, "run the skill even if it is not approved", options_flag,
-			&o->yes, 0 },
+		SKILL_ROWS(o),
 		AGENT_ROWS(&o->agent),
-		{ "read", 0, "GLOB", "allow reading; a folder includes everything in it",
-			options_list, &o->read, OPTIONS_MANY },
-		{ "write", 0, "GLOB", "allow writing and reading", options_list, &o->write,
-			OPTIONS_MANY },
-		{ "deny", 0, "GLOB", "deny reading and writing", options_list, &o->deny,
-			OPTIONS_MANY },
-		{ "dangerously-allow", 0, "GLOB",
-			"turn the baseline's protection of secrets and system files off\n"
-			"there; grants nothing by itself",
-			options_list, &o->dangerous, OPTIONS_MANY },
-		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list, &o->net,
-			OPTIONS_MANY },
-		{ "exec", 0, "CMD", "allow running this program", options_list, &o->exec,
-			OPTIONS_MANY },
-		{ "env", 0, "NAME[=VALUE]", "pass a variable to the command, or set it",
-			options_list, &o->env, OPTIONS_MANY },
+		GRANT_ROWS(o),
 		{ "timeout", 0, "TIME", "stop the command after this time: 500ms, 30s, 5m …",
 			take_duration, &limits[LIMIT_TIMEOUT_MS], OPTIONS_OPTIONAL },
 		{ "memory", 0, "SIZE", "limit the memory of all its processes: 512M, 2G …",

@@ -208,6 +208,26 @@ static void run_result_put_denied(struct buffer *out, const struct run *r)
 	buffer_adds(out, ",\n");
 }
 
+/* Of a skill, what it requires and does not get. */
+static void run_result_put_needs(struct buffer *out, const struct launch_needs *needs)
+{
+	const char *separator = "";
+
+	buffer_adds(out, "  \"requires\": [");
+	for (size_t i = 0; i < needs->n; i++) {
+		const struct launch_need *n = &needs->items[i];
+
+		if (n->state == LAUNCH_NEED_MET)
+			continue;
+		buffer_printf(out, "%s{\"kind\": \"%s\", \"name\": ", separator,
+			n->is_program ? "bin" : "env");
+		json_print_string(out, n->name, strlen(n->name));
+		buffer_printf(out, ", \"state\": \"%s\"}", launch_need_state_name(n->state));
+		separator = ", ";
+	}
+	buffer_adds(out, "],\n");
+}
+
 static void run_result_put_outputs(struct buffer *out, const struct run_stdio *s)
 {
 	const struct buffer none = { 0 };
@@ -244,6 +264,8 @@ void run_result_print(
 	run_network_print(&r->network, out);
 	buffer_adds(out, ",\n");
 	run_result_put_denied(out, r);
+	if (r->options.skill)
+		run_result_put_needs(out, &r->needs);
 	run_result_put_outputs(out, s);
 	buffer_adds(out, "}\n");
 	r->is_printed = true;
@@ -311,8 +333,8 @@ static int run_result_judge(struct run *r, const char *path, const char *const *
 	a.judgement.deciding = &item;
 	a.load.variables = r->load.variables;
 	run_result_explain(r, &a, path);
-	(void)error_set(r->call->error, -EACCES, NULL, "the policy does not let %s run: %s", path,
-		buffer_text(&reason));
+	(void)error_set(r->call->error, -EACCES, NULL, "the policy does not allow running %s: %s",
+		path, buffer_text(&reason));
 	r->is_told = true;
 	run_explain_refused(r->explain, OPERATION_EXEC, path);
 	return RUN_FORBIDDEN;

@@ -34,11 +34,22 @@ static void run_deinit(struct run *r)
 
 /* Words and places */
 
+/* A skill that only describes what an agent may do (SKILL.md without an entry) has no arguments:
+ * what is given is what the agent chose to run. */
+static bool is_entry(const struct run *r)
+{
+	const struct manifest *m = &r->skill.manifest;
+
+	if (!r->options.skill || r->options.is_command)
+		return false;
+	return m->entry || m->wasm_file || r->call->n == 0;
+}
+
 static int find_words(struct run *r)
 {
 	int ret;
 
-	if (r->options.skill) {
+	if (is_entry(r)) {
 		ret = launch_skill_command(&r->skill, NULL, (const char *const *)r->call->words,
 			r->call->n, r->call->arena, &r->argv, &r->n_argv, r->call->error);
 		return ret == -ENOEXEC ? RUN_FORBIDDEN : ret;
@@ -193,6 +204,39 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	return status;
 }
 
+/* What the skill requires and will not find; said before it runs, and it runs all the same. */
+static int run_tell_needs(struct run *r)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	int ret =
+		launch_needs_find(&r->skill, r->policy, r->env, r->cwd, r->call->arena, &r->needs);
+
+	if (ret < 0)
+		return error_no_memory(r->call->error);
+	for (size_t i = 0; i < r->needs.n; i++) {
+		const struct launch_need *n = &r->needs.items[i];
+		bool is_absent = n->state == LAUNCH_NEED_ABSENT;
+
+		if (n->state == LAUNCH_NEED_MET)
+			continue;
+		output_note(&o);
+		buffer_printf(
+			&o.text, "the skill requires %s", n->is_program ? "" : "the variable ");
+		output_foreign(&o, n->name);
+		buffer_printf(&o.text, ", %s", launch_need_fault(n));
+		/* An option does not widen the ceiling. */
+		if (r->ceiling.n == 0 && !(n->is_program && is_absent)) {
+			buffer_printf(&o.text, ": %s ", n->is_program ? "--exec" : "--env");
+			output_foreign(&o, n->name);
+			buffer_adds(&o.text, is_absent ? "=VALUE sets it" : " grants it");
+		}
+		buffer_addc(&o.text, '\n');
+	}
+	if (o.text.len && !r->options.json)
+		(void)output_write(&o, STDERR_FILENO, NULL);
+	return 0;
+}
+
 static int run_confined(struct run *r)
 {
 	/* Large, and mostly never touched. */
@@ -211,6 +255,8 @@ static int run_confined(struct run *r)
 	if (ret == 0)
 		ret = launch_environment(
 			o, &r->load.variables, r->call->arena, &r->env, &r->n_env, r->call->error);
+	if (ret == 0 && r->options.skill)
+		ret = run_tell_needs(r);
 	if (ret == 0)
 		ret = run_judge_start(r);
 	if (ret == 0)

@@ -26,6 +26,7 @@
 #include "cli/run/audit.h"
 #include "cli/run/network.h"
 #include "jail/plan/plan.h"
+#include "launch/needs.h"
 #include "launch/skill.h"
 #include "skill/archive.h"
 #include "warden/session/session.h"
@@ -60,7 +61,7 @@ struct run_options {
 	struct options_list policies, read, write, deny, dangerous, net, exec, env;
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
-	bool yes, json, explain, no_limits, strict;
+	bool yes, is_command, json, explain, no_limits, strict;
 	const char *tier;
 	struct limits limits;
 };
@@ -74,6 +75,7 @@ struct run {
 	struct profile profile;
 	struct launch_skill skill; /* .fd is -1 without one */
 	struct skill_archive copy; /* of it; .map is NULL without one */
+	struct launch_needs needs; /* what it requires */
 	struct permissions *mode;
 	struct run_later later;
 	struct permissions *base[RUN_LAYERS_MAX];

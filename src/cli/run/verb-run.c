@@ -12,7 +12,7 @@ static int verb_run_main(struct call *c)
 
 const struct verb verb_run = {
 	.name = "run",
-	.synopsis = "[OPTION]... [--] CMD [ARG]...  |  [OPTION]... --skill DIR [ARG]...",
+	.synopsis = "[OPTION]... [--] CMD [ARG]...  |  [OPTION]... --skill DIR [--] [ARG]...",
 	.summary = "run a command in a sandbox",
 	.description =
 		"Runs CMD in a sandbox. By default it may write the current folder and read the "
@@ -28,6 +28,7 @@ const struct verb verb_run = {
 		    "corral run --net api.example.com:443 -- ./sync.sh\n"
 		    "corral run --policy policy.yaml --json -- ./tool.sh\n"
 		    "corral run --skill ./weather-skill Paris\n"
+		    "corral run --skill ./web-fetch -- curl -s https://example.com\n"
 		    "corral run --mode sandbox --data-dir ~/.agent -- claude\n",
 	.operand = "CMD",
 	.min = 0,

@@ -2,8 +2,39 @@
 #include "cli/skill/inspection.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "host/runtime.h"
+#include "launch/command.h"
 #include "policy/format/permissions-text.h"
+
+/* With its own permissions alone; where these cannot be compiled, they grant nothing. */
+static int inspection_find_needs(struct inspection *i, struct call *c)
+{
+	auto_permissions *own = permissions_copy(i->skill.manifest.permissions);
+	auto_permissions *nothing = permissions_new();
+	const struct permissions *layers[] = { own, nothing };
+	struct policy_options options = load_options(&i->load);
+	struct environment_options o = { .host_env = (const char *const *)environ,
+		.home = i->load.variables.values[VARIABLE_HOME],
+		.cwd = "/" };
+	auto_policy *policy = NULL;
+	const char *const *env = NULL;
+	size_t n;
+	int r;
+
+	if (!own || !nothing || runtime_imply(&i->skill.manifest, i->skill.path, own) < 0)
+		return error_no_memory(c->error);
+	r = policy_new(&policy, layers, 1, &options, NULL);
+	if (r < 0)
+		r = policy_new(&policy, layers + 1, 1, &options, c->error);
+	o.policy = policy;
+	if (r == 0)
+		r = launch_environment(o, &i->load.variables, c->arena, &env, &n, c->error);
+	if (r == 0 && launch_needs_find(&i->skill, policy, env, "/", c->arena, &i->needs) < 0)
+		r = error_no_memory(c->error);
+	return r;
+}
 
 int inspection_open(struct inspection *i, struct call *c, const char *folder)
 {
@@ -20,6 +51,9 @@ int inspection_open(struct inspection *i, struct call *c, const char *folder)
 		return r;
 	for (size_t k = 0; k < i->findings.n; k++)
 		counts[i->findings.items[k].severity]++;
+	r = inspection_find_needs(i, c);
+	if (r < 0)
+		return r;
 	if (describe_permissions(i->skill.manifest.permissions, &i->load.variables, c->arena,
 		    &i->description) < 0 ||
 		describe_rate(&i->description, counts, c->arena) < 0)
@@ -69,13 +103,27 @@ static void inspection_print_label(struct output *o, const char *label)
 	output_pad(o, TEXT_COLUMN);
 }
 
+/* SKILL.md describes, where another file grants. */
+static const char *inspection_name(const struct inspection *i)
+{
+	return i->skill.manifest.name ? i->skill.manifest.name : i->skill.about.name;
+}
+
+static const char *inspection_description(const struct inspection *i)
+{
+	const char *own = i->skill.manifest.description;
+
+	return own ? own : i->skill.about.description;
+}
+
 static void print_head(const struct inspection *i, struct output *o)
 {
 	const struct manifest *m = &i->skill.manifest;
+	const char *text = inspection_description(i);
 	auto_buffer name = { 0 };
 
-	if (m->name)
-		buffer_add_visible(&name, m->name, strlen(m->name));
+	if (inspection_name(i))
+		buffer_add_visible(&name, inspection_name(i), strlen(inspection_name(i)));
 	output_styled(o, OUTPUT_BOLD, name.len ? buffer_text(&name) : "(a skill without a name)");
 	if (m->version) {
 		buffer_addc(&o->text, ' ');
@@ -86,10 +134,40 @@ static void print_head(const struct inspection *i, struct output *o)
 		output_foreign(o, m->author);
 	}
 	buffer_addc(&o->text, '\n');
-	if (m->description)
-		inspection_print_foreign(o, m->description);
+	if (text)
+		inspection_print_foreign(o, text);
 	output_foreign(o, m->permissions->origin ? m->permissions->origin : i->skill.path);
 	buffer_addc(&o->text, '\n');
+}
+
+/* What to add to its manifest, as a list of the permissions. */
+static const char *inspection_need_list(const struct launch_need *n)
+{
+	return n->is_program ? "exec" : "env";
+}
+
+static void inspection_print_needs(const struct inspection *i, struct output *o)
+{
+	if (i->needs.n)
+		output_heading(o, "What it requires");
+	for (size_t k = 0; k < i->needs.n; k++) {
+		const struct launch_need *n = &i->needs.items[k];
+		auto_buffer line = { 0 };
+
+		buffer_adds(&o->text, "  - ");
+		buffer_adds(&line, n->is_program ? "" : "the variable ");
+		buffer_add_visible(&line, n->name, strlen(n->name));
+		if (n->state == LAUNCH_NEED_MET)
+			buffer_adds(&line, n->is_program ? ": it may run" : ": it is passed on");
+		else
+			buffer_printf(&line, ", %s", launch_need_fault(n));
+		if (n->state == LAUNCH_NEED_DENIED) {
+			buffer_printf(&line, ": add %s: [", inspection_need_list(n));
+			buffer_add_visible(&line, n->name, strlen(n->name));
+			buffer_adds(&line, "] to its permissions");
+		}
+		output_line(o, buffer_text(&line));
+	}
 }
 
 static void inspection_print_finding(const struct skill_finding *f, struct output *o)
@@ -157,6 +235,7 @@ void inspection_print(const struct inspection *i, struct output *o)
 		output_heading(o, d->sections[k].title);
 		inspection_print_bullets(o, &d->sections[k].lines);
 	}
+	inspection_print_needs(i, o);
 	output_heading(o, "Signs of risk in its files");
 	for (size_t k = 0; k < i->findings.n; k++)
 		inspection_print_finding(&i->findings.items[k], o);
@@ -195,9 +274,9 @@ struct node *inspection_tree(const struct inspection *i, struct json_tree *t)
 	char hex[SKILL_DIGEST_HEX];
 
 	skill_digest_hex(&i->skill.approval.digest, hex);
-	tree_put_text(t, root, "name", m->name);
+	tree_put_text(t, root, "name", inspection_name(i));
 	tree_put_text(t, root, "version", m->version);
-	tree_put_text(t, root, "description", m->description);
+	tree_put_text(t, root, "description", inspection_description(i));
 	tree_put_text(t, root, "author", m->author);
 	tree_put_text(t, root, "path", i->skill.path);
 	tree_put_text(t, root, "manifest", m->permissions->origin);
@@ -209,6 +288,15 @@ struct node *inspection_tree(const struct inspection *i, struct json_tree *t)
 
 		tree_put_text(t, section, "title", d->sections[k].title);
 		inspection_put_lines(t, section, "lines", &d->sections[k].lines);
+	}
+	list = tree_put_list(t, root, "requires");
+	for (size_t k = 0; k < i->needs.n; k++) {
+		const struct launch_need *n = &i->needs.items[k];
+		struct node *need = tree_append_map(t, list);
+
+		tree_put_text(t, need, "kind", n->is_program ? "bin" : "env");
+		tree_put_text(t, need, "name", n->name);
+		tree_put_text(t, need, "state", launch_need_state_name(n->state));
 	}
 	list = tree_put_list(t, root, "findings");
 	for (size_t k = 0; k < i->findings.n; k++) {

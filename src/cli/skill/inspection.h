@@ -7,6 +7,7 @@
  */
 #include "cli/load.h"
 #include "cli/output.h"
+#include "launch/needs.h"
 #include "launch/skill.h"
 #include "advice/describe/describe.h"
 #include "advice/scan/scan.h"
@@ -16,6 +17,7 @@ struct inspection {
 	struct load load; /* variables for the description */
 	struct description description;
 	struct skill_findings findings;
+	struct launch_needs needs;
 };
 
 /* All of it; the caller ends it with inspection_deinit(), also on failure. */

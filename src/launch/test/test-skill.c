@@ -101,11 +101,60 @@ static void test_manifests(void **state)
 	(void)state;
 	expect(f, NULL, -ENOENT, "no manifest");
 	folder_add(f, "skill.yaml", "name: x\ndescription: y\npermissions: {}\n");
-	expect(f, NULL, -ENOENT, "the skill has no entry");
+	expect(f, NULL, -ENOENT, "has no entry");
+	/* It describes, with or without frontmatter, and must not seem to grant. */
 	folder_add(f, "SKILL.md", "---\nname: x\ndescription: y\n---\n");
+	expect(f, NULL, -ENOENT, "has no entry");
+	folder_add(f, "SKILL.md", "Text.\n");
+	expect(f, NULL, -ENOENT, "has no entry");
+	folder_add(f, "SKILL.md", "---\nname: x\npermissions: {}\n---\n");
+	expect(f, NULL, -EINVAL, "has permissions, but");
+	folder_add(f, "SKILL.md", "---\nname: [\n---\n");
+	expect(f, NULL, -EINVAL, "");
+	folder_add(f, "SKILL.md", "Text.\n");
+	folder_add(f, "manifest.yaml", "name: x\nwasm: {file: x.wasm}\n");
 	expect(f, NULL, -EINVAL, "more than one manifest");
 	folder_add(f, "default.json", "{}");
-	expect(f, NULL, -EINVAL, "contains rules");
+	expect(f, NULL, -EINVAL, "rules, not a skill");
+	folder_free(f);
+}
+
+/* Who looks at a skill sees it, and what is wrong with it. */
+static void test_faults(void **state)
+{
+	static const struct {
+		const char *file, *text, *fault;
+	} cases[] = {
+		{ "SKILL.md", "---\nname: x\npermissions: {exec: [ls]}\n---\n",
+			"has permissions, but" },
+		{ "manifest.yaml", "name: x\nwasm: {file: x.wasm}\n", "more than one manifest" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		struct folder *f = new_skill(MANIFEST);
+		auto_arena a = { 0 };
+		auto_launch_skill s = LAUNCH_SKILL_NONE;
+		struct error e = { 0 };
+
+		folder_add(f, cases[i].file, cases[i].text);
+		assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_LOOK, &a, &e), 0);
+		assert_non_null(strstr(s.fault.text, cases[i].fault));
+		assert_false(s.manifest.permissions->exec_listed);
+		folder_free(f);
+	}
+}
+
+/* A grant to write in the folder does not reach what describes the skill. */
+static void test_description_stays(void **state)
+{
+	struct folder *f =
+		new_skill(MANIFEST_HEAD "permissions: {fs: {write: [$SKILL_DIR/SKILL.md]}}\n");
+
+	(void)state;
+	expect(f, NULL, -EINVAL, "its description");
+	folder_add(f, "SKILL.md", "Text.\n");
+	expect(f, NULL, -EINVAL, "its description");
 	folder_free(f);
 }
 
@@ -278,6 +327,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_entries),
 		cmocka_unit_test(test_manifests),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_description_stays),
 		cmocka_unit_test(test_runtime),
 		cmocka_unit_test(test_lives),
 		cmocka_unit_test(test_too_many_lives),

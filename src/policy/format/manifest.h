@@ -34,6 +34,8 @@ struct manifest {
 	const char *name, *version, *description, *author, *entry, *runtime;
 	const char *wasm_file, *wasm_export, *session_id;
 	struct location entry_where, wasm_where; /* of entry and wasm_file; zero if absent */
+	struct location
+		permissions_where; /* a skill's: of what it grants; line 0: nothing is said */
 	/* What the skill says it needs; this grants nothing. */
 	const char **requires_bins, **requires_env;
 	size_t n_requires_bins, n_requires_env;

@@ -83,6 +83,8 @@ static int skill_read_permissions(const struct field *f, void *into)
 {
 	struct manifest *m = into;
 
+	m->permissions_where = field_location(f);
+	m->permissions_where.file = m->permissions->origin;
 	return permissions_read_node(m->permissions, f->document, f->node, f->error);
 }
 
