@@ -185,6 +185,24 @@ CORRAL_API int corral_enclave_shell_exec(struct corral_enclave *enclave, const s
 	const char *const *argv, const struct corral_call *call, struct corral_result **ret,
 	struct corral_error **e);
 
+/*
+ * The same for a caller that does other things meanwhile: starts it, and returns when it runs. What
+ * is said about corral_process_*() in corral/sandbox.h holds for these; a call that may not run is
+ * refused by shell_start. Its end is in the audit once corral_shell_wait() returned 0; freeing it
+ * kills it if it still runs.
+ */
+struct corral_shell;
+CORRAL_API int corral_enclave_shell_start(struct corral_shell **ret, struct corral_enclave *enclave,
+	const struct corral_by *by, const char *const *argv, const struct corral_call *call,
+	struct corral_error **e);
+CORRAL_API int corral_shell_fd(struct corral_shell *s);
+CORRAL_API int corral_shell_dispatch(struct corral_shell *s);
+CORRAL_API int corral_shell_wait(struct corral_shell *s, int timeout_ms, struct corral_result **ret,
+	struct corral_error **e);
+CORRAL_API int corral_shell_kill(struct corral_shell *s);
+/* Before the enclave. Accepts NULL. */
+CORRAL_API void corral_shell_free(struct corral_shell *s);
+
 /* May the host make this request? 0: yes. Where a redirect leads is another request. */
 CORRAL_API int corral_enclave_http_request(struct corral_enclave *enclave,
 	const struct corral_by *by, const char *method, const char *url, struct corral_error **e);
@@ -228,6 +246,12 @@ CORRAL_API long corral_enclave_questions(
 CORRAL_API int corral_enclave_answer(struct corral_enclave *enclave, const char *token,
 	uint64_t question, enum corral_verdict verdict, const struct corral_scope *scope,
 	uint64_t *ret_approval, struct corral_error **e);
+/*
+ * A descriptor that becomes readable when a question was answered: call again what was refused with
+ * -EINPROGRESS. Reading 8 bytes from it makes it wait for the next. It belongs to the enclave.
+ * Negative: an errno value.
+ */
+CORRAL_API int corral_enclave_answers_fd(struct corral_enclave *enclave);
 /*
  * Hands a part of an approval on to another actor: the scope must be no larger in anything. What
  * the other uses is used up here too, and ends when this ends.

@@ -11,10 +11,12 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include "audit/export/export.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
@@ -180,7 +182,8 @@ static int enclave_set_up(
 		r = enclave_make_token(enclave, e);
 	if (r == 0) {
 		enclave->consent = consent_new();
-		r = enclave->consent ? 0 : -ENOMEM;
+		enclave->answers = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		r = !enclave->consent ? -ENOMEM : enclave->answers < 0 ? -errno : 0;
 	}
 	enclave->ask = o->ask;
 	enclave->context = o->context;
@@ -202,6 +205,8 @@ int corral_enclave_new(struct corral_enclave **ret, const struct corral_enclave_
 
 	if (enclave)
 		(void)pthread_mutex_init(&enclave->lock, NULL);
+	if (enclave)
+		enclave->answers = -1;
 	if (r == 0 && known.n_ceiling > ENCLAVE_CEILING_MAX)
 		r = error_set(&error, -E2BIG, NULL, "a ceiling has at most %d layers",
 			ENCLAVE_CEILING_MAX);
@@ -223,6 +228,7 @@ void corral_enclave_free(struct corral_enclave *enclave)
 	enclave_sandbox_drop(enclave);
 	policy_box_free(enclave->box);
 	consent_free(enclave->consent);
+	fd_close(&enclave->answers);
 	if (enclave->owns_audit)
 		(void)corral_audit_free(enclave->audit, NULL);
 	for (size_t i = 0; i < enclave->n_ceiling; i++)

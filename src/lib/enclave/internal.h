@@ -39,6 +39,7 @@ struct corral_enclave {
 	struct corral_audit *audit;
 	bool owns_audit;
 	struct consent *consent;
+	int answers; /* an eventfd: one was given; -1: none could be made */
 	corral_ask *ask;
 	void *context;
 	uint64_t ask_ttl_ms, ask_count;

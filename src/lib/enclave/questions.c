@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "lib/enclave/internal.h"
 #include "lib/api/handles.h"
@@ -121,9 +122,15 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 	else
 		tell_answer(enclave, AUDIT_DENIED, "refused: question %llu",
 			(unsigned long long)question);
+	(void)eventfd_write(enclave->answers, 1);
 	if (ret_approval)
 		*ret_approval = id;
 	return 0;
+}
+
+int corral_enclave_answers_fd(struct corral_enclave *enclave)
+{
+	return enclave->answers;
 }
 
 int corral_enclave_hand_on(struct corral_enclave *enclave, uint64_t approval,

@@ -34,15 +34,19 @@ enum { WORDS_MAX = 65536, HASH_BYTES = 16 };
  * runs: the program is a path from here on, found in the system's usual folders and not by
  * anybody's PATH.
  */
-struct enclave_shell {
+struct corral_shell {
 	struct enclave_call c;
 	struct corral_call call;
-	struct arena *arena;
+	struct arena arena;
 	const char **argv; /* argv[0] is a path, but for a name that the host has no program of */
 	size_t n_argv;
 	/* The folder, each variable, and last the program with its arguments. */
 	struct request *requests;
 	size_t n_requests;
+	/* Once it was started. */
+	struct enclave_sandbox *sandbox;
+	struct corral_process *process;
+	bool told; /* of its end */
 };
 
 /*
@@ -68,12 +72,12 @@ static size_t shell_count(const char *const *words)
 /* The folder */
 
 /* NULL: the session's own, which is there without a grant. */
-static const char *shell_folder_of(const struct enclave_shell *s)
+static const char *shell_folder_of(const struct corral_shell *s)
 {
 	return s->call.cwd ? s->call.cwd : s->c.enclave->variables.values[VARIABLE_WORK_DIR];
 }
 
-static void add_request(struct enclave_shell *s, enum operation op, const char *target)
+static void add_request(struct corral_shell *s, enum operation op, const char *target)
 {
 	s->requests[s->n_requests++] = (struct request){ .op = op, .target = target };
 }
@@ -82,7 +86,7 @@ static void add_request(struct enclave_shell *s, enum operation op, const char *
  * Its name must be granted, and each that a link makes of it; where they end the command starts. A
  * name that is not granted is not looked up: a link is no way to find out what there is.
  */
-static int shell_add_folder(struct enclave_shell *s, struct error *e)
+static int shell_add_folder(struct corral_shell *s, struct error *e)
 {
 	const char *folder = shell_folder_of(s);
 	char next[PATH_BYTES];
@@ -97,7 +101,7 @@ static int shell_add_folder(struct enclave_shell *s, struct error *e)
 		r = beneath_next(folder, next, NULL);
 		if (r != 1)
 			break;
-		folder = arena_strdup(s->arena, next);
+		folder = arena_strdup(&s->arena, next);
 		if (!folder)
 			return -ENOMEM;
 	}
@@ -111,7 +115,7 @@ static int shell_add_folder(struct enclave_shell *s, struct error *e)
 /* The program */
 
 /* A path that is not absolute is one from the folder, as a shell has it. */
-static int shell_find_program(struct enclave_shell *s, struct error *e)
+static int shell_find_program(struct corral_shell *s, struct error *e)
 {
 	const char *program = s->argv[0];
 	const char *folder = program[0] == '/' ? "" : shell_folder_of(s);
@@ -127,7 +131,7 @@ static int shell_find_program(struct enclave_shell *s, struct error *e)
 		return error_set(e, -EINVAL, NULL, "there is no program %.256s%s", program,
 			folder ? "" : ": a path from no folder");
 	}
-	s->argv[0] = arena_strdup(s->arena, found);
+	s->argv[0] = arena_strdup(&s->arena, found);
 	return s->argv[0] ? 0 : -ENOMEM;
 }
 
@@ -162,7 +166,7 @@ static void shell_print_word(struct buffer *out, const char *word)
 	out->failed = out->failed || quoted.failed;
 }
 
-static void print_surroundings(const struct enclave_shell *s, struct buffer *out)
+static void print_surroundings(const struct corral_shell *s, struct buffer *out)
 {
 	const char *folder = shell_folder_of(s);
 
@@ -185,7 +189,7 @@ static void print_surroundings(const struct enclave_shell *s, struct buffer *out
 	}
 }
 
-static int shell_describe(struct enclave_shell *s)
+static int shell_describe(struct corral_shell *s)
 {
 	const struct corral_call *call = &s->call;
 	auto_buffer command = { 0 }, whole = { 0 };
@@ -208,14 +212,14 @@ static int shell_describe(struct enclave_shell *s)
 	}
 	if (command.failed || whole.failed)
 		return -ENOMEM;
-	s->c.target = arena_strdup(s->arena, buffer_text(&command));
-	s->c.object = arena_strdup(s->arena, buffer_text(&whole));
+	s->c.target = arena_strdup(&s->arena, buffer_text(&command));
+	s->c.object = arena_strdup(&s->arena, buffer_text(&whole));
 	return s->c.target && s->c.object ? 0 : -ENOMEM;
 }
 
 /* Reading */
 
-static int shell_read(struct enclave_shell *s, const char *const *argv,
+static int shell_read(struct corral_shell *s, const char *const *argv,
 	const struct corral_call *call, struct error *e)
 {
 	size_t n_env;
@@ -233,9 +237,9 @@ static int shell_read(struct enclave_shell *s, const char *const *argv,
 	n_env = shell_count(s->call.env);
 	if (s->n_argv > WORDS_MAX || n_env > WORDS_MAX)
 		return error_set(e, -E2BIG, NULL, "the command is too long");
-	s->argv = arena_calloc(s->arena, s->n_argv + 1, sizeof(*s->argv));
+	s->argv = arena_calloc(&s->arena, s->n_argv + 1, sizeof(*s->argv));
 	s->requests =
-		arena_calloc(s->arena, BENEATH_LINKS_MAX + 1 + n_env + 1, sizeof(*s->requests));
+		arena_calloc(&s->arena, BENEATH_LINKS_MAX + 1 + n_env + 1, sizeof(*s->requests));
 	if (!s->argv || !s->requests)
 		return -ENOMEM;
 	memcpy(s->argv, argv, s->n_argv * sizeof(*argv));
@@ -317,20 +321,18 @@ static void shell_fail(const struct enclave_call *c, const struct corral_error *
 /* Running */
 
 /* e is not NULL. */
-static int shell_run(struct enclave_shell *s, struct corral_result **ret, struct corral_error **e)
+static int shell_launch(struct corral_shell *s, struct corral_error **e)
 {
 	const enum verdict least = s->c.approved ? VERDICT_ASK : VERDICT_ALLOW;
-	struct enclave_sandbox *sandbox = NULL;
-	struct corral_process *p = NULL;
 	int r = 1;
 
 	s->c.action = AUDIT_COMMAND_START;
 	(void)pthread_mutex_lock(&s->c.enclave->lock);
 	/* Unless the policy of now does not permit it any more. */
 	if (enclave_look(&s->c, s->requests, s->n_requests) >= least)
-		r = enclave_sandbox_get(s->c.enclave, s->argv, &sandbox, e);
+		r = enclave_sandbox_get(s->c.enclave, s->argv, &s->sandbox, e);
 	if (r == 0)
-		r = corral_process_start(&p, sandbox->sandbox, s->argv, &s->call, e);
+		r = corral_process_start(&s->process, s->sandbox->sandbox, s->argv, &s->call, e);
 	if (r == 0)
 		enclave_tell(
 			&s->c, AUDIT_ALLOWED, s->c.rule, s->c.approved ? "somebody agreed" : NULL);
@@ -339,20 +341,12 @@ static int shell_run(struct enclave_shell *s, struct corral_result **ret, struct
 		r = enclave_refuse(&s->c, -EACCES, e, "it was taken back in the meantime");
 	else if (r < 0)
 		shell_fail(&s->c, *e);
-	if (p) {
-		s->c.action = AUDIT_COMMAND_END;
-		r = corral_process_wait(p, -1, ret, e);
-		corral_process_free(p);
-		if (r < 0)
-			shell_fail(&s->c, *e);
-	}
-	if (sandbox)
-		enclave_sandbox_unref(sandbox);
+	s->c.action = AUDIT_COMMAND_END;
 	return r;
 }
 
 /* What a folder or a variable is asked for, nobody can agree to. */
-static int shell_permit(struct enclave_shell *s, struct corral_error **e)
+static int shell_permit(struct corral_shell *s, struct corral_error **e)
 {
 	size_t before = s->n_requests - 1;
 
@@ -367,7 +361,7 @@ static int shell_permit(struct enclave_shell *s, struct corral_error **e)
  * What the command is given must not be in the log, in whatever text: nor in the question whether
  * it may run.
  */
-static int shell_keep_secrets(struct enclave_shell *s, struct corral_error **e)
+static int shell_keep_secrets(struct corral_shell *s, struct corral_error **e)
 {
 	if (!s->call.env || launch_record_secrets(s->c.enclave->trail, s->call.env) == 0)
 		return 0;
@@ -377,45 +371,122 @@ static int shell_keep_secrets(struct enclave_shell *s, struct corral_error **e)
 		"there were too many values of variables to keep them out of the log");
 }
 
-int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corral_by *by,
-	const char *const *argv, const struct corral_call *call, struct corral_result **ret,
-	struct corral_error **e)
+/* e is not NULL. */
+static int shell_start(struct corral_shell *s, const char *const *argv,
+	const struct corral_call *call, struct corral_error **e)
 {
-	auto_arena arena = { 0 };
-	struct enclave_shell s = { .arena = &arena };
-	struct corral_result *result = NULL;
-	struct corral_error *own = NULL;
 	struct error error = { 0 };
 	bool may_run;
-	int r;
+	int r = shell_read(s, argv, call, &error);
 
-	enclave_begin(&s.c, enclave, by, AUDIT_EXEC, argv ? argv[0] : NULL);
-	r = shell_read(&s, argv, call, &error);
 	if (r < 0) {
-		enclave_tell(&s.c, AUDIT_FAILED, NULL, error.text);
+		enclave_tell(&s->c, AUDIT_FAILED, NULL, error.text);
 		return handles_error(e, &error, r);
 	}
 	/* Whoever is denied does not fill the log's memory of values. */
-	may_run = enclave_look(&s.c, s.requests, s.n_requests) != VERDICT_DENY;
-	r = may_run ? shell_keep_secrets(&s, e) : 0;
+	may_run = enclave_look(&s->c, s->requests, s->n_requests) != VERDICT_DENY;
+	r = may_run ? shell_keep_secrets(s, e) : 0;
 	if (r == 0)
-		r = shell_permit(&s, e);
+		r = shell_permit(s, e);
 	/* The policy changed in between. */
 	if (r == 0 && !may_run)
-		r = shell_keep_secrets(&s, e);
+		r = shell_keep_secrets(s, e);
+	if (r == 0 && s->argv[0][0] != '/')
+		r = enclave_done(&s->c, -ENOENT, e);
+	return r < 0 ? r : shell_launch(s, e);
+}
+
+int corral_enclave_shell_start(struct corral_shell **ret, struct corral_enclave *enclave,
+	const struct corral_by *by, const char *const *argv, const struct corral_call *call,
+	struct corral_error **e)
+{
+	struct corral_shell *s = calloc(1, sizeof(*s));
+	struct corral_error *own = NULL;
+	const char *actor;
+	int r;
+
+	if (!s)
+		return handles_error(e, &(struct error){ .text = "out of memory" }, -ENOMEM);
+	enclave_begin(&s->c, enclave, by, AUDIT_EXEC, argv ? argv[0] : NULL);
+	/* It is told who it was when the caller's text is gone. */
+	actor = arena_strdup(&s->arena, s->c.actor);
+	if (actor) {
+		s->c.actor = actor;
+		r = shell_start(s, argv, call, e ? e : &own);
+	} else {
+		r = handles_error(e, &(struct error){ .text = "out of memory" }, -ENOMEM);
+	}
+	corral_error_free(own);
 	if (r < 0)
-		return r;
-	if (s.argv[0][0] != '/')
-		return enclave_done(&s.c, -ENOENT, e);
-	r = shell_run(&s, &result, e ? e : &own);
+		corral_shell_free(s);
+	else
+		*ret = s;
+	return r;
+}
+
+int corral_shell_fd(struct corral_shell *s)
+{
+	return corral_process_fd(s->process);
+}
+
+int corral_shell_dispatch(struct corral_shell *s)
+{
+	return corral_process_dispatch(s->process);
+}
+
+int corral_shell_kill(struct corral_shell *s)
+{
+	return corral_process_kill(s->process);
+}
+
+int corral_shell_wait(
+	struct corral_shell *s, int timeout_ms, struct corral_result **ret, struct corral_error **e)
+{
+	struct corral_result *result = NULL;
+	struct corral_error *own = NULL, **why = e ? e : &own;
+	int r = corral_process_wait(s->process, timeout_ms, &result, why);
+
+	if (r < 0 && r != -EAGAIN && !s->told) {
+		shell_fail(&s->c, *why);
+		s->told = true;
+	}
 	corral_error_free(own);
 	if (r < 0)
 		return r;
-	s.c.received = s.call.input_len;
-	shell_tell_end(&s.c, result);
+	if (!s->told) {
+		s->c.received = s->call.input_len;
+		shell_tell_end(&s->c, result);
+		s->told = true;
+	}
 	if (ret)
 		*ret = result;
 	else
 		corral_result_free(result);
 	return 0;
+}
+
+void corral_shell_free(struct corral_shell *s)
+{
+	if (!s)
+		return;
+	if (s->process && !s->told)
+		enclave_tell(&s->c, AUDIT_NONE, NULL, "the caller did not wait for its end");
+	corral_process_free(s->process);
+	if (s->sandbox)
+		enclave_sandbox_unref(s->sandbox);
+	arena_deinit(&s->arena);
+	free(s);
+}
+
+int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corral_by *by,
+	const char *const *argv, const struct corral_call *call, struct corral_result **ret,
+	struct corral_error **e)
+{
+	struct corral_shell *s = NULL;
+	int r = corral_enclave_shell_start(&s, enclave, by, argv, call, e);
+
+	if (r == 0)
+		r = corral_shell_wait(s, -1, ret, e);
+	corral_shell_free(s);
+	return r;
 }

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -466,6 +467,32 @@ static void test_question_and_answer(void **state)
 	corral_enclave_free(enclave);
 }
 
+/* Whoever waits for an answer sleeps until there is one. */
+static void test_an_answer_wakes(void **state)
+{
+	struct corral_enclave *enclave = test_enclave(ASK, NULL);
+	struct pollfd p = { .fd = corral_enclave_answers_fd(enclave), .events = POLLIN };
+	uint64_t id = 0, n = 0;
+
+	(void)state;
+	assert_true(p.fd >= 0);
+	assert_int_equal(test_enclave_get(enclave, "agent", URL, &id), -EINPROGRESS);
+	assert_int_equal(poll(&p, 1, 0), 0);
+	/* Nothing is answered with a wrong number. */
+	assert_int_equal(answer(enclave, id + 1, CORRAL_ALLOW, NULL, NULL), -ENOENT);
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(answer(enclave, id, CORRAL_ALLOW, NULL, NULL), 0);
+	assert_int_equal(poll(&p, 1, 0), 1);
+	assert_int_equal(read(p.fd, &n, sizeof(n)), sizeof(n));
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(test_enclave_get(enclave, "agent", URL, NULL), 0);
+	/* A refusal is an answer. */
+	assert_int_equal(test_enclave_get(enclave, "agent", URL, &id), -EINPROGRESS);
+	assert_int_equal(answer(enclave, id, CORRAL_DENY, NULL, NULL), 0);
+	assert_int_equal(poll(&p, 1, 0), 1);
+	corral_enclave_free(enclave);
+}
+
 static void test_answer_only_narrows(void **state)
 {
 	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
@@ -912,6 +939,7 @@ int main(void)
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_question_and_answer),
+		cmocka_unit_test(test_an_answer_wakes),
 		cmocka_unit_test(test_answer_only_narrows),
 		cmocka_unit_test(test_refusal),
 		cmocka_unit_test(test_a_denial_is_not_asked_about),

@@ -3,8 +3,10 @@
  * Commands of an enclave, in a real sandbox. What must fail inside is shown to work outside first.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -888,6 +890,73 @@ static void test_changes_from_a_callback(void **state)
 	corral_enclave_free(enclave);
 }
 
+static struct corral_shell *start_shell(struct corral_enclave *enclave, const char *const *argv)
+{
+	char actor[] = "agent";
+	const struct corral_by by = { .size = sizeof(by), .actor = actor };
+	struct corral_call call = CORRAL_CALL;
+	struct corral_error *e = NULL;
+	struct corral_shell *s = NULL;
+
+	call.timeout_ms = 20000;
+	if (corral_enclave_shell_start(&s, enclave, &by, argv, &call, &e) < 0)
+		fail_msg("%s", corral_error_message(e));
+	/* Nothing of the caller's is used any more. */
+	memset(actor, 'x', sizeof(actor) - 1);
+	return s;
+}
+
+/* Two at once, which end one after the other, seen by their descriptors. */
+static void test_commands_that_are_not_waited_for(void **state)
+{
+	static const char *const read_it[] = { "/bin/sh", "-c", "read x; echo never", NULL };
+	struct corral_enclave *enclave =
+		test_enclave("exec: [/usr/bin/echo, /bin/sleep, /bin/sh]", NULL);
+	struct corral_shell *quick =
+		start_shell(enclave, (const char *const[]){ ECHO, "quick", NULL });
+	struct corral_shell *slow =
+		start_shell(enclave, (const char *const[]){ "/bin/sleep", "100", NULL });
+	struct pollfd p = { .fd = corral_shell_fd(quick), .events = POLLIN };
+	struct corral_result *result = NULL;
+	struct corral_shell *none = NULL;
+
+	(void)state;
+	while (corral_shell_dispatch(quick) == 0)
+		assert_int_equal(poll(&p, 1, 20000), 1);
+	assert_int_equal(corral_shell_wait(quick, 0, &result, NULL), 0);
+	assert_string_equal(corral_result_stdout(result, NULL), "quick\n");
+	corral_result_free(result);
+	assert_int_equal(corral_shell_wait(slow, 0, NULL, NULL), -EAGAIN);
+	assert_int_equal(test_enclave_told(enclave, "command.end", NULL, "quick", NULL), 1);
+	assert_int_equal(test_enclave_told(enclave, "command.end", NULL, "sleep", NULL), 0);
+	/* A second look at the end is not a second end. */
+	assert_int_equal(corral_shell_wait(quick, -1, NULL, NULL), 0);
+	assert_int_equal(test_enclave_told(enclave, "command.end", NULL, "quick", NULL), 1);
+	assert_int_equal(corral_shell_kill(slow), 0);
+	assert_int_equal(corral_shell_wait(slow, 20000, &result, NULL), 0);
+	assert_int_equal(corral_result_signal(result), SIGKILL);
+	corral_result_free(result);
+	corral_shell_free(quick);
+	corral_shell_free(slow);
+	/* What is freed while it runs is killed, and that is in the log. */
+	corral_shell_free(start_shell(enclave, (const char *const[]){ "/bin/sleep", "77", NULL }));
+	assert_int_equal(test_enclave_told(enclave, "command.end", NULL, "77", "did not wait"), 1);
+	/* It has an empty stdin, not the host's. */
+	quick = start_shell(enclave, read_it);
+	assert_int_equal(corral_shell_wait(quick, -1, &result, NULL), 0);
+	assert_string_equal(corral_result_stdout(result, NULL), "never\n");
+	corral_result_free(result);
+	corral_shell_free(quick);
+	corral_enclave_free(enclave);
+	enclave = test_enclave("exec: [/usr/bin/true]", NULL);
+	assert_int_equal(corral_enclave_shell_start(&none, enclave, NULL,
+				 (const char *const[]){ ECHO, NULL }, NULL, NULL),
+		-EACCES);
+	assert_null(none);
+	corral_shell_free(NULL);
+	corral_enclave_free(enclave);
+}
+
 static void test_nothing_is_left(void **state)
 {
 	size_t fds = count_fds();
@@ -934,6 +1003,7 @@ int main(void)
 		cmocka_unit_test(test_a_change_that_cannot_be_held),
 		cmocka_unit_test(test_commands_from_before),
 		cmocka_unit_test(test_changes_from_a_callback),
+		cmocka_unit_test(test_commands_that_are_not_waited_for),
 		cmocka_unit_test(test_nothing_is_left),
 	};
 
