@@ -524,9 +524,8 @@ static int self_confine(struct error *e)
 	if (r == 0)
 		r = landlock_enter(rules);
 	if (r == 0)
-		r = seccomp_base(&(struct seccomp_options){ .no_memfd_exec = true });
-	if (r == 0)
-		r = seccomp_close();
+		r = seccomp_base(
+			&(struct seccomp_options){ .no_memfd_exec = true, .closed = true });
 	if (r == 0)
 		r = privilege_hide();
 	return r < 0 ? error_set(e, r, NULL, "the warden cannot confine itself: %s", strerror(-r))

@@ -93,6 +93,9 @@ void seccomp_table_base(
 		seccomp_table_set(ret, CALL_execve, RULE_EPERM);
 		seccomp_table_set(ret, CALL_execveat, RULE_EPERM);
 	}
+	/* Each of these rules permits no more than the one that it takes the place of. */
+	for (size_t i = 0; o->closed && i < ROWS(closed); i++)
+		seccomp_table_set(ret, closed[i].call, closed[i].rule);
 }
 
 void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch)

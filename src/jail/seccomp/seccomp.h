@@ -15,7 +15,9 @@
 struct seccomp_options {
 	bool no_memfd_exec; /* memfd_create only with MFD_NOEXEC_SEAL */
 	bool listener;      /* notify_install() may follow; seccomp_close() ends that */
-	/* For processes of Corral's own that need neither: */
+	/* All that seccomp_close() shuts is shut from the start: one filter, not two. For processes
+	 * of Corral's own that confine themselves and start no commands, as are: */
+	bool closed;
 	bool no_unix; /* no sockets of AF_UNIX, so none of the host's can be connected to */
 	bool no_exec; /* no program */
 };

@@ -89,7 +89,7 @@ static int shut_in(const struct outfit *o)
 {
 	/* Before its version 9, Landlock does not keep anybody from the host's Unix sockets. */
 	const struct seccomp_options filter = {
-		.no_memfd_exec = true, .no_unix = o->n_doors == 0, .no_exec = true
+		.no_memfd_exec = true, .closed = true, .no_unix = o->n_doors == 0, .no_exec = true
 	};
 	int version = landlock_version();
 	auto_fd rules = version < 0 ? version : landlock_new(version, true);
@@ -110,8 +110,6 @@ static int shut_in(const struct outfit *o)
 		r = landlock_enter(rules);
 	if (r == 0)
 		r = seccomp_base(&filter);
-	if (r == 0)
-		r = seccomp_close();
 	return r < 0 ? r : privilege_hide();
 }
 

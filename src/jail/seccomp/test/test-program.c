@@ -290,6 +290,48 @@ static void expect(const struct seccomp_case *c, const struct seccomp_arch *arch
 			c->closed ? SECCOMP_RET_ERRNO | (uint32_t)c->closed : SECCOMP_RET_ALLOW);
 }
 
+/* What closes later may be closed from the start: the answer is the stricter of the two. */
+static void one_is_as_strict_as_two(const struct seccomp_arch *arch, unsigned options)
+{
+	const struct seccomp_options o = { .no_memfd_exec = options & 1,
+		.listener = options & 2,
+		.no_unix = options & 4,
+		.no_exec = options & 4 };
+	struct seccomp_options c = o;
+	struct seccomp_table tables[3];
+	static struct seccomp_program programs[3];
+
+	c.closed = true;
+	seccomp_table_base(&tables[0], arch, &o);
+	seccomp_table_close(&tables[1], arch);
+	seccomp_table_base(&tables[2], arch, &c);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(seccomp_program_make(&programs[i], &tables[i]), 0);
+	for (size_t i = 0; i < 200 * SECCOMP_NUMBERS; i++) {
+		struct seccomp_data d = { .nr = (int)(i % SECCOMP_NUMBERS), .arch = arch->audit };
+		struct bpf_machine m;
+		uint32_t got[3];
+
+		/* Flags, mostly: few bits. */
+		for (size_t k = 0; k < ROWS(d.args); k++) {
+			d.args[k] = random64();
+			for (int n = 0; n < 3; n++)
+				d.args[k] &= random64();
+		}
+		for (size_t k = 0; k < 3; k++)
+			got[k] = run(&programs[k], &d, &m);
+		assert_int_equal(got[2], got[0] != SECCOMP_RET_ALLOW ? got[0] : got[1]);
+	}
+}
+
+static void one_filter_or_two(void **state)
+{
+	(void)state;
+	for (size_t a = 0; a < ROWS(archs); a++)
+		for (unsigned options = 0; options < 8; options++)
+			one_is_as_strict_as_two(archs[a], options);
+}
+
 static void table_is_expected(void **state)
 {
 	(void)state;
@@ -359,6 +401,7 @@ int main(void)
 		cmocka_unit_test(any_table),
 		cmocka_unit_test(too_big),
 		cmocka_unit_test(table_is_expected),
+		cmocka_unit_test(one_filter_or_two),
 		cmocka_unit_test(numbers_are_unique),
 		cmocka_unit_test(numbers_are_those_of_the_headers),
 	};
