@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "attempt.h"
@@ -142,6 +144,153 @@ static int stdin_parent(const struct attempt *a)
 	return verdict(open(path, O_RDWR));
 }
 
+/*
+ * A server of the host that appears in the workspace sends descriptors to whoever connects: of OUT,
+ * open for reading, and of OUT/NAME, as a mere place. What is open already is nobody's to take
+ * back; but what lies behind a folder, or is opened anew, is outside of every grant.
+ */
+static void receive(const struct attempt *a, int fds[2])
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char byte;
+	struct iovec io = { &byte, 1 };
+	struct msghdr m = {
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	int s = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s.sock", a->name);
+	make_file(work_file(a), "here\n");
+	for (int i = 0; i < 5000 && access(un.sun_path, F_OK) < 0; i++)
+		poll(NULL, 0, 1);
+	fds[0] = fds[1] = -1;
+	if (connect(s, (struct sockaddr *)&un, sizeof(un)) < 0)
+		return;
+	if (recvmsg(s, &m, 0) != 1 || !CMSG_FIRSTHDR(&m) ||
+		CMSG_FIRSTHDR(&m)->cmsg_len != CMSG_LEN(2 * sizeof(int)))
+		broken("the host sent no descriptors");
+	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&m)), 2 * sizeof(int));
+}
+
+static int received_open(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return canary_fd(fds[0] < 0 ? -1 : openat(fds[0], a->name, O_RDONLY));
+}
+
+static int received_fchdir(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	if (fds[0] < 0 || fchdir(fds[0]) < 0)
+		return verdict(-1);
+	return canary_file(a->name);
+}
+
+static int received_link(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return fds[0] < 0 ? verdict(-1)
+			  : canary_file(format("/proc/self/fd/%d/%s", fds[0], a->name));
+}
+
+static int received_list(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return fds[0] < 0 ? verdict(-1) : verdict(openat(fds[0], ".", O_RDONLY | O_DIRECTORY));
+}
+
+static int received_reopen(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return fds[1] < 0 ? verdict(-1) : canary_file(format("/proc/self/fd/%d", fds[1]));
+}
+
+static int received_truncate(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return fds[1] < 0 ? verdict(-1) : claim(truncate(format("/proc/self/fd/%d", fds[1]), 0));
+}
+
+static int received_open_truncate(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return fds[0] < 0 ? verdict(-1) : claim(openat(fds[0], a->name, O_RDONLY | O_TRUNC));
+}
+
+static int received_write(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return fds[0] < 0 ? verdict(-1)
+			  : claim(openat(
+				    fds[0], format("%s.made", a->name), O_WRONLY | O_CREAT, 0600));
+}
+
+/* Landlock knows the workspace, wherever it is seen from; the mask is on its mount inside. */
+static int received_mask(const struct attempt *a)
+{
+	int fds[2];
+
+	receive(a, fds);
+	return canary_fd(
+		fds[0] < 0 ? -1 : openat(fds[0], format("../ws/denied/%s", a->name), O_RDONLY));
+}
+
+/* The host moves the folder, which is open, out of the workspace, and puts something into it. */
+static int moved_folder(const struct attempt *a)
+{
+	const char *path = format("%s.folder", a->name);
+	int folder, fd = -1;
+
+	if (mkdir(path, 0755) < 0 || (folder = open(path, O_RDONLY | O_DIRECTORY)) < 0)
+		broken("%s: %s", path, strerror(errno));
+	make_file(work_file(a), "here\n");
+	for (int i = 0; i < 5000 && fd < 0; i++) {
+		poll(NULL, 0, 1);
+		fd = openat(folder, "secret", O_RDONLY);
+		if (fd < 0 && errno != ENOENT)
+			break;
+	}
+	return canary_fd(fd);
+}
+
+static int moved_parent(const struct attempt *a)
+{
+	const char *path = format("%s.folder", a->name);
+	int folder;
+
+	if (mkdir(path, 0755) < 0 || (folder = open(path, O_RDONLY | O_DIRECTORY)) < 0)
+		broken("%s: %s", path, strerror(errno));
+	make_file(work_file(a), "here\n");
+	if (fchdir(folder) < 0)
+		return verdict(-1);
+	for (int i = 0; i < 5000 && access("secret", F_OK) < 0; i++)
+		poll(NULL, 0, 1);
+	return canary_file(format("../%s", a->name));
+}
+
 /* Standard output is a pipe into which an earlier program of the caller wrote a canary. */
 static int pipe_read_back(const struct attempt *a)
 {
@@ -266,6 +415,30 @@ static const struct attempt table[] = {
 		stdin_chmod, NULL },
 	{ "stdin-utimes", "stdin", "", "futimens needs no more than a descriptor for reading",
 		stdin_utimes, NULL },
+	{ "received-open", "received", "", "a file in a folder whose descriptor was received",
+		received_open, NULL },
+	{ "received-fchdir", "received", "", "the same from inside the folder", received_fchdir,
+		NULL },
+	{ "received-link", "received", "", "the same by the folder's link in /proc", received_link,
+		NULL },
+	{ "received-list", "received", "", "the folder is opened anew, to be listed", received_list,
+		NULL },
+	{ "received-reopen", "received", "", "a mere place that was received is opened",
+		received_reopen, NULL },
+	{ "received-truncate", "received", "", "the same file is emptied by its link",
+		received_truncate, NULL },
+	{ "received-open-truncate", "received", "",
+		"a file in the folder is emptied as it is opened for reading",
+		received_open_truncate, NULL },
+	{ "received-write", "received", "", "a file is made in the folder", received_write, NULL },
+	{ "received-mask", "received-mask", "",
+		"from the folder the way leads to a denied file past its mask", received_mask,
+		NULL },
+	{ "moved-folder", "moved", "",
+		"an open folder shows what the host puts into it after it moved it out",
+		moved_folder, NULL },
+	{ "moved-parent", "moved", "", "from such a folder the way up leads out", moved_parent,
+		NULL },
 	{ "pipe-read", "pipe-out", "", "what others wrote into standard output is read back",
 		pipe_read_back, NULL },
 	{ "pipe-read-dev", "pipe-out", "", "the same by /dev/stdout", pipe_read_dev, NULL },
@@ -288,4 +461,4 @@ static const struct attempt table[] = {
 	{ "append-read", "append", "", "it is read, though it is open for writing", append_read,
 		NULL },
 };
-THEME(fd, "Descriptors of the caller", table);
+THEME(fd, "Descriptors of the caller, and those that were received", table);

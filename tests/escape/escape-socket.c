@@ -218,9 +218,9 @@ static int ws_late(const struct attempt *a)
 	struct stat st;
 
 	make_file(work_file(a), "here\n");
-	for (int i = 0; i < 5000 && stat("late.sock", &st) < 0; i++)
+	for (int i = 0; i < 5000 && stat(format("%s.sock", a->name), &st) < 0; i++)
 		poll(NULL, 0, 1);
-	return connect_path(a, SOCK_STREAM, "late.sock");
+	return connect_path(a, SOCK_STREAM, format("%s.sock", a->name));
 }
 
 static int abstract(const struct attempt *a)

@@ -63,6 +63,8 @@ GAPS = {
     "limit-memory-shared-dropped": "kernel: without a cgroup nobody counts pages that no process maps",
     "stdin-chmod": "kernel: an open file lets its owner change its mode",
     "stdin-utimes": "kernel: an open file lets its owner change its times",
+    "moved-folder": "kernel: a mount and Landlock follow an open folder to where the host moves it",
+    "received-mask": "kernel: masks are of the mounts inside; a descriptor from outside has none",
     "unix-granted-late": "kernel: Landlock before version 9 cannot keep from connecting",
 }
 
@@ -87,6 +89,10 @@ SETS = {
     "exec": Set("only the program `attempt` may run",
                 ("--policy", "{}/exec.yaml"), many=True, tool=True),
     "late": Set("a program of the host puts a socket into the workspace meanwhile", DEFAULT),
+    "received": Set("the same, and it sends descriptors of a folder and of a file outside", DEFAULT),
+    "received-mask": Set("the same, and a file in the workspace is denied",
+                         (*DEFAULT, "--deny", "{}/ws/denied/NAME")),
+    "moved": Set("the host moves a folder out of the workspace meanwhile", DEFAULT),
     "fds": Set("descriptors of the caller are open", DEFAULT, many=True),
     "stdin": Set("standard input is a file outside, opened for reading", DEFAULT),
     "pipe-in": Set("standard input is a pipe that others read after it", DEFAULT),
@@ -328,27 +334,63 @@ class Pass:
 
     def run_late(self, attempt):
         """A server that starts when the attempt has left its mark."""
-        mark = self.scene.path(f"ws/{attempt.name}.work")
-        over = threading.Event()
+        path = self.scene.path(f"ws/{attempt.name}.sock")
+        out = self.scene.path("out")
 
-        def serve():
-            while not os.path.exists(mark) and not over.wait(0.001):
-                pass
+        def answer(client):
+            if attempt.set == "late":
+                client.send(self.scene.canary.encode())
+                return
+            folder = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+            file = os.open(f"{out}/{attempt.name}", os.O_PATH)
+            socket.send_fds(client, [b"x"], [folder, file])
+            os.close(folder)
+            os.close(file)
+
+        def serve(over):
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
                 server.bind(self.scene.path("stage/late.sock"))
                 os.chmod(self.scene.path("stage/late.sock"), 0o777)
                 server.listen()
-                os.rename(self.scene.path("stage/late.sock"), self.scene.path("ws/late.sock"))
+                os.rename(self.scene.path("stage/late.sock"), path)
                 server.settimeout(0.01)
                 while not over.is_set():
                     try:
                         client = server.accept()[0]
-                        client.send(self.scene.canary.encode())
+                        answer(client)
                         client.close()
                     except TimeoutError:
                         pass
+            os.unlink(path)
 
-        thread = threading.Thread(target=serve)
+        return self.run_meanwhile(attempt, serve)
+
+    def run_moved(self, attempt):
+        """The folder that the attempt made is moved, and gets something secret there."""
+        there = self.scene.path(f"out/{attempt.name}.moved")
+
+        def move(_over):
+            os.rename(self.scene.path(f"ws/{attempt.name}.folder"), there)
+            with open(f"{there}/secret", "w", encoding="ascii") as file:
+                file.write(self.scene.canary)
+            os.chmod(f"{there}/secret", 0o644)
+
+        result = self.run_meanwhile(attempt, move)
+        shutil.rmtree(there, ignore_errors=True)
+        return result
+
+    def run_meanwhile(self, attempt, act):
+        """The host does something when the attempt has left its mark."""
+        mark = self.scene.path(f"ws/{attempt.name}.work")
+        over = threading.Event()
+
+        def wait():
+            while not os.path.exists(mark):
+                if over.wait(0.001):
+                    return
+            act(over)
+
+        thread = threading.Thread(target=wait)
         thread.start()
         result = self.run_one(attempt)
         over.set()
@@ -424,7 +466,8 @@ class Pass:
         """Yields every attempt with its result, and what the host saw."""
         self.scene.write_values(self.corral is not None)
         special = {"stdin": self.run_stdin, "append": self.run_append, "pipe-in": self.run_pipe,
-                   "pipe-out": self.run_pipe, "socket-in": self.run_socket, "late": self.run_late, "mask": self.run_mask, "swap": self.run_swap,
+                   "pipe-out": self.run_pipe, "socket-in": self.run_socket, "late": self.run_late,
+                   "received": self.run_late, "received-mask": self.run_late, "moved": self.run_moved, "mask": self.run_mask, "swap": self.run_swap,
                    "output": self.run_output, "tty": self.run_tty, "tty-hidden": self.run_tty,
                    "tty-stdin": self.run_tty}
         for set_name, kind in SETS.items():
@@ -678,7 +721,7 @@ def main():
     EXPLAIN[:] = ["--explain"] if arguments.explain else []
     private = go_private()
     if landlock_version() >= 9:
-        del GAPS["unix-granted-late"]
+        del GAPS["unix-granted-late"], GAPS["received-mask"]
     arguments.corral = arguments.corral and os.path.abspath(arguments.corral)
     attempts = [a for a in everything
                 if not arguments.only or arguments.only in a.name or arguments.only == a.set]
