@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/agent.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -48,14 +49,16 @@ static const struct verb corral = {
 
 int main(int argc, char **argv)
 {
+	/* Alone it is a question: what is this? */
+	char *question[] = { (char[]){ "corral" }, (char[]){ "--help" } };
 	auto_arena arena = { 0 };
 	struct error error = { 0 };
 	bool json = false;
 	struct call c = {
 		.verb = &corral,
 		.name = corral.name,
-		.words = argv,
-		.n = argc > 0 ? (size_t)argc : 0,
+		.words = argc > 1 ? argv : question,
+		.n = argc > 1 ? (size_t)argc : ROWS(question),
 		.arena = &arena,
 		.error = &error,
 		.json = &json,

@@ -100,10 +100,16 @@ status_is 0 "--version"
 out_like '^corral [0-9]+\.[0-9]+\.[0-9]+$' "--version: a name and a number"
 
 # --- nothing said ---
+run --help
+cp "$scratch/out" wanted
 run
-status_is 2 "no command: status"
-out_empty "no command: nothing on standard output"
-err_has "Commands:" "no command: help on standard error"
+status_is 0 "corral alone: status 0"
+is "$(cat "$scratch/out")" "$(cat wanted)" "corral alone: its help, on standard output"
+err_empty "corral alone: and nothing else"
+run policy
+status_is 2 "half a command: an error"
+out_empty "half a command: nothing on standard output"
+err_has "Commands:" "half a command: help on standard error"
 
 # --- what was meant ---
 fails "a misspelt command" 'did you mean `corral policy`?' polcy
