@@ -168,9 +168,27 @@ exec: [cat]
 END
 run_prints here "exec list: what is in it" -p listed.yaml -- cat file
 run_prints ok "--exec: joins a list" -p listed.yaml --exec echo -- echo ok
-run run --exec cat -- cat file
-out_is here "--exec: where there is no list it changes nothing"
+cat >open.yaml <<END
+fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**], write: [\$WORK_DIR/**]}
+END
+run run -p open.yaml --exec cat -- cat file
+out_is here "--exec: where a policy has no list it changes nothing"
 err_has "--exec cat has no effect" "--exec: and Corral says so"
+run_prints here "--exec with a profile: what it names runs" --exec cat -- cat file
+err_empty "--exec with a profile: and there is nothing to warn of"
+run_prints ok "--exec with a profile: bare of it, others run" -- sh -c 'ls >/dev/null && echo ok'
+run_refuses 126 "--exec with a profile: others do not" "the policy does not allow running" --exec cat -- ls
+err_has "corral run --exec /" "--exec with a profile: the option that would let it"
+line=$(sed -n 's/^Or for this once: corral run \(--exec [^ ]*\) .*/\1/p' "$scratch/err")
+# shellcheck disable=SC2086 # an option and its word
+run_prints file "--exec with a profile: and that helps" --exec cat $line -- ls file
+run run --exec sh -- sh -c 'ls; cp /bin/ls mine && ./mine'
+is "$(grep -c -i 'permission denied' "$scratch/err")" 2 "--exec with a profile: nor from a listed shell, nor a copy"
+run_prints ok "--exec with a profile: several make one list" --exec sh --exec ls -- sh -c 'ls >/dev/null && echo ok'
+run_refuses 126 "--exec with readonly: the same" "the policy does not allow running" --profile readonly --exec cat -- ls
+mkdir -p "$HOME/.config/corral/profiles" && cp open.yaml "$HOME/.config/corral/profiles/own.yaml"
+run_refuses 126 "--exec with a profile of one's own: the same" "the policy does not allow running" --profile own --exec cat -- ls
+run_refuses 126 "--exec makes a list for the command itself, too" "the policy does not allow running" --exec cat -- true
 
 # --- what may not be run ---
 run_refuses 126 "exec list: what is not in it" "the policy does not allow running" -p listed.yaml -- ls

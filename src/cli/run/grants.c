@@ -243,7 +243,27 @@ static bool run_grants_is_open(const struct permissions *p)
 	return !p->exec_listed;
 }
 
-/* Without a list any program may run that can be read, so that is what a grant has to give. */
+/*
+ * Where --exec is given, it is the list of a profile that has none: who names programs means no
+ * others. A policy from a file, a skill and a mode mean what they say; without a list any program
+ * may run there that can be read, so that is what a grant has to give.
+ */
+static void run_grants_begin_list(struct run *r)
+{
+	const struct permissions *leaves[LEAVES_MAX];
+	int n = r->options.exec.n && r->profile.permissions
+			? permissions_layers(r->profile.permissions, leaves, LEAVES_MAX)
+			: 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!run_grants_is_open(leaves[i]))
+			return;
+	}
+	/* They are this run's own, as above. */
+	for (int i = 0; i < n; i++)
+		((struct permissions *)leaves[i])->exec_listed = true;
+}
+
 static int run_grants_add_program(
 	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
 {
@@ -327,6 +347,7 @@ int run_grants(struct run *r)
 	};
 	int ret = 0;
 
+	run_grants_begin_list(r);
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		for (size_t k = 0; ret == 0 && k < rows[i].given->n; k++)
 			ret = rows[i].grant(r, rows[i].kind, rows[i].given->items[k]);
