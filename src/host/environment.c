@@ -300,6 +300,15 @@ static const char *environment_plain(const char *text)
 	return n && text[0] != '.' ? text : NULL;
 }
 
+/* The user's own, where it may be run: programs start it for whoever works inside. */
+static const char *environment_shell(const struct environment *env)
+{
+	const char *own = host_value(env, "SHELL");
+	struct request asked = { .op = OPERATION_EXEC, .target = own };
+
+	return own && own[0] == '/' && policy_allows(env->o->policy, &asked) ? own : "/bin/sh";
+}
+
 static int add_usual(struct environment *env)
 {
 	const struct environment_options *o = env->o;
@@ -317,7 +326,7 @@ static int add_usual(struct environment *env)
 		{ "TERM", term ? term : "dumb" },
 		{ "USER", user },
 		{ "LOGNAME", user },
-		{ "SHELL", "/bin/sh" },
+		{ "SHELL", environment_shell(env) },
 		{ "PWD", o->cwd },
 	};
 	int r = 0;

@@ -7,16 +7,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 
 /* Of /proc/PID/stat, as proc(5) counts; the name before may have blanks, so 3 is the first. */
 enum { AFTER_NAME = 3, ARG_START = 48 };
+/* With its NUL: PR_GET_NAME. */
+enum { NAME_BYTES = 16 };
 
 int inherited_erase_words(void)
 {
-	char text[1024];
+	char text[1024], name[NAME_BYTES] = "";
 	const char *at;
 	char *end;
 	uintptr_t first, last;
@@ -37,6 +40,12 @@ int inherited_erase_words(void)
 	if (first == 0 || last < first)
 		return first == last ? 0 : -EPROTO;
 	memset((void *)first, 0, last - first);
+	/* ps shows the name instead. With a byte at the end the kernel takes it for a title, up to
+	 * the first NUL, and not for words; too short a command line stays empty. */
+	if (last - first > sizeof(name) && prctl(PR_GET_NAME, name) == 0) {
+		memcpy((void *)first, name, sizeof(name));
+		*(char *)(last - 1) = ' ';
+	}
 	return 0;
 }
 

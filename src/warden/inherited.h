@@ -6,8 +6,8 @@
  * policy that the host was given), its variables, which may be secrets, and its ways with signals.
  */
 
-/* Overwrites this process's own copy of the words, which must not be used any more. Needs the
- * host's /proc. */
+/* Overwrites this process's own copy of the words, which must not be used any more; the process's
+ * name (PR_GET_NAME) takes their place. Needs the host's /proc. */
 int inherited_erase_words(void);
 /* Overwrites the variables; there are none from here on. */
 void inherited_erase_variables(void);

@@ -237,4 +237,46 @@ SHELL=/bin/sh run shell --profile readonly -- -c 'echo x >x'
 [ "$status" -ne 0 ]
 ok $? "shell: the options of run"
 
+# --- inside looks as it does outside ---
+SHELL=/bin/cat run_prints /bin/cat "SHELL is the user's own" -- sh -c 'echo $SHELL'
+mkdir -p "$HOME/own" && cp /bin/sh "$HOME/own/sh"
+SHELL=$HOME/own/sh run_prints /bin/sh "SHELL: not one that may not be run" -- sh -c 'echo $SHELL'
+SHELL=$HOME/own/sh run_prints "$HOME/own/sh" "SHELL: where it was granted it is" --read "$HOME/own" -- sh -c 'echo $SHELL'
+SHELL=/bin/cat run_prints /bin/sh "SHELL: not one that is not on the list" --exec sh -- sh -c 'echo $SHELL'
+if command -v ps >/dev/null; then
+	run run -- ps -e -o pid= -o args=
+	is "$(sed -n 's/^ *1 //p' "$scratch/out")" corral "ps: pid 1 has a name"
+	is "$(grep -c . "$scratch/out")" 2 "ps: and there is the command"
+else
+	number=$((number + 1)) && echo "ok $number - ps: pid 1 has a name # SKIP ps is not there"
+fi
+
+# --- what nohup and & do to a command they do to what it runs ---
+ignored() { # ignored SIGNAL…: the mask of ignored signals that a command has
+	(trap '' "$@" && "$CORRAL" run -- sed -n 's/^SigIgn:[^0-9a-f]*0*//p' /proc/self/status)
+}
+is "$(ignored HUP)" 1 "an ignored SIGHUP is ignored inside"
+is "$(ignored HUP INT QUIT)" 7 "so are SIGINT and SIGQUIT"
+is "$(ignored PIPE USR1)" "" "others are not"
+
+# --- the processor time of the command is what `time` shows ---
+python3 - "$CORRAL" >"$scratch/out" 2>"$scratch/err" <<'END'
+import resource, subprocess, sys
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+def used(words):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([*words, sys.executable, "-c", BURN], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+bare, inside = used([]), used([sys.argv[1], "run", "--read", sys.prefix, "--"])
+print(bare, inside)
+assert bare >= 0.3 and inside >= 0.3
+END
+ok $? "the processor time of a command is passed on to who waits for corral"
+
 done_testing
