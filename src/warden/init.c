@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -65,6 +66,22 @@ static int take_stdio(struct running *run, int ret[3])
 	return 0;
 }
 
+/*
+ * The terminal of a single command is that of our session, and the command a job in it: Ctrl-Z
+ * stops it, and whoever started us gets to know. A session of several has nobody who would let a
+ * command go on, so each has its own there, and cannot be stopped by its terminal.
+ */
+static int init_open_terminal(
+	const struct running *run, struct spawn *l, int *ret_master, int *ret_slave)
+{
+	int r = spawn_terminal(&run->start, ret_master, ret_slave);
+
+	l->is_job = run->init->tree;
+	if (r == 0 && l->is_job && ioctl(*ret_slave, TIOCSCTTY, 0) < 0)
+		r = -errno;
+	return r;
+}
+
 /* Runs it, and tells so. */
 static int init_begin(struct running *run)
 {
@@ -79,7 +96,7 @@ static int init_begin(struct running *run)
 	int r = 0;
 
 	if (run->start.flags & START_TTY)
-		r = spawn_terminal(&run->start, &master, &slave);
+		r = init_open_terminal(run, &l, &master, &slave);
 	else
 		r = take_stdio(run, l.stdio);
 	for (size_t i = 0; slave >= 0 && i < 3; i++)
@@ -106,6 +123,16 @@ static int init_begin(struct running *run)
 	return 0;
 }
 
+/* What the command starts is for the command to look after. */
+static void init_stopped(const struct running *run, pid_t pid, int number)
+{
+	const uint32_t body = (uint32_t)number;
+
+	if (pid == run->pid && run->init->tree && run->start.flags & START_TTY)
+		(void)frame_send(
+			run->init->socket, FRAME_STOPPED, run->id, &body, sizeof(body), NULL, 0);
+}
+
 /* What a process used counts with what it waited for itself: each is counted once. */
 static pid_t reap_one(struct running *run, int options)
 {
@@ -116,6 +143,10 @@ static pid_t reap_one(struct running *run, int options)
 	run->alone = pid < 0 && errno == ECHILD;
 	if (pid <= 0)
 		return pid;
+	if (WIFSTOPPED(status)) {
+		init_stopped(run, pid, WSTOPSIG(status));
+		return pid;
+	}
 	spawn_count(&run->report, &used);
 	if (pid == run->pid) {
 		run->status = status;
@@ -164,16 +195,23 @@ static void reap(struct running *run)
 {
 	run->busy = true;
 	for (int i = 0; run->busy && i < REAPED_AT_ONCE; i++)
-		run->busy = reap_one(run, WNOHANG) > 0;
+		run->busy = reap_one(run, WNOHANG | WUNTRACED) > 0;
 }
 
-/* Before the next look at who ended: what comes from now on is told once more. */
-static void forget_signals(const struct running *run)
+/*
+ * Before the next look at who ended: what comes from now on is told once more. The hang-up of a
+ * terminal is for its session's leader, and that is us: it goes on to the job.
+ */
+static void init_take_signals(const struct running *run)
 {
-	struct signalfd_siginfo info[8];
+	struct signalfd_siginfo info;
 
-	while (read(run->signals, info, sizeof(info)) == (ssize_t)sizeof(info))
-		;
+	while (read(run->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGHUP || run->pid <= 0)
+			continue;
+		(void)kill(-run->pid, SIGHUP);
+		(void)kill(-run->pid, SIGCONT);
+	}
 }
 
 static void attend(struct running *run)
@@ -200,7 +238,7 @@ static void attend(struct running *run)
 	if (run->ended)
 		return;
 	if (fds[1].revents) {
-		forget_signals(run);
+		init_take_signals(run);
 		reap(run);
 	}
 	if (run->proc < 0 || run->ended)
@@ -299,7 +337,7 @@ static void run_one(struct running *run)
 	run->report = (struct report){ 0 };
 	run->ended = run->busy = run->alone = false;
 	run->pid = run->status = 0;
-	forget_signals(run);
+	init_take_signals(run);
 }
 
 void init_run(const struct init *i)
@@ -312,6 +350,8 @@ void init_run(const struct init *i)
 	/* Before there is a command, so that it costs none of the command's time. */
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	run.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run.signals < 0)
 		_exit(1);

@@ -15,6 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -102,19 +103,55 @@ int spawn_terminal(const struct start *s, int *ret_master, int *ret_slave)
 	return 0;
 }
 
+/* A session of its own, or a group of ours that has the terminal. */
+static int spawn_lead(const struct spawn *l)
+{
+	sigset_t output;
+
+	if (!l->is_job)
+		return setsid() < 0 ? -errno : 0;
+	/* Not yet in the foreground, it would be stopped for what it does. */
+	(void)sigemptyset(&output);
+	(void)sigaddset(&output, SIGTTOU);
+	(void)sigprocmask(SIG_BLOCK, &output, NULL);
+	if (setpgid(0, 0) < 0 || tcsetpgrp(l->stdio[0], getpid()) < 0)
+		return -errno;
+	(void)sigprocmask(SIG_UNBLOCK, &output, NULL);
+	return 0;
+}
+
+static void spawn_ignore(uint32_t flags)
+{
+	static const struct {
+		uint32_t flag;
+		int number;
+	} rows[] = {
+		{ START_IGNORE_HUP, SIGHUP },
+		{ START_IGNORE_INT, SIGINT },
+		{ START_IGNORE_QUIT, SIGQUIT },
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		if (flags & rows[i].flag)
+			(void)signal(rows[i].number, SIG_IGN);
+	}
+}
+
 static int spawn_prepare(struct attempt *a)
 {
 	const struct spawn *l = a->spawn;
 	int r;
 
 	a->step = SPAWN_SETUP;
-	if (setsid() < 0)
-		return -errno;
+	r = spawn_lead(l);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < 3; i++)
 		if (dup2(l->stdio[i], i) < 0)
 			return -errno;
-	if (l->start->flags & START_TTY && ioctl(0, TIOCSCTTY, 0) < 0)
+	if (l->start->flags & START_TTY && !l->is_job && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -errno;
+	spawn_ignore(l->start->flags);
 	r = rlimits_apply(l->start);
 	if (r == 0 && l->tied && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		r = -errno;

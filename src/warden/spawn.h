@@ -20,7 +20,10 @@ struct spawn {
 	 */
 	int witness;
 	uint64_t id; /* of the command, for that */
-	bool tied;   /* it dies with us; in a jail its pid namespace sees to that */
+	/* The terminal is that of our own session: the program is a job in it, and can be stopped
+	 * (a group without a parent in its session cannot). */
+	bool is_job;
+	bool tied; /* it dies with us; in a jail its pid namespace sees to that */
 };
 
 enum spawn_step {
@@ -31,8 +34,8 @@ enum spawn_step {
 
 /*
  * 0 and the pid (in this namespace); or a negative errno and the step that failed. The program is
- * the leader of a session and of a process group of its own, with default signals and no
- * descriptors beside its three.
+ * the leader of a session (unless it is a job) and of a process group of its own, with default
+ * signals but for those that the start says, and no descriptors beside its three.
  */
 int spawn_program(const struct spawn *l, pid_t *ret, enum spawn_step *ret_step);
 /* The body of FRAME_REFUSED. `folder` says what is wrong with the folder: "is not there". */

@@ -37,6 +37,8 @@ enum frame_type {
 	FRAME_STARTED, /* the program runs; fds: the master side of its terminal, if START_TTY */
 	FRAME_REFUSED, /* it does not; body: wire/report.h */
 	FRAME_EXITED,  /* it ended; body: wire/report.h */
+	FRAME_STOPPED, /* init -> warden: it stopped, as by Ctrl-Z; body: u32 number of the signal.
+			  Only of a session with a single command, on a terminal */
 	FRAME_GONE,    /* warden -> host: the session ended under our feet; body: wire/report.h */
 	/* warden <-> zygote */
 	FRAME_PLAN,  /* warden -> zygote, first: jail/plan/plan.h */

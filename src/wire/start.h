@@ -19,7 +19,11 @@ enum {
 	/* Nobody waits to hear that it runs: no FRAME_STARTED, unless there is a terminal to hand
 	 * over. Its end tells that it ran, and a wake-up is saved while it starts. */
 	START_QUIET = 1 << 5,
-	START_FLAGS = 63,
+	/* It begins with the signal ignored, as its caller did (nohup, a shell's &). */
+	START_IGNORE_HUP = 1 << 6,
+	START_IGNORE_INT = 1 << 7,
+	START_IGNORE_QUIT = 1 << 8,
+	START_FLAGS = 511,
 };
 enum { START_WORDS_MAX = 65536, START_NONE = 0 };
 

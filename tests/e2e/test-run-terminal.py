@@ -488,6 +488,128 @@ def test_stop():
     t.close()
 
 
+TICK = ": >>ticks; echo g''o; while :; do echo x >>ticks; sleep 0.05; done"
+
+
+def ticks_grow():
+    """Does the command go on? A person would see that in a second."""
+    path = os.path.join(WORK, "ticks")
+    before = os.path.getsize(path)
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        if os.path.getsize(path) > before + 2:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_suspend():
+    """Ctrl-Z while Corral has the whole terminal: both stop, the shell outside has it, and fg goes on."""
+    os.environ["PS1"] = "outer> "
+    t = Terminal(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    before = t.mode()
+    t.type(f"{CORRAL} run -- sh -c \"{TICK}\"\n")
+    t.wait_for("\ngo")
+    TAP.ok(ticks_grow(), "the command runs", t)
+    t.type("\x1a")
+    TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z suspends corral run", t)
+    t.wait_for("outer> ")
+    TAP.ok(not ticks_grow(), "and the command with it", t)
+    t.type("stty -a | grep -c -e ' icanon'\n")
+    TAP.ok(t.wait_for("\n1") is not None, "the shell has its terminal back", t)
+    t.type("bg\n")
+    t.wait_for("outer> ")
+    TAP.ok(ticks_grow(), "bg: it goes on", t)
+    t.type("fg\n")
+    t.wait_for("run -- ")
+    time.sleep(0.3)
+    t.type("\x1a")
+    TAP.ok(t.wait_for("Stopped") is not None, "fg, and Ctrl-Z once more", t)
+    t.wait_for("outer> ")
+    TAP.ok(not ticks_grow(), "it is stopped once more", t)
+    t.type("fg\n")
+    t.wait_for("run -- ")
+    TAP.ok(ticks_grow(), "fg: it goes on", t)
+    t.type("\x03")
+    TAP.ok(t.wait_for("outer> ") is not None, "and Ctrl-C ends it", t)
+    TAP.same(t.mode()[3] & termios.ICANON, before[3] & termios.ICANON, "the terminal is as it was", t)
+    t.type("exit\n")
+    t.wait()
+    t.close()
+    os.remove(os.path.join(WORK, "ticks"))
+
+
+def test_suspend_script():
+    """In a script the whole job stops, not Corral alone: else the shell outside would never know."""
+    os.environ["PS1"] = "outer> "
+    t = Terminal(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    t.type(f"sh -c '{CORRAL} run -- sh -c \"echo g\\\"\\\"o; sleep 1000\"; echo after'\n")
+    t.wait_for("\ngo")
+    t.type("\x1a")
+    TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops a script with Corral in it", t)
+    t.wait_for("outer> ")
+    t.type("kill %1; fg\n")
+    TAP.ok(t.wait_for("outer> ") is not None, "which can be ended", t)
+    t.type("exit\n")
+    t.wait()
+    t.close()
+
+
+def test_suspend_itself():
+    """An editor takes Ctrl-Z as a key, cleans up, and stops its group itself."""
+    editor = ("import os, signal, sys, tty; tty.setraw(0); os.write(1, b'EDIT'); os.read(0, 1); os.write(1, b'LEFT'); "
+              "os.kill(0, signal.SIGTSTP); os.write(1, b'BACK'); os.read(0, 1)")
+    os.environ["PS1"] = "outer> "
+    t = Terminal(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    t.type(f"{CORRAL} run -- python3 -c \"{editor}\"\n")
+    t.wait_for("EDIT")
+    t.wait_for("EDIT")  # the first is what was typed
+    t.type("\x1a")
+    TAP.ok(t.wait_for("LEFT") is not None and t.wait_for("Stopped") is not None, "a program that stops itself", t)
+    t.wait_for("outer> ")
+    t.type("fg\n")
+    TAP.ok(t.wait_for("BACK") is not None, "goes on by fg", t)
+    t.type("q")
+    TAP.ok(t.wait_for("outer> ") is not None, "and ends", t)
+    t.type("exit\n")
+    t.wait()
+    t.close()
+
+
+def test_suspend_ignored():
+    """At the prompt of a shell inside, Ctrl-Z means nothing, as at any prompt."""
+    os.environ["PS1"] = "outer> "
+    t = Terminal(["bash", "--norc", "-i"])
+    t.wait_for("outer> ")
+    t.type(f"{CORRAL} run --env 'PS1=inner> ' -- bash --norc -i\n")
+    t.wait_for("\ninner> ")
+    t.type("\x1a")
+    t.type("echo al''ive\n")
+    shown = t.wait_for("alive")
+    TAP.ok(shown is not None and "Stopped" not in shown, "Ctrl-Z at a prompt inside stops nothing", t)
+    t.type("exit\n")
+    t.wait_for("outer> ")
+    t.type("exit\n")
+    t.wait()
+    t.close()
+
+
+def test_suspend_alone():
+    """Where nobody could say fg (Corral leads the session), Ctrl-Z stops nothing for good."""
+    t = Terminal(corral("--", "sh", "-c", TICK))
+    t.wait_for("go")
+    t.type("\x1a")
+    time.sleep(0.2)
+    TAP.ok(ticks_grow(), "without a shell outside the command goes on", t)
+    t.type("\x03")
+    TAP.same(t.wait(), 130, "and Ctrl-C ends it", t)
+    t.close()
+    os.remove(os.path.join(WORK, "ticks"))
+
+
 def test_no_answers():
     """A terminal that does not answer: the end is not held up for long."""
     t = Terminal(corral("--", "printf", r"\033[c\033[6n"))

@@ -24,6 +24,8 @@
 enum { COMMAND = 1 };
 /* How often a keyboard that somebody else has taken is looked at again. */
 enum { KEYBOARD_MS = 100 };
+/* From this much processor time on, what the command used is passed on to who waits for us. */
+enum { COUNTED_US = 50000 };
 /* What is waited for beside the copies: the session, signals, calls to look at. */
 enum { FIXED = 3 };
 
@@ -33,6 +35,8 @@ struct loop {
 	struct run_outcome *outcome;
 	struct session *session;
 	int signals;
+	bool is_stopping; /* we stopped it, and are yet to hear of that */
+	bool is_stopped;  /* it stopped by itself, and we are yet to follow */
 };
 
 static const char *run_loop_keep(struct loop *l, const char *text)
@@ -61,6 +65,10 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 		l->outcome->refusal = (struct refusal){ .error = e->refusal.error,
 			.text = run_loop_keep(l, e->refusal.text),
 			.hint = run_loop_keep(l, e->refusal.hint) };
+		break;
+	case SESSION_STOPPED:
+		l->is_stopped = !(l->is_stopping && e->report.signal == SIGSTOP);
+		l->is_stopping = false;
 		break;
 	case SESSION_WITNESS:
 		/* Without one the command's calls fail, and so does the command. */
@@ -101,18 +109,37 @@ static int open_signals(struct loop *l)
 	return l->signals < 0 ? -errno : 0;
 }
 
-/* Somebody stops us: the command stops first, and goes on when we do. */
-static void run_loop_stop(struct loop *l)
+/* The command is stopped, or about to be. It goes on when we do: at once, if nobody would let us go
+ * on (a group without a parent in its session, or SIGTSTP that is ignored). */
+static void run_loop_pause(struct loop *l)
 {
 	sigset_t set;
 
-	(void)session_signal(l->session, COMMAND, SIGSTOP);
 	run_stdio_stop(l->stdio);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
-	(void)raise(SIGTSTP);
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	if (l->session)
+		(void)session_signal(l->session, COMMAND, SIGCONT);
+}
+
+/* Somebody stops us: the command stops first. */
+static void run_loop_stop(struct loop *l)
+{
+	l->is_stopping = l->stdio->is_terminal;
+	(void)session_signal(l->session, COMMAND, SIGSTOP);
+	(void)raise(SIGTSTP);
+	run_loop_pause(l);
+}
+
+/* The command stopped by itself, as by Ctrl-Z: so does our whole group, of which a script may be
+ * part that waits for us. */
+static void run_loop_follow(struct loop *l)
+{
+	l->is_stopped = false;
+	(void)kill(0, SIGTSTP);
+	run_loop_pause(l);
 }
 
 /* The command may have ended, and what it wrote not be read: then the signal is for that. */
@@ -178,6 +205,8 @@ static int wait_once(struct loop *l)
 		return -EINTR;
 	if (p[0].revents && session_dispatch(l->session) < 0 && !l->outcome->end)
 		return -ECONNRESET;
+	if (l->is_stopped && !l->outcome->end)
+		run_loop_follow(l);
 	return 0;
 }
 
@@ -192,6 +221,9 @@ static int run_loop_wait_for_end(struct loop *l)
 			l->run->call->error, r, NULL, "the sandbox ended: %s", strerror(-r));
 	/* All that could connect is dead now: what it sent last leaves, and the rest is told. */
 	session_finish(l->session);
+	/* Less than a person or a program would look at is not worth waiting for. */
+	if (l->outcome->report.user_us + l->outcome->report.system_us >= COUNTED_US)
+		session_collect(l->session);
 	/* All that could write is dead now: what is left in the pipes is the end of the output. The
 	 * kernel takes the namespaces apart while we go on. */
 	session_leave(l->session);
@@ -202,6 +234,28 @@ static int run_loop_wait_for_end(struct loop *l)
 }
 
 /* Starting */
+
+/* What nohup and a shell's & do to a command they do to what it runs, too. Other signals that are
+ * ignored are mostly so by mistake (SIGPIPE), and no program's business. */
+static uint32_t run_loop_ignored(void)
+{
+	static const struct {
+		int number;
+		uint32_t flag;
+	} rows[] = {
+		{ SIGHUP, START_IGNORE_HUP },
+		{ SIGINT, START_IGNORE_INT },
+		{ SIGQUIT, START_IGNORE_QUIT },
+	};
+	struct sigaction now;
+	uint32_t flags = 0;
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		if (sigaction(rows[i].number, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+			flags |= rows[i].flag;
+	}
+	return flags;
+}
 
 static int run_loop_start(struct loop *l)
 {
@@ -218,6 +272,7 @@ static int run_loop_start(struct loop *l)
 	int ret;
 
 	launch_limits_start(&r->limits, &s);
+	s.flags |= run_loop_ignored();
 	for (int i = 0; i < 3; i++)
 		s.flags |= l->stdio->owned[i] ? START_OWN_STDIN << i : 0;
 	/* Nobody asked for these, so they must cost nothing. */

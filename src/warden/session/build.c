@@ -24,6 +24,7 @@
 
 enum {
 	READY_MS = 30000, /* for building a session, before something is wrong */
+	COLLECT_MS = 200, /* for its end; it takes a tenth of that where much is mounted */
 	SOCKETS_FRAMES_MAX = 256,
 };
 
@@ -234,6 +235,14 @@ static void release(struct session *s)
 	fd_close(&s->timer);
 	frame_deinit(&s->frame);
 	free(s);
+}
+
+void session_collect(struct session *s)
+{
+	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
+
+	if (s->o.single && s->pidfd >= 0 && poll(&p, 1, COLLECT_MS) == 1)
+		(void)waitpid(s->pid, NULL, WNOHANG);
 }
 
 void session_leave(struct session *s)

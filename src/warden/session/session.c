@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -205,6 +206,19 @@ static int on_exited(struct session *s, struct command *c)
 	return 0;
 }
 
+static int on_stopped(struct session *s, const struct command *c)
+{
+	struct session_event event = { .kind = SESSION_STOPPED, .id = c->id, .fd = -1 };
+	uint32_t number;
+
+	if (!s->o.single || s->frame.len != sizeof(number))
+		return -EPROTO;
+	memcpy(&number, s->frame.body, sizeof(number));
+	event.report.signal = (int32_t)number;
+	session_report(s, &event);
+	return 0;
+}
+
 static int on_refused(struct session *s, struct command *c)
 {
 	struct refusal refusal;
@@ -238,6 +252,8 @@ static void on_command(struct session *s, struct command *c)
 		r = on_witness(s, c);
 	else if (r == 1 && s->frame.type == FRAME_EXITED && c->started)
 		r = on_exited(s, c);
+	else if (r == 1 && s->frame.type == FRAME_STOPPED && c->started)
+		r = on_stopped(s, c);
 	else if (r == 1 && (s->frame.type == FRAME_REFUSED || s->frame.type == FRAME_FAILED))
 		r = on_refused(s, c);
 	else

@@ -30,6 +30,8 @@ enum session_event_kind {
 	SESSION_STARTED, /* the program runs; fd: the master of its terminal, yours now, or -1 */
 	SESSION_REFUSED, /* it does not run: `refusal` */
 	SESSION_EXITED,  /* `report` */
+	SESSION_STOPPED, /* as by Ctrl-Z; `report.signal`: by which signal. Of a single command, on
+			    a terminal; SIGCONT lets it go on */
 	SESSION_GONE,    /* the zygote died, all commands with it (no more events for them) */
 	SESSION_RECORD,  /* `record`: of the network; which command it was is not known */
 	SESSION_POLICY,  /* the relay holds what session_change() gave it; or does not: `refusal` */
@@ -75,6 +77,12 @@ int session_build(struct session *s, const struct plan *plan, const struct sessi
  * reported. Takes a moment where there is a relay, and nothing where there is none.
  */
 void session_finish(struct session *s);
+/*
+ * For a single command that has ended: waits until the kernel has taken its namespaces apart, which
+ * may take some milliseconds. Then what it used counts as used by us, for whoever waits for us
+ * (getrusage(RUSAGE_CHILDREN), the shell's `time`).
+ */
+void session_collect(struct session *s);
 /* Kills everything inside and waits for it. */
 void session_free(struct session *s);
 /*
