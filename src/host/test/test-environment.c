@@ -156,7 +156,8 @@ static const struct {
 	{ "fs: {read: [/usr/**]}", { "SHELL=/usr/bin/fish" }, { NULL }, "SHELL=/usr/bin/fish " },
 	{ "fs: {read: [/usr/**]}", { "SHELL=/home/u/fish" }, { NULL }, "" },
 	{ "fs: {read: [/usr/**]}", { "SHELL=fish" }, { NULL }, "" },
-	{ "{fs: {read: [/usr/**]}, exec: [/usr/bin/git]}", { "SHELL=/usr/bin/fish" }, { NULL }, "" },
+	{ "{fs: {read: [/usr/**]}, exec: [/usr/bin/git]}", { "SHELL=/usr/bin/fish" }, { NULL },
+		"" },
 	/* Ours. */
 	{ "env: ['*', CORRAL_X, CORRAL_Y=1, 'CORRAL_*']",
 		{ "CORRAL_X=1", "CORRAL_Z=2", "CORRAL=3" }, { NULL }, "CORRAL=3 " },
