@@ -179,7 +179,7 @@ err_empty "--exec with a profile: and there is nothing to warn of"
 run_prints ok "--exec with a profile: bare of it, others run" -- sh -c 'ls >/dev/null && echo ok'
 run_refuses 126 "--exec with a profile: others do not" "the policy does not allow running" --exec cat -- ls
 err_has "corral run --exec /" "--exec with a profile: the option that would let it"
-line=$(sed -n 's/^Or for this once: corral run \(--exec [^ ]*\) .*/\1/p' "$scratch/err")
+line=$(sed -n 's/.*: corral run \(--exec [^ ]*\) .*/\1/p' "$scratch/err")
 # shellcheck disable=SC2086 # an option and its word
 run_prints file "--exec with a profile: and that helps" --exec cat $line -- ls file
 run run --exec sh -- sh -c 'ls; cp /bin/ls mine && ./mine'

@@ -186,6 +186,14 @@ def status_of(process):
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
+def end_group(process):
+    """Whatever a row leaves behind; inside there is nothing."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
 def run_plain(words, popen):
     pipe = subprocess.PIPE
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe,
@@ -193,8 +201,9 @@ def run_plain(words, popen):
     try:
         out, err = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        end_group(process)
         out, err = process.communicate()
+    end_group(process)
     return Result(status_of(process), out.decode(errors="replace"), err.decode(errors="replace"))
 
 
@@ -225,8 +234,9 @@ def run_terminal(words, popen):
     try:
         process.wait(timeout=10)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        end_group(process)
         process.wait()
+    end_group(process)
     return Result(status_of(process), text.decode(errors="replace"), "")
 
 

@@ -3,8 +3,6 @@
 #include "jail/plan/test/test-plan.h"
 
 #include <glob.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -532,32 +530,6 @@ static void test_program_names(void **state)
 	free(other);
 }
 
-/* One that nobody listens on is like one of another network namespace: the kernel does not list it.
- */
-static void test_sockets_of_run(void **state)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	auto_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	auto_plan *plan = NULL;
-	const struct plan_entry *entry;
-
-	(void)state;
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/run/user/%u/test-plan.%d",
-		geteuid(), getpid());
-	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-		(void)snprintf(
-			address.sun_path, sizeof(address.sun_path), "/run/test-plan.%d", getpid());
-		if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-			skip();
-	}
-	(void)close(fd_take(&fd));
-	plan = make_one("fs: {read: [/run/**]}");
-	(void)unlink(address.sun_path);
-	entry = at(plan, address.sun_path);
-	assert_non_null(entry);
-	assert_int_equal(entry->kind, PLAN_MASK);
-}
-
 static int bind_at(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -593,35 +565,6 @@ static void test_renamed_socket(void **state)
 	free(other);
 }
 
-/* Mounts are made in a namespace of the test's own, so it is the last. */
-static void test_other_mount(void **state)
-{
-	char *from = test_plan_expand("@/home"), *to = test_plan_expand("@/al ias");
-	auto_plan *plan = NULL;
-
-	(void)state;
-	test_plan_make("@/al ias/");
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
-		mount(from, to, NULL, MS_BIND, NULL) < 0) {
-		skip();
-	}
-	plan = make_one("fs: {read: [/**]}");
-	assert_int_equal(at(plan, "@/home/.ssh")->kind, PLAN_MASK);
-	assert_non_null(at(plan, "@/al ias/.ssh"));
-	assert_int_equal(at(plan, "@/al ias/.ssh")->kind, PLAN_MASK);
-	assert_true(is_visible(plan, "@/al ias/p"));
-	plan_free(plan);
-	plan = NULL;
-	assert_int_equal(mount("proc", to, "proc", 0, NULL), 0);
-	plan = make_one("fs: {read: [/**]}");
-	assert_non_null(at(plan, "@/al ias"));
-	assert_int_equal(at(plan, "@/al ias")->kind, PLAN_MASK);
-	assert_int_equal(umount2(to, MNT_DETACH), 0);
-	assert_int_equal(umount2(to, MNT_DETACH), 0);
-	free(from);
-	free(to);
-}
-
 static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
@@ -655,9 +598,7 @@ int main(void)
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_bad_variables),
 		cmocka_unit_test(test_program_names),
-		cmocka_unit_test(test_sockets_of_run),
 		cmocka_unit_test(test_renamed_socket),
-		cmocka_unit_test(test_other_mount),
 	};
 
 	return cmocka_run_group_tests_name("plan-extras", tests, set_up, test_plan_tear_down);

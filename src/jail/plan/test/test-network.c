@@ -6,12 +6,7 @@
 #include "base/array.h"
 #include "jail/plan/test/test-plan.h"
 
-#include <sched.h>
-#include <sys/mount.h>
-
-static const char *const files[] = { "@/home/", "@/home/p/", "@/etc/", "@/etc/hosts",
-	"@/etc/resolv.conf>../run/systemd/resolve/stub-resolv.conf", "@/run/", "@/run/systemd/",
-	"@/run/systemd/resolve/", "@/run/systemd/resolve/stub-resolv.conf" };
+static const char *const files[] = { "@/home/", "@/home/p/", "@/etc/", "@/etc/hosts" };
 
 static int make(const struct test_policy *t, bool public_is_open, struct plan **ret)
 {
@@ -396,51 +391,6 @@ static void test_denied(void **state)
 	assert_null(at(alone, "/etc/hosts"));
 }
 
-static void mount_at(const char *from, const char *to)
-{
-	char *folder = test_plan_expand(from);
-
-	assert_int_equal(mount(folder, to, NULL, MS_BIND, NULL), 0);
-	free(folder);
-}
-
-static void check_link(const char *layer, bool link_is_made)
-{
-	auto_plan *plan = make_one(layer);
-	const struct plan_entry *link = at(plan, "/etc/resolv.conf");
-	const struct plan_entry *file = at(plan, "/run/systemd/resolve/stub-resolv.conf");
-
-	assert_int_equal(link != NULL, link_is_made);
-	if (link) {
-		assert_int_equal(link->kind, PLAN_LINK);
-		assert_string_equal(link->text, "../run/systemd/resolve/stub-resolv.conf");
-	}
-	assert_non_null(file);
-	assert_int_equal(file->kind, PLAN_FILE);
-	assert_non_null(strstr(file->text, "nameserver " PLAN_SERVER_4 "\n"));
-}
-
-/* As systemd-resolved has it. In a mount namespace of the test's own, so it is the last. */
-static void test_link(void **state)
-{
-	auto_plan *none = NULL;
-
-	(void)state;
-	if ((unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) ||
-		mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0)
-		skip();
-	mount_at("@/etc", "/etc");
-	mount_at("@/run", "/run");
-	check_link(ALLOW("a.example:443"), true);
-	check_link("{fs: {read: [/etc/**]}, network: {allow: ['a.example:443']}}", false);
-	check_link("{fs: {read: [/etc/**, /run/**]}, network: {allow: ['a.example:443']}}", false);
-	check_link("{fs: {read: [/run/**]}, network: {allow: ['a.example:443']}}", true);
-	none = make_one("fs: {read: [/etc/**, /run/**]}");
-	assert_null(at(none, "/run/systemd/resolve/stub-resolv.conf"));
-	assert_int_equal(umount2("/etc", MNT_DETACH), 0);
-	assert_int_equal(umount2("/run", MNT_DETACH), 0);
-}
-
 static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
@@ -464,7 +414,6 @@ int main(void)
 		cmocka_unit_test(test_covers),
 		cmocka_unit_test(test_originals),
 		cmocka_unit_test(test_denied),
-		cmocka_unit_test(test_link),
 	};
 
 	return cmocka_run_group_tests_name("plan-network", tests, set_up, test_plan_tear_down);
