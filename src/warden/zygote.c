@@ -70,11 +70,21 @@ static int zygote_follow(void)
 /* Nothing that the host had open comes along, least of all its terminal. */
 static int take_socket(struct setup *s)
 {
-	auto_fd null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_fd null = -1;
+	int r;
 
-	if (null < 0 ||
-		(s->zygote->socket != SOCKET && dup3(s->zygote->socket, SOCKET, O_CLOEXEC) < 0))
+	/* First of all: else nobody would hear what is wrong. */
+	if (s->zygote->socket != SOCKET && dup3(s->zygote->socket, SOCKET, O_CLOEXEC) < 0)
 		return -errno;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0) {
+		r = error_set(
+			&s->error, -errno, NULL, "cannot open /dev/null: %s", strerror(errno));
+		error_hint(&s->error,
+			"everybody must be able to read and write it; `corral doctor` "
+			"says how to mend it");
+		return r;
+	}
 	for (int i = 0; i < 3; i++)
 		if (dup2(null, i) < 0)
 			return -errno;

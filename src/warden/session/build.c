@@ -61,6 +61,33 @@ static int make_zygote(struct session *s, struct error *e)
 	return 0;
 }
 
+/* It could not say why, so how it ended has to do; and what is missing here, if anything is. */
+static int session_build_died(struct session *s, struct error *e)
+{
+	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
+	int status = 0;
+
+	if (poll(&p, 1, COLLECT_MS) != 1 || waitpid(s->pid, &status, WNOHANG) != s->pid)
+		(void)error_set(e, -ECONNRESET, NULL, "the sandbox's first process hung up");
+	else if (WIFSIGNALED(status))
+		(void)error_set(e, -ECONNRESET, NULL,
+			"the sandbox's first process was killed by signal %d (%s)",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		(void)error_set(e, -ECONNRESET, NULL,
+			"the sandbox's first process exited with status %d and gave no reason",
+			WEXITSTATUS(status));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		error_hint(e, "somebody killed it, or the machine is out of memory (see dmesg)");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		error_hint(e, "a seccomp filter around corral forbids what a sandbox needs; see "
+			      "`corral doctor`");
+	else
+		error_hint(e, "`corral doctor` says what is missing here");
+	(void)probe_tier1(e);
+	return -ECONNRESET;
+}
+
 /* The next word of the zygote. */
 static int await_frame(struct session *s, struct error *e)
 {
@@ -76,7 +103,7 @@ static int await_frame(struct session *s, struct error *e)
 		return error_set(e, -ETIMEDOUT, NULL, "the sandbox could not be built in time");
 	r = frame_receive(s->socket, &s->frame);
 	if (r == 0)
-		return error_set(e, -ECONNRESET, NULL, "the sandbox's first process died");
+		return session_build_died(s, e);
 	if (r < 0)
 		return error_set(e, r, NULL, "the sandbox does not answer: %s", strerror(-r));
 	return 0;
