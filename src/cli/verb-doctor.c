@@ -70,6 +70,8 @@ static void print_tier(struct output *o, const struct probe_tier *t)
 	output_pad(o, TIER_COLUMN);
 	if (!t->possible)
 		output_styled(o, t->implemented ? OUTPUT_RED : OUTPUT_DIM, "not available");
+	else if (t->by_name)
+		output_styled(o, OUTPUT_YELLOW, "by name");
 	else if (t->implemented)
 		output_styled(o, OUTPUT_GREEN, "holds");
 	else
@@ -85,20 +87,42 @@ static void print_tier(struct output *o, const struct probe_tier *t)
 	}
 }
 
+/* One line, for who reads no further. */
+static void verb_doctor_print_summary(
+	struct output *o, const struct probe_result *r, const struct probe_tier *best)
+{
+	const char *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_findings; i++) {
+		const struct probe_finding *f = &r->findings[i];
+
+		n += !f->held && f->weight == PROBE_USEFUL;
+		if (!f->held && f->weight == PROBE_REQUIRED && !first)
+			first = f->name;
+	}
+	if (!best) {
+		output_styled(o, OUTPUT_RED, "corral run does not work on this system");
+		buffer_printf(&o->text, ": missing is %s\n", first ? first : "a tier");
+		return;
+	}
+	output_styled(o, OUTPUT_GREEN, "corral run works on this system");
+	buffer_printf(&o->text, ", on tier %s; ", best->name);
+	if (n)
+		buffer_printf(
+			&o->text, "%zu optional feature%s missing\n", n, n == 1 ? " is" : "s are");
+	else
+		buffer_adds(&o->text, "nothing is missing\n");
+}
+
 static int verb_doctor_print(struct call *c, const struct probe_result *r)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	const struct probe_tier *best = probe_best(r);
 
+	verb_doctor_print_summary(&o, r, best);
 	output_foreign(&o, r->kernel);
-	buffer_adds(&o.text, ": ");
-	if (best) {
-		output_styled(&o, OUTPUT_GREEN, "corral run works on this system");
-		buffer_printf(&o.text, ", on tier %s\n", best->name);
-	} else {
-		output_styled(&o, OUTPUT_RED, "corral run does not work on this system");
-		buffer_adds(&o.text, "\n");
-	}
+	buffer_addc(&o.text, '\n');
 	verb_doctor_print_findings(&o, r, PROBE_REQUIRED, "Needed");
 	verb_doctor_print_findings(&o, r, PROBE_USEFUL, "Used if available");
 	verb_doctor_print_findings(&o, r, PROBE_LATER, "For later versions");
@@ -145,6 +169,7 @@ static int verb_doctor_print_json(struct call *c, const struct probe_result *r)
 		tree_put_text(&t, map, "name", tier->name);
 		tree_put_flag(&t, map, "possible", tier->possible);
 		tree_put_flag(&t, map, "implemented", tier->implemented);
+		tree_put_flag(&t, map, "by_name", tier->by_name);
 		tree_put_text(&t, map, "needs", tier->needs);
 		tree_put_text(&t, map, "holds", tier->holds);
 		tree_put_text(&t, map, "missing", tier->missing[0] ? tier->missing : NULL);

@@ -19,16 +19,20 @@ static bool is_connection(int fd)
 {
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(int);
-	int family = 0;
 	int type = 0;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) < 0 || family != AF_UNIX)
-		return false;
-	len = sizeof(int);
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type == SOCK_DGRAM)
 		return false;
 	len = sizeof(peer);
 	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
+static bool given_is_unix(int fd)
+{
+	socklen_t len = sizeof(int);
+	int family = 0;
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) == 0 && family == AF_UNIX;
 }
 
 /* Also one that is closed by its peer already: what it sent may be there. */
@@ -82,11 +86,11 @@ int given_check(int fd, bool network, struct error *e)
 			"descriptor %d is no file, pipe, terminal or connection, and cannot be "
 			"standard input or output",
 			fd);
-	if (!S_ISSOCK(st.st_mode) || network || is_connection(fd))
+	if (!S_ISSOCK(st.st_mode) || (given_is_unix(fd) ? is_connection(fd) : network))
 		return 0;
 	(void)error_set(e, -EPROTOTYPE, NULL,
-		"a socket cannot be standard input or output of a command that has no network: it "
-		"could be connected anew");
+		"this socket cannot be standard input or output: the command could connect it "
+		"anew");
 	error_hint(e, "put a pipe between, as by cat");
 	return -EPROTOTYPE;
 }

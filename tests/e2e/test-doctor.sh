@@ -12,6 +12,8 @@ run doctor
 ok $? "an answer"
 answer=$status
 err_empty "no messages"
+case $(head -n 1 "$scratch/out") in "corral run "*) true ;; *) false ;; esac
+ok $? "the first line is the answer"
 out_has "Needed" "what is needed"
 out_has "user namespaces" "user namespaces are"
 out_like '^  tier 1 +(holds|not available)' "the tiers"
@@ -60,6 +62,28 @@ if [ "$answer" -eq 0 ]; then
 	"$CORRAL" run --env ASAN_OPTIONS -- ./corral run --work-dir . -- true >"$scratch/out" 2>"$scratch/err" </dev/null
 	is $? 125 "corral run inside a sandbox fails"
 	err_has "user namespace" "and says why"
+fi
+# What stands where /dev/null should: the first process cannot open it, and both say so.
+broken() { # broken WORD…: with a socket in the place of /dev/null, in a mount namespace of its own
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$scratch/no-device" 2>/dev/null
+	status=0
+	# shellcheck disable=SC2016 # for the shell inside
+	unshare --user --map-current-user --mount --keep-caps sh -c 'mount --bind "$1" /dev/null && shift && exec "$@"' sh \
+		"$scratch/no-device" "$@" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+broken true
+if [ "$answer" -eq 0 ] && [ "$status" -eq 0 ]; then
+	broken "$CORRAL" run -- true
+	status_is 125 "without /dev/null nothing runs"
+	err_has "cannot open /dev/null" "and it says why"
+	err_has "corral doctor" "and where to ask"
+	broken "$CORRAL" doctor
+	status_is 1 "doctor finds it"
+	is "$(head -n 1 "$scratch/out")" "corral run does not work on this system: missing is devices" "in its first line"
+	out_has "opening /dev/null" "and says which"
+	out_has "mknod -m 666" "and what to do"
+else
+	number=$((number + 1)) && echo "ok $number - without /dev/null # SKIP kernel: /dev/null cannot be covered here"
 fi
 fails "no operands" 'unexpected argument: `x`' doctor x
 

@@ -154,6 +154,12 @@ static void run_audit_tell_walls(struct run *r)
 			networks[r->plan->network], r->plan->n, landlock_version(),
 			r->plan->exec_listed ? "only listed programs may run"
 					     : "any readable program may run");
+	else if (r->options.tier)
+		buffer_printf(&walls,
+			"writes confined by Landlock ABI %d alone; seccomp; no capabilities; no "
+			"new "
+			"privileges; nothing else is recorded",
+			landlock_version());
 	else
 		buffer_adds(&walls, "not confined; nothing else is recorded; the command could "
 				    "change this log");
@@ -164,7 +170,9 @@ static void run_audit_tell_walls(struct run *r)
 		launch_record_limit(i, r->limits.values[i], &walls);
 	}
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_CONFINEMENT,
-				 .target = r->plan ? "tier 1" : "none",
+				 .target = r->plan           ? "tier 1"
+					   : r->options.tier ? "tier 3"
+							     : "none",
 				 .reason = buffer_text(&walls) });
 }
 

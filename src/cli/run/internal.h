@@ -153,4 +153,7 @@ bool run_later_idle(struct run *r);
 /* One of the two, once: what it left behind that other programs run. */
 struct output;
 void run_later_tell(const struct run *r, struct output *o);
+/* Are other programs started by Claude Code's settings than before? */
+bool run_claude_is_changed(const struct run *r);
+void run_claude_tell(const struct run *r, struct output *o);
 void run_later_print(const struct run *r, struct buffer *out);

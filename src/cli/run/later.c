@@ -210,5 +210,9 @@ void run_later_print(const struct run *r, struct buffer *out)
 		}
 		is_cut = is_cut || runs_later_is_cut(d);
 	}
+	if (run_claude_is_changed(r)) {
+		buffer_adds(out, is_first ? "" : ", ");
+		json_print_string(out, r->claude.path, strlen(r->claude.path));
+	}
 	buffer_printf(out, "],\n  \"runs_later_complete\": %s,\n", is_cut ? "false" : "true");
 }

@@ -287,12 +287,15 @@ int run_layers(struct run *r)
 		ret = add_skill(r);
 	if (ret == 0 && r->options.agent.is_given) {
 		ret = agent_permissions(&r->options.agent, r->call, &r->mode);
+		ret = ret < 0 ? ret : run_claude_begin(r);
 		ret = ret < 0 ? ret : add_base(r, r->mode);
 	}
 	if (ret == 0 && (r->options.profile || r->n_base == 0))
 		ret = add_profile(r);
 	if (ret == 0)
 		ret = run_later_begin(r);
+	if (ret == 0)
+		ret = run_ssh_agent(r);
 	if (ret == 0)
 		ret = run_grants(r);
 	if (ret == 0)

@@ -106,10 +106,14 @@ static int run_options_check(const struct run *r, struct call *c)
 	if (o->tier && (strlen(o->tier) != 1 || !strchr("1234", o->tier[0])))
 		return options_misused(
 			c, "invalid value for --tier: `%s` (expected 1 to 4)", o->tier);
-	if (o->tier && o->tier[0] != '1') {
+	if (o->tier && o->tier[0] == '3' && !o->agent.is_given)
+		return options_misused(c,
+			"--tier 3 enforces where an agent writes, and nothing else: it requires "
+			"--mode sandbox or --mode rx");
+	if (o->tier && o->tier[0] != '1' && o->tier[0] != '3') {
 		(void)error_set(c->error, -EOPNOTSUPP, NULL,
-			"--tier %s is not supported yet: this version enforces tier 1, the "
-			"strongest",
+			"--tier %s is not supported yet: this version has tier 1, the strongest, "
+			"and tier 3 for agent modes",
 			o->tier);
 		error_hint(c->error, "`corral doctor` lists what this system supports");
 		return -EOPNOTSUPP;
@@ -141,24 +145,26 @@ static int run_options_check(const struct run *r, struct call *c)
 			&(o)->yes, 0                                                             \
 	}
 
-#define GRANT_ROWS(o)                                                                           \
-	{ "read", 0, "GLOB", "allow reading; a folder includes everything in it", options_list, \
-		&(o)->read, OPTIONS_MANY },                                                     \
-		{ "write", 0, "GLOB", "allow writing and reading", options_list, &(o)->write,   \
-			OPTIONS_MANY },                                                         \
-		{ "deny", 0, "GLOB", "deny reading and writing", options_list, &(o)->deny,      \
-			OPTIONS_MANY },                                                         \
-		{ "dangerously-allow", 0, "GLOB",                                               \
-			"turn the baseline's protection of secrets and system files off\n"      \
-			"there; grants nothing by itself",                                      \
-			options_list, &(o)->dangerous, OPTIONS_MANY },                          \
-		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list,        \
-			&(o)->net, OPTIONS_MANY },                                              \
-		{ "exec", 0, "CMD", "allow running this program", options_list, &(o)->exec,     \
-			OPTIONS_MANY },                                                         \
-	{                                                                                       \
-		"env", 0, "NAME[=VALUE]", "pass a variable to the command, or set it",          \
-			options_list, &(o)->env, OPTIONS_MANY                                   \
+#define GRANT_ROWS(o)                                                                             \
+	{ "read", 0, "GLOB", "allow reading; a folder includes everything in it", options_list,   \
+		&(o)->read, OPTIONS_MANY },                                                       \
+		{ "write", 0, "GLOB", "allow writing and reading", options_list, &(o)->write,     \
+			OPTIONS_MANY },                                                           \
+		{ "deny", 0, "GLOB", "deny reading and writing", options_list, &(o)->deny,        \
+			OPTIONS_MANY },                                                           \
+		{ "dangerously-allow", 0, "GLOB",                                                 \
+			"turn the baseline's protection of secrets and system files off\n"        \
+			"there; grants nothing by itself",                                        \
+			options_list, &(o)->dangerous, OPTIONS_MANY },                            \
+		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list,          \
+			&(o)->net, OPTIONS_MANY },                                                \
+		{ "exec", 0, "CMD", "allow running this program", options_list, &(o)->exec,       \
+			OPTIONS_MANY },                                                           \
+		{ "ssh-agent", 0, NULL, "allow the SSH agent of SSH_AUTH_SOCK, and all its keys", \
+			options_flag, &(o)->ssh_agent, 0 },                                       \
+	{                                                                                         \
+		"env", 0, "NAME[=VALUE]", "pass a variable to the command, or set it",            \
+			options_list, &(o)->env, OPTIONS_MANY                                     \
 	}
 
 int run_options(struct run *r)
@@ -194,7 +200,9 @@ int run_options(struct run *r)
 		{ "work-dir", 0, "DIR",
 			"the working folder of the profile (default: the current one)",
 			agent_take_dir, &o->work_dir, OPTIONS_OPTIONAL },
-		{ "tier", 0, "N", "the required strength of the sandbox; 1 is the strongest",
+		{ "tier", 0, "N",
+			"how strong the sandbox must be: 1 is the strongest; 3 enforces only\n"
+			"the writes of --mode sandbox and rx, by Landlock alone",
 			options_text, &o->tier, OPTIONS_OPTIONAL },
 		{ "audit", 0, "FILE", "write an audit log; `default` is your own log", take_log,
 			&o->audit, OPTIONS_OPTIONAL },

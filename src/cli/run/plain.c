@@ -30,6 +30,7 @@ static int run_plain_refuse(struct run *r)
 		{ "--pids", o->limits.values[LIMIT_PIDS] != LIMIT_NONE },
 		{ "--max-output", o->limits.values[LIMIT_OUTPUT] != LIMIT_NONE },
 		{ "--env", o->env.n > 0 },
+		{ "--ssh-agent", o->ssh_agent },
 		{ "--json", o->json },
 		{ "--tier", o->tier },
 	};

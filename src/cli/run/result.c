@@ -104,6 +104,7 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 		run_result_tell_limits(&o, r, s, report);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	run_later_tell(r, &o);
+	run_claude_tell(r, &o);
 	if (o.text.len)
 		(void)output_write(&o, STDERR_FILENO, NULL);
 }

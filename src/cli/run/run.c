@@ -24,6 +24,7 @@ static void run_deinit(struct run *r)
 	policy_free(r->policy);
 	permissions_free(r->mode);
 	run_later_end(r);
+	run_claude_end(r);
 	profile_deinit(&r->profile);
 	skill_archive_close(&r->copy);
 	launch_skill_deinit(&r->skill);
@@ -45,7 +46,7 @@ static bool is_entry(const struct run *r)
 	return m->entry || m->wasm_file || r->call->n == 0;
 }
 
-static int find_words(struct run *r)
+int run_find_words(struct run *r)
 {
 	int ret;
 
@@ -278,7 +279,16 @@ static int prepare_session(struct run *r)
 		.explain = r->options.explain,
 		.host_network = r->options.agent.is_given };
 
-	return session_prepare(&r->session, &options, r->call->error);
+	struct error *e = r->call->error;
+	int ret = session_prepare(&r->session, &options, e);
+
+	if (ret < 0 && r->options.agent.is_given) {
+		const struct error why = *e;
+
+		error_hint(e, "--tier 3 enforces the writes of a mode without namespaces%s%s",
+			why.hint[0] ? "; or: " : "", why.hint);
+	}
+	return ret;
 }
 
 static int prepare_explain(struct run *r)
@@ -293,7 +303,7 @@ static int (*const steps[])(struct run *r) = {
 	prepare_session,
 	run_layers,
 	find_limits,
-	find_words,
+	run_find_words,
 	run_inside,
 	run_audit_find,
 	make_plan,
@@ -313,6 +323,8 @@ static int run_all(struct run *r)
 		return ret < 0 ? ret : STATUS_YES;
 	if (r->options.agent.is_given && r->options.agent.mode == AGENT_MODE_RWX)
 		return run_plain(r);
+	if (r->options.tier && r->options.tier[0] == '3')
+		return run_writes(r);
 	for (size_t i = 0; ret == 0 && i < ROWS(steps); i++)
 		ret = steps[i](r);
 	return ret;

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/path.h"
 #include "cli/agent.h"
 #include "cli/load.h"
@@ -56,12 +57,19 @@ struct run_later {
 	struct permissions *to; /* the layer that says so; NULL: none does */
 };
 
+/* Claude Code's own settings, where it is the command of an agent mode (run/claude.c). */
+struct run_claude {
+	const char *path;     /* NULL: it is not */
+	struct buffer before; /* what of it starts programs */
+	int error;            /* of reading that */
+};
+
 /* What was asked for. */
 struct run_options {
 	struct options_list policies, read, write, deny, dangerous, net, exec, env;
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
-	bool yes, is_command, json, explain, no_limits, strict;
+	bool yes, is_command, json, explain, no_limits, strict, ssh_agent;
 	const char *tier;
 	struct limits limits;
 };
@@ -78,6 +86,7 @@ struct run {
 	struct launch_needs needs; /* what it requires */
 	struct permissions *mode;
 	struct run_later later;
+	struct run_claude claude;
 	struct permissions *base[RUN_LAYERS_MAX];
 	size_t n_base;
 	const struct permissions *layers[RUN_LAYERS_MAX]; /* the base, then the ceiling */
@@ -123,6 +132,14 @@ int run_real_folder(struct run *r, const char *option, const char *path, const c
  */
 int run_guard(struct run *r, const char *path);
 
+/* run/claude.c: in an agent mode, what the mode grants for Claude Code. Behind r->mode, before the
+ * grants. */
+int run_claude_begin(struct run *r);
+void run_claude_end(struct run *r);
+
+/* run/ssh-agent.c: makes single grants of --ssh-agent. */
+int run_ssh_agent(struct run *r);
+
 /* run/grants.c: adds the single grants to the base. */
 int run_grants(struct run *r);
 
@@ -151,6 +168,12 @@ void run_later_end(struct run *r);
 
 /* The system's and the user's own policies. */
 int run_ceiling(struct run *r);
+
+/* run/run.c: the words to run: those of the call, a skill's entry, or the user's shell. */
+int run_find_words(struct run *r);
+
+/* run/writes.c: --tier 3: becomes the command, behind Landlock alone. Returns only on failure. */
+int run_writes(struct run *r);
 
 /* run/plain.c: mode rwx: becomes the command. Returns only on failure. */
 int run_plain(struct run *r);

@@ -26,6 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -429,8 +430,41 @@ static int probe_memfd(struct probe_answer *a)
 	return 0;
 }
 
+/* Commands get those of the host, and so does the sandbox's first process. */
+static int probe_devices(struct probe_answer *a)
+{
+	static const struct {
+		const char *path;
+		unsigned minor;
+		int flags;
+	} rows[] = {
+		{ "/dev/null", 3, O_RDWR },
+		{ "/dev/zero", 5, O_RDONLY },
+		{ "/dev/full", 7, O_RDONLY },
+		{ "/dev/random", 8, O_RDONLY },
+		{ "/dev/urandom", 9, O_RDONLY },
+	};
+	enum { MEMORY = 1 }; /* the major number that they all have */
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_fd fd = open(rows[i].path, rows[i].flags | O_NOCTTY | O_CLOEXEC);
+		struct stat st = { 0 };
+		char step[64];
+
+		(void)snprintf(step, sizeof(step), "opening %s", rows[i].path);
+		if (fd < 0)
+			return probe_fail(a, errno, step);
+		if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || major(st.st_rdev) != MEMORY ||
+			minor(st.st_rdev) != rows[i].minor)
+			return probe_fail(a, ENODEV, step);
+	}
+	return 0;
+}
+
 /* clang-format off */
 const struct probe_check probe_checks[] = {
+	{ PROBE_DEVICES, "/dev/null and the like, which every command has",
+		PROBE_REQUIRED, PROBE_AS_IS, probe_devices },
 	{ PROBE_USERNS, "every other namespace, without root",
 		PROBE_REQUIRED, 0, NULL },
 	{ PROBE_MOUNTNS, "a file tree with only what was granted",

@@ -61,6 +61,7 @@ void probe_landlock_rights(int abi, char *text, size_t size);
 #define PROBE_CGROUPNS "cgroup namespaces"
 #define PROBE_SEALED "nested user namespaces off"
 #define PROBE_DEVPTS "private terminals"
+#define PROBE_DEVICES "devices"
 #define PROBE_LANDLOCK "Landlock"
 #define PROBE_NNP "no_new_privs"
 #define PROBE_SECCOMP "seccomp filters"

@@ -23,24 +23,27 @@
 #include "jail/landlock.h"
 #include "jail/limits/cgroup.h"
 #include "jail/probe/internal.h"
+#include "jail/writes.h"
 
 enum { ALARM_SECONDS = 5 };
 
 static const struct tier_row {
 	const char *name, *needs, *holds;
-	bool implemented;
+	bool implemented, by_name;
+	int landlock;         /* which version it needs */
 	const char *names[6]; /* of checks; none: all that are required */
 } tiers[PROBE_TIERS] = {
-	{ "1", "user namespaces that really work", "everything", true, { NULL } },
+	{ "1", "user namespaces that really work", "everything", true, false, 1, { NULL } },
 	{ "2", "Landlock, seccomp notification and pidfd_getfd",
-		"files and hosts; no masks, no processes of its own", false,
+		"files and hosts; no masks, no processes of its own", false, false, 1,
 		{ PROBE_NNP, PROBE_LANDLOCK, PROBE_SECCOMP, PROBE_NOTIFY, PROBE_GETFD } },
 	{ "2b", "Landlock and seccomp notification (Docker's default profile)",
-		"the same as 2, with sockets made from outside", false,
+		"the same as 2, with sockets made from outside", false, false, 1,
 		{ PROBE_NNP, PROBE_LANDLOCK, PROBE_SECCOMP, PROBE_NOTIFY } },
-	{ "3", "Landlock", "files, TCP ports, signals and abstract sockets", false,
-		{ PROBE_NNP, PROBE_LANDLOCK } },
-	{ "4", "seccomp filters", "no network; no policy about files", false,
+	{ "3", "Landlock from version 3 on",
+		"where an agent writes: --mode sandbox or rx with --tier 3; nothing else", true,
+		true, WRITES_LANDLOCK_MIN, { PROBE_NNP, PROBE_LANDLOCK, PROBE_SECCOMP } },
+	{ "4", "seccomp filters", "no network; no policy about files", false, false, 0,
 		{ PROBE_NNP, PROBE_SECCOMP } },
 };
 
@@ -162,6 +165,10 @@ static const struct {
 	bool (*when)(void);
 	const char *text;
 } hints[] = {
+	{ PROBE_DEVICES, ANY, NULL,
+		"a device that everybody may read and write is missing, or is no device. For "
+		"/dev/null, as root: rm -f /dev/null; mknod -m 666 /dev/null c 1 3 (zero is 1 5, "
+		"full 1 7, random 1 8, urandom 1 9)" },
 	{ NULL, DENIED, probe_by_apparmor,
 		"AppArmor lets only named programs use user namespaces here: install Corral's "
 		"profiles (make install; then apparmor_parser -r /etc/apparmor.d/corral*), or, "
@@ -268,14 +275,17 @@ static void probe_judge_tier(
 		.needs = t->needs,
 		.holds = t->holds,
 		.implemented = t->implemented,
+		.by_name = t->by_name,
 		.possible = true };
 	for (size_t i = 0; i < r->n_findings; i++) {
 		const struct probe_finding *f = &r->findings[i];
-		bool needed = !t->names[0] && f->weight == PROBE_REQUIRED;
+		bool needed = !t->names[0] && f->weight == PROBE_REQUIRED, held = f->held;
 
 		for (size_t k = 0; k < ROWS(t->names) && t->names[k]; k++)
 			needed = needed || strcmp(t->names[k], f->name) == 0;
-		if (f->held || !needed)
+		if (needed && strcmp(f->name, PROBE_LANDLOCK) == 0)
+			held = held && r->landlock_abi >= t->landlock;
+		if (held || !needed)
 			continue;
 		ret->possible = false;
 		if (len < sizeof(ret->missing))
@@ -297,12 +307,12 @@ int probe_run(struct probe_result *ret)
 			return r;
 		p.n_findings++;
 	}
+	p.landlock_abi = abi < 0 ? 0 : abi;
 	for (size_t i = 0; i < PROBE_TIERS; i++)
 		probe_judge_tier(&tiers[i], &p, &p.tiers[i]);
 	if (uname(&u) == 0)
 		(void)snprintf(p.kernel, sizeof(p.kernel), "%.40s %.60s %.20s", u.sysname,
 			u.release, u.machine);
-	p.landlock_abi = abi < 0 ? 0 : abi;
 	probe_landlock_rights(p.landlock_abi, p.landlock_rights, sizeof(p.landlock_rights));
 	*ret = p;
 	return 0;
@@ -311,7 +321,7 @@ int probe_run(struct probe_result *ret)
 const struct probe_tier *probe_best(const struct probe_result *r)
 {
 	for (size_t i = 0; i < PROBE_TIERS; i++) {
-		if (r->tiers[i].possible && r->tiers[i].implemented)
+		if (r->tiers[i].possible && r->tiers[i].implemented && !r->tiers[i].by_name)
 			return &r->tiers[i];
 	}
 	return NULL;

@@ -43,7 +43,8 @@ struct probe_tier {
 	const char *name;  /* "1", "2", "2b", "3", "4" */
 	const char *needs; /* half a sentence */
 	const char *holds;
-	bool implemented;  /* by this version of Corral: so far tier 1 alone */
+	bool implemented;  /* by this version of Corral */
+	bool by_name;      /* only where it is asked for: it enforces less than a policy says */
 	bool possible;     /* this kernel has what it needs */
 	char missing[256]; /* names of findings that it lacks, separated by ", "; "" if possible */
 };
@@ -60,7 +61,7 @@ struct probe_result {
 /* 0, or a negative errno if no child could be made (*ret is untouched then). */
 int probe_run(struct probe_result *ret);
 
-/* The strongest tier that is possible and implemented; NULL: nothing can be held here. */
+/* The strongest tier that is possible and implemented, and not only by name; NULL: none is. */
 const struct probe_tier *probe_best(const struct probe_result *r);
 /* The finding of that name, or NULL. */
 const struct probe_finding *probe_find(const struct probe_result *r, const char *name);

@@ -67,6 +67,28 @@ static const struct {
 	{ CALL_seccomp, RULE_SECCOMP },
 };
 
+/* By its number a System V object is used without being asked for, so all calls are named. */
+static const struct {
+	uint16_t call;
+	uint8_t rule;
+} shared[] = {
+	{ CALL_socket, RULE_SOCKET_NO_UNIX },
+	{ CALL_socketpair, RULE_SOCKETPAIR_FIXED },
+	{ CALL_shmget, RULE_EPERM },
+	{ CALL_shmat, RULE_EPERM },
+	{ CALL_shmctl, RULE_EPERM },
+	{ CALL_semget, RULE_EPERM },
+	{ CALL_semop, RULE_EPERM },
+	{ CALL_semtimedop, RULE_EPERM },
+	{ CALL_semctl, RULE_EPERM },
+	{ CALL_msgget, RULE_EPERM },
+	{ CALL_msgsnd, RULE_EPERM },
+	{ CALL_msgrcv, RULE_EPERM },
+	{ CALL_msgctl, RULE_EPERM },
+	{ CALL_mq_open, RULE_EPERM },
+	{ CALL_mq_unlink, RULE_EPERM },
+};
+
 static void seccomp_table_set(struct seccomp_table *t, size_t call, uint8_t rule)
 {
 	int number = seccomp_calls[call].numbers[t->arch->column];
@@ -85,6 +107,8 @@ void seccomp_table_base(
 		seccomp_table_set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
 	if (o->listener)
 		seccomp_table_set(ret, CALL_seccomp, RULE_ALLOW);
+	for (size_t i = 0; o->shared && i < ROWS(shared); i++)
+		seccomp_table_set(ret, shared[i].call, shared[i].rule);
 	if (o->no_unix) {
 		seccomp_table_set(ret, CALL_socket, RULE_SOCKET_INET);
 		seccomp_table_set(ret, CALL_socketpair, RULE_EPERM);

@@ -15,6 +15,9 @@
 struct seccomp_options {
 	bool no_memfd_exec; /* memfd_create only with MFD_NOEXEC_SEAL */
 	bool listener;      /* notify_install() may follow; seccomp_close() ends that */
+	/* The namespaces are the host's: no Unix sockets but pairs that are connected for good, no
+	 * System V IPC, no POSIX queues. All of these lead to processes outside. */
+	bool shared;
 	/* All that seccomp_close() shuts is shut from the start: one filter, not two. For processes
 	 * of Corral's own that confine themselves and start no commands, as are: */
 	bool closed;
