@@ -488,7 +488,22 @@ def test_stop():
     t.close()
 
 
-TICK = ": >>ticks; echo g''o; while :; do echo x >>ticks; sleep 0.05; done"
+# One process: a shell that is about to start another (vfork) cannot be stopped, and the kernel stops
+# what it starts instead, with or without Corral.
+TICKS = """
+import time
+ticks = open("ticks", "a", buffering=1)
+print("g" + "o", flush=True)
+while True:
+    ticks.write("x")
+    ticks.flush()
+    time.sleep(0.02)
+"""
+
+
+def write_ticks():
+    with open(os.path.join(WORK, "ticks.py"), "w", encoding="ascii") as file:
+        file.write(TICKS)
 
 
 def ticks_grow():
@@ -509,7 +524,8 @@ def test_suspend():
     t = Terminal(["bash", "--norc", "-i"])
     t.wait_for("outer> ")
     before = t.mode()
-    t.type(f"{CORRAL} run -- sh -c \"{TICK}\"\n")
+    write_ticks()
+    t.type(f"{CORRAL} run -- python3 ticks.py\n")
     t.wait_for("\ngo")
     TAP.ok(ticks_grow(), "the command runs", t)
     t.type("\x1a")
@@ -547,6 +563,7 @@ def test_suspend_script():
     t.wait_for("outer> ")
     t.type(f"sh -c '{CORRAL} run -- sh -c \"echo g\\\"\\\"o; sleep 1000\"; echo after'\n")
     t.wait_for("\ngo")
+    time.sleep(0.5)  # until sleep runs
     t.type("\x1a")
     TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops a script with Corral in it", t)
     t.wait_for("outer> ")
@@ -599,13 +616,14 @@ def test_suspend_ignored():
 
 def test_suspend_alone():
     """Where nobody could say fg (Corral leads the session), Ctrl-Z stops nothing for good."""
-    t = Terminal(corral("--", "sh", "-c", TICK))
+    write_ticks()
+    t = Terminal(corral("--", "python3", "ticks.py"))
     t.wait_for("go")
     t.type("\x1a")
     time.sleep(0.2)
     TAP.ok(ticks_grow(), "without a shell outside the command goes on", t)
     t.type("\x03")
-    TAP.same(t.wait(), 130, "and Ctrl-C ends it", t)
+    TAP.ok(t.wait() in (1, 130), "and Ctrl-C ends it", t)
     t.close()
     os.remove(os.path.join(WORK, "ticks"))
 
