@@ -315,6 +315,8 @@ counts "a skip in CI that nobody here can mend" "1 passed, 0 failed, 1 skipped" 
 program SKIP 0 '1..0 # SKIP third-party cases not present\n'
 program OK 0 ''
 counts "a program that is skipped" "1 passed, 0 failed, 1 skipped" true
+program SKIP 0 '1..0 # SKIP third-party cases not present: x\n'
+counts "nothing but what is not there" "0 passed, 0 failed, 1 skipped" true
 : >"$scratch/fake"
 counts "no test at all" "0 passed, 1 failed"
 
