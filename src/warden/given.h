@@ -34,9 +34,10 @@ bool given_is_same(int a, int b);
  */
 int given_check_cover(int fd, const struct plan *plan, struct error *e);
 /*
- * The same device from inside, where it is: /dev/null and its like of the host have an owner, who
- * might be the command's user, and a mode that must stay as it is. -ENODEV: it is none of those.
- * *null: one of /dev/null that was opened ahead, for reading and writing, and is taken if it fits;
- * or -1.
+ * The same device from inside, where it is, opened anew: /dev/null and its like of the host have an
+ * owner, who might be the command's user, and a mode that must stay as it is; and what a command
+ * does to an open file (a lock, a flag) would be there for whoever else has it, the next command
+ * too. -ENODEV: it is none of those. *null: one of /dev/null that was opened ahead, for reading and
+ * writing, and is taken if it fits; or -1.
  */
 int given_inside(int fd, int *null);

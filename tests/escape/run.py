@@ -96,6 +96,7 @@ SETS = {
     "fds": Set("descriptors of the caller are open", DEFAULT, many=True),
     "stdin": Set("standard input is a file outside, opened for reading", DEFAULT),
     "pipe-in": Set("standard input is a pipe that others read after it", DEFAULT),
+    "null-in": Set("standard input is `/dev/null`, as the caller has it open", DEFAULT),
     "pipe-out": Set("standard output is a pipe that others wrote into before it", DEFAULT),
     "socket-in": Set("standard input is a connection of the caller", DEFAULT),
     "append": Set("standard output is a file outside, opened for appending", DEFAULT),
@@ -283,6 +284,14 @@ class Pass:
         with open(self.scene.path(f"out/{attempt.name}"), "ab") as file:
             return self.run_one(attempt, stdout=file)
 
+    def run_null(self, attempt):
+        """What is done to the open file stays with the caller, and with its next command."""
+        with open("/dev/null", "r+b", buffering=0) as null:
+            result = self.run_one(attempt, stdin=null)
+            if not os.get_blocking(null.fileno()):
+                return Result(ESCAPED, "it does not block any more")
+        return Result(HELD if result.code == DONE else result.code, "it is as it was")
+
     def run_pipe(self, attempt):
         """Only the caller can tell what became of its pipe."""
         reader, writer = os.pipe()
@@ -465,7 +474,8 @@ class Pass:
     def run(self):
         """Yields every attempt with its result, and what the host saw."""
         self.scene.write_values(self.corral is not None)
-        special = {"stdin": self.run_stdin, "append": self.run_append, "pipe-in": self.run_pipe,
+        special = {"stdin": self.run_stdin, "append": self.run_append,
+                   "null-in": self.run_null, "pipe-in": self.run_pipe,
                    "pipe-out": self.run_pipe, "socket-in": self.run_socket, "late": self.run_late,
                    "received": self.run_late, "received-mask": self.run_late, "moved": self.run_moved, "mask": self.run_mask, "swap": self.run_swap,
                    "output": self.run_output, "tty": self.run_tty, "tty-hidden": self.run_tty,
