@@ -485,7 +485,7 @@ int corral_enclave_shell_exec(struct corral_enclave *enclave, const struct corra
 	struct corral_shell *s = NULL;
 	int r = corral_enclave_shell_start(&s, enclave, by, argv, call, e);
 
-	if (r == 0)
+	if (s)
 		r = corral_shell_wait(s, -1, ret, e);
 	corral_shell_free(s);
 	return r;
