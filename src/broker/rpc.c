@@ -225,7 +225,8 @@ static int rpc_read_value(
 static int rpc_decode_data(
 	struct arena *a, struct rpc_call *c, struct error *e, struct rpc_refusal *why)
 {
-	enum encoding encoding = rpc_encoding(c, ENCODING_UTF_8);
+	const int wanted = rpc_wanted(c);
+	const enum encoding encoding = wanted < 0 ? ENCODING_UTF_8 : (enum encoding)wanted;
 
 	for (size_t i = 0; c->method->params[i].name; i++) {
 		struct value *v = &c->params.v[i];
@@ -406,13 +407,11 @@ int rpc_call_read(struct document *d, const struct node *n, unsigned channel, st
 	return r != 0 ? r : rpc_read_params(d, node_get(n, "params"), ret, e, why);
 }
 
-enum encoding rpc_encoding(const struct rpc_call *c, enum encoding fallback)
+int rpc_wanted(const struct rpc_call *c)
 {
 	int at = method_param(c->method, "encoding", c->by_shield);
 
-	if (at < 0 || c->params.v[at].type == VALUE_NONE)
-		return fallback;
-	return (enum encoding)c->params.v[at].number;
+	return at < 0 || c->params.v[at].type == VALUE_NONE ? -1 : (int)c->params.v[at].number;
 }
 
 /* Answers */

@@ -81,8 +81,8 @@ int rpc_read(
 int rpc_call_read(struct document *d, const struct node *n, unsigned channel, struct rpc_call *ret,
 	struct error *e, struct rpc_refusal *why);
 
-/* How the call wants bytes written; `fallback` if it does not say. */
-enum encoding rpc_encoding(const struct rpc_call *c, enum encoding fallback);
+/* The encoding that the call names (enum encoding); -1: it names none. */
+int rpc_wanted(const struct rpc_call *c);
 
 /* One answer each, without a newline. id: JSON text; NULL is null. */
 void rpc_print_refusal(

@@ -53,6 +53,11 @@ enum frame_type {
 	/* `corral run --explain` */
 	FRAME_WITNESS, /* init -> warden, before STARTED; fds: what tells of a command's calls
 			  (jail/notify.h) */
+	/* the front of a broker and its monitor: broker/call.h */
+	FRAME_CALL,         /* front -> monitor; id: chosen by the front; body: broker/call.h */
+	FRAME_CALL_CANCEL,  /* front -> monitor: its caller has gone */
+	FRAME_CALL_ANSWER,  /* monitor -> front; body: the values of its results */
+	FRAME_CALL_REFUSED, /* monitor -> front; body: broker/rpc.h, a refusal */
 	FRAME_TYPE_COUNT,
 };
 

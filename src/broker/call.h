@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The body of FRAME_CALL: who calls what, and the values of its parameters (broker/value.h). Both
+ * sides of the broker are of one version and on one machine.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "broker/value.h"
+
+enum {
+	CALL_BY_SHIELD = 1 << 0, /* by AgenShield's name of the method */
+	CALL_BY_HTTP = 1 << 1,
+	CALL_FLAGS = 3,
+};
+
+struct call {
+	const struct method *method;
+	uint32_t flags;
+	uint32_t pid, uid; /* of the caller, as the kernel has them */
+	struct values params;
+};
+
+/* Appends it. -EINVAL: values that the method's row does not allow; -ENOMEM. */
+int call_encode(const struct call *c, struct buffer *out);
+/*
+ * Reads it back. Texts point into the body, lists are in the arena. -EPROTO: it breaks a rule; no
+ * such method, one that is never done, or one that its channel does not have. -ENOMEM.
+ */
+int call_decode(struct call *ret, const void *body, size_t len, struct arena *a);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A line has one call or many; its answer is one line, when all of them are there. A call is read,
+ * checked by its row and handed to the monitor under a number; `ping` is answered here, for it
+ * needs nobody's rights.
+ *
+ * A number is a slot and how often it was used, so that an answer that comes late, for a caller
+ * that has gone, is never taken for another's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "broker/call.h"
+#include "broker/front/internal.h"
+
+enum { SLOT_BITS = 16 };
+_Static_assert(FRONT_CALLS_MAX <= 1 << SLOT_BITS, "a slot fits into a number");
+
+/* Answers */
+
+/* What it holds now is its client's to answer for. */
+static void exchange_charge(struct exchange *x)
+{
+	const size_t now = x->doc.arena.used + x->answers.len;
+
+	if (x->client)
+		client_charge(x->client, x->charged, now);
+	x->charged = now;
+}
+
+/* All but the struct itself, which calls under way point to. */
+static void exchange_empty(struct exchange *x)
+{
+	document_deinit(&x->doc);
+	buffer_deinit(&x->answers);
+	x->next = NULL;
+	exchange_charge(x);
+}
+
+static void exchange_free(struct exchange *x)
+{
+	exchange_empty(x);
+	free(x);
+}
+
+/* One more answer is being printed. */
+static struct buffer *exchange_begin_answer(struct exchange *x)
+{
+	if (x->answers.len)
+		buffer_addc(&x->answers, ',');
+	return &x->answers;
+}
+
+static void exchange_refuse(
+	struct exchange *x, const char *id, bool by_shield, const struct rpc_refusal *why)
+{
+	if (id && x->client)
+		rpc_print_refusal(exchange_begin_answer(x), id, by_shield, why);
+}
+
+static void exchange_fail(struct exchange *x, const char *id, bool by_shield, const char *message)
+{
+	const struct rpc_refusal why = { .class = RPC_INTERNAL, .message = message };
+
+	exchange_refuse(x, id, by_shield, &why);
+}
+
+/* All is there: out with it. Frees the exchange. */
+static void exchange_finish(struct exchange *x)
+{
+	struct client *c = x->client;
+
+	if (c && x->answers.len) {
+		const size_t before = c->out.len;
+
+		if (x->is_batch)
+			buffer_addc(&c->out, '[');
+		buffer_add(&c->out, x->answers.data, x->answers.len);
+		buffer_adds(&c->out, x->is_batch ? "]\n" : "\n");
+		/* A client that misses an answer must not wait for it. */
+		c->out.failed = c->out.failed || x->answers.failed;
+		client_charge(c, before, c->out.len);
+	}
+	exchange_free(x);
+}
+
+/* Calls under way */
+
+static struct pending *pending_find(struct front *f, uint64_t id)
+{
+	const size_t slot = id & ((1 << SLOT_BITS) - 1);
+	struct pending *p = slot < FRONT_CALLS_MAX ? &f->pending[slot] : NULL;
+
+	return p && p->exchange && p->generation == id >> SLOT_BITS ? p : NULL;
+}
+
+static uint64_t pending_id(const struct front *f, const struct pending *p)
+{
+	return (uint64_t)p->generation << SLOT_BITS | (uint64_t)(p - f->pending);
+}
+
+static struct pending *pending_take(struct front *f)
+{
+	struct pending *p;
+
+	if (f->n_free == 0)
+		return NULL;
+	p = &f->pending[f->free_slots[--f->n_free]];
+	p->generation++;
+	return p;
+}
+
+/* The call is over; its exchange may be as well. */
+static void pending_give_back(struct front *f, struct pending *p)
+{
+	struct exchange *x = p->exchange;
+
+	p->exchange = NULL;
+	f->free_slots[f->n_free++] = (uint16_t)(p - f->pending);
+	f->n_calls--;
+	x->waiting--;
+	if (x->client)
+		x->client->calls--;
+	/* There was no slot for anybody. */
+	for (struct client *c = f->n_free == 1 ? f->first : NULL; c; c = c->next)
+		client_later(c);
+	if (x->waiting == 0 && !x->next)
+		exchange_finish(x);
+	else
+		exchange_charge(x);
+}
+
+static int exchange_send(struct exchange *x, const struct rpc_call *call)
+{
+	struct client *c = x->client;
+	struct front *f = c->front;
+	const struct call sent = { .method = call->method,
+		.flags = call->by_shield ? CALL_BY_SHIELD : 0,
+		.pid = (uint32_t)c->peer.pid,
+		.uid = c->peer.uid,
+		.params = call->params };
+	auto_buffer body = { 0 };
+	struct pending *p;
+	int r = call_encode(&sent, &body);
+
+	if (r < 0)
+		return r;
+	p = pending_take(f);
+	if (!p)
+		return -EAGAIN;
+	p->exchange = x;
+	p->method = call->method;
+	p->by_shield = call->by_shield;
+	p->wanted = rpc_wanted(call);
+	p->id = call->id;
+	x->waiting++;
+	c->calls++;
+	f->n_calls++;
+	r = frame_send(f->o.monitor, FRAME_CALL, pending_id(f, p), body.data, body.len, NULL, 0);
+	if (r == -EAGAIN) {
+		f->unsent = body;
+		body = (struct buffer){ 0 };
+		f->unsent_id = pending_id(f, p);
+		f->is_full = true;
+		r = loop_change(f->loop, &f->monitor, EPOLLIN | EPOLLOUT);
+	}
+	if (r < 0)
+		f->is_lost = true;
+	return 0;
+}
+
+static void exchange_ping(struct exchange *x, const struct rpc_call *call)
+{
+	enum { PONG, ECHO, TIMESTAMP, VERSION };
+	const char *version = x->client->front->o.version;
+	struct values v = { 0 };
+
+	if (!call->id)
+		return;
+	v.v[PONG] = value_number(VALUE_FLAG, 1);
+	v.v[ECHO] = call->params.v[0];
+	v.v[TIMESTAMP] = value_number(VALUE_TIME, clock_ns(CLOCK_REALTIME));
+	v.v[VERSION] = value_text(version, strlen(version));
+	(void)rpc_print_result(
+		exchange_begin_answer(x), call->id, call->method, call->by_shield, -1, &v);
+}
+
+/* -EAGAIN: too many are under way. */
+static int exchange_call(struct exchange *x, const struct node *n)
+{
+	struct rpc_refusal why;
+	struct rpc_call call;
+	struct error e;
+	int r = rpc_call_read(&x->doc, n, CHANNEL_SOCKET, &call, &e, &why);
+
+	if (r == 1)
+		exchange_refuse(x, call.id, call.by_shield, &why);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (method_id(call.method) == METHOD_PING) {
+		exchange_ping(x, &call);
+		return 0;
+	}
+	return exchange_send(x, &call);
+}
+
+static bool exchange_may_call(const struct exchange *x)
+{
+	const struct front *f = x->client->front;
+
+	return !f->is_full && !f->is_lost && f->n_free > 0 &&
+	       x->client->calls < FRONT_CLIENT_CALLS_MAX;
+}
+
+int exchange_feed(struct exchange *x, unsigned *calls)
+{
+	while (x->next && *calls > 0) {
+		int r;
+
+		if (!exchange_may_call(x))
+			return 0;
+		r = exchange_call(x, x->next);
+		exchange_charge(x);
+		if (r < 0)
+			return r;
+		x->next = x->is_batch ? x->next->next : NULL;
+		--*calls;
+	}
+	if (x->next)
+		return 0;
+	if (x->waiting == 0)
+		exchange_finish(x);
+	return 1;
+}
+
+int exchange_new(struct client *c, const char *line, size_t len)
+{
+	struct exchange *x = calloc(1, sizeof(*x));
+	struct rpc_refusal why;
+	struct error e = { 0 };
+	int r;
+
+	if (!x)
+		return -ENOMEM;
+	x->client = c;
+	r = rpc_read(&x->doc, line, len, &e, &why);
+	if (r < 0) {
+		exchange_free(x);
+		return r;
+	}
+	if (r == 1) {
+		exchange_refuse(x, "null", false, &why);
+		exchange_finish(x);
+		return 0;
+	}
+	x->is_batch = x->doc.root->type == NODE_LIST;
+	x->next = x->is_batch ? x->doc.root->first : x->doc.root;
+	c->feeding = x;
+	exchange_charge(x);
+	return 0;
+}
+
+/* From the monitor */
+
+static void exchange_print_answer(struct pending *p, const struct frame *frame, struct arena *a)
+{
+	const bool is_refusal = frame->type == FRAME_CALL_REFUSED;
+	struct rpc_refusal why;
+	struct values v;
+	int r = values_decode(is_refusal ? rpc_refusal_fields : p->method->results, frame->body,
+		frame->len, a, &v);
+
+	if (r == 0 && is_refusal)
+		r = rpc_refusal_read(&v, &why);
+	if (r < 0)
+		exchange_fail(
+			p->exchange, p->id, p->by_shield, "the broker's answer was not understood");
+	else if (is_refusal)
+		exchange_refuse(p->exchange, p->id, p->by_shield, &why);
+	else if (p->id && p->exchange->client)
+		(void)rpc_print_result(exchange_begin_answer(p->exchange), p->id, p->method,
+			p->by_shield, p->wanted, &v);
+}
+
+void exchange_answer(struct front *f, const struct frame *frame)
+{
+	struct pending *p = pending_find(f, frame->id);
+	struct client *c;
+	auto_arena a = { 0 };
+
+	if (!p)
+		return;
+	c = p->exchange->client;
+	exchange_print_answer(p, frame, &a);
+	pending_give_back(f, p);
+	if (c)
+		client_later(c);
+}
+
+void exchange_abandon(struct exchange *x)
+{
+	struct front *f = x->client->front;
+
+	for (size_t i = 0; x->waiting > 0 && i < FRONT_CALLS_MAX; i++) {
+		/* If there is no room for the word, its answer is thrown away when it comes. */
+		if (f->pending[i].exchange == x)
+			(void)frame_send(f->o.monitor, FRAME_CALL_CANCEL,
+				pending_id(f, &f->pending[i]), NULL, 0, NULL, 0);
+	}
+	exchange_empty(x);
+	x->client = NULL;
+	if (x->waiting == 0)
+		exchange_free(x);
+}
+
+void exchange_lose_all(struct front *f)
+{
+	for (size_t i = 0; i < FRONT_CALLS_MAX; i++) {
+		struct pending *p = &f->pending[i];
+		struct client *c;
+
+		if (!p->exchange)
+			continue;
+		c = p->exchange->client;
+		exchange_fail(p->exchange, p->id, p->by_shield, "the broker has ended");
+		p->exchange->next = NULL;
+		if (c && c->feeding == p->exchange)
+			c->feeding = NULL;
+		pending_give_back(f, p);
+		if (c)
+			client_later(c);
+	}
+}
