@@ -125,7 +125,7 @@ static bool list_matches(const struct listing *l, const char *path, const char *
 
 /* Collecting. below: "" or "sub/", of the folder that is held */
 
-static int list_folder(struct listing *l, int folder, const char *below, unsigned depth);
+static int list_collect(struct listing *l, int folder, const char *below, unsigned depth);
 
 static int list_enter(
 	struct listing *l, int folder, const char *name, const char *path, unsigned depth)
@@ -141,7 +141,7 @@ static int list_enter(
 	below = arena_printf(&l->arena, "%s/", path);
 	if (!below)
 		return -ENOMEM;
-	return list_folder(l, fd, below, depth);
+	return list_collect(l, fd, below, depth);
 }
 
 static int list_entry(
@@ -165,7 +165,7 @@ static int list_entry(
 	return r;
 }
 
-static int list_folder(struct listing *l, int folder, const char *below, unsigned depth)
+static int list_collect(struct listing *l, int folder, const char *below, unsigned depth)
 {
 	struct names names = { 0 };
 	int r = list_read_names(l, folder, &names);
@@ -236,7 +236,7 @@ long corral_enclave_fs_list_matching(struct corral_enclave *enclave, const struc
 		return r;
 	l.place = place.path;
 	l.is_same = strcmp(c.target, place.path) == 0;
-	r = S_ISDIR(place.st.st_mode) ? list_folder(&l, place.fd, "", 0) : -ENOTDIR;
+	r = S_ISDIR(place.st.st_mode) ? list_collect(&l, place.fd, "", 0) : -ENOTDIR;
 	if (r == -EFBIG)
 		return enclave_refuse(&c, r, e,
 			"the folder has more than %d entries, too many to list", LIST_MAX);
