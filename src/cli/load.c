@@ -397,6 +397,8 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 		path = f.files[0];
 	}
 	r = f.is_rules ? load_read_rules(l, c, &f) : load_read_file(l, c, path, kind);
+	if (r == 0 && c->extend)
+		r = c->extend(l, c, &l->files[l->n - 1]);
 	if (r == 0 && f.describes)
 		r = load_check_description(l, c, f.describes);
 	if (r == 0)

@@ -20,6 +20,13 @@
 #include "policy/policy.h"
 #include "policy/variable.h"
 
+/* A built-in profile that a file extends. */
+struct load_builtin {
+	const char *name;                /* NULL: none does */
+	struct permissions *permissions; /* the file's, with the profile's */
+	struct limits limits;            /* the profile's, which an option may widen */
+};
+
 struct load {
 	struct variables variables;
 	bool is_set[VARIABLE_COUNT]; /* by --set: nothing else changes it */
@@ -28,6 +35,7 @@ struct load {
 	size_t n, cap;
 	const char **sources; /* files and folders that were read, absolute and normal */
 	size_t n_sources, cap_sources;
+	struct load_builtin builtin; /* of the first file that extends one */
 };
 
 /* Takes --set NAME=DIR; the target is a struct load. */

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "cli/agent.h"
 #include "cli/output.h"
+#include "cli/profile/profile.h"
 #include "cli/verb.h"
 #include "launch/source.h"
 
@@ -62,6 +63,7 @@ int main(int argc, char **argv)
 		.arena = &arena,
 		.error = &error,
 		.json = &json,
+		.extend = profile_extend_file,
 		.unread = launch_source_forget(),
 	};
 	auto_output version = { 0 };

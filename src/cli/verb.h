@@ -35,6 +35,11 @@ struct verb {
 	int (*run)(struct call *c);
 };
 
+struct load;
+struct manifest;
+/* Finds what a file that was read extends (cli/profile/profile.h). */
+typedef int verb_extender(struct load *l, struct call *c, struct manifest *m);
+
 /* One use of a verb. */
 struct call {
 	const struct verb *verb;
@@ -47,6 +52,7 @@ struct call {
 	struct error *error;
 	bool *json; /* set where --json was given, so that an error is printed as JSON, too; or NULL
 		     */
+	verb_extender *extend; /* NULL: files that extend a profile are refused when compiled */
 	const char *unread; /* a variable with a policy, for a host and not for us; NULL: none was
 			       set */
 };

@@ -209,6 +209,10 @@ static int copy_into(struct permissions *to, const struct permissions *from)
 {
 	int r = permissions_copy_text(to, from->origin, &to->origin);
 
+	if (r == 0)
+		r = permissions_copy_text(to, from->extends, &to->extends);
+	if (r == 0)
+		r = copy_location(to, &from->extends_where, NULL, &to->extends_where);
 	to->exec_listed = from->exec_listed;
 	to->exec_at_start = from->exec_at_start;
 	to->limits = from->limits;
@@ -295,8 +299,8 @@ bool permissions_is_empty(const struct permissions *p)
 		if (permissions_is_empty(p->all_of[i]))
 			return true;
 	}
-	if (p->n_all_of || p->n_guest_paths || p->listen.n || p->fallback != VERDICT_DENY ||
-		p->mode != MODE_ENFORCE)
+	if (p->extends || p->n_all_of || p->n_guest_paths || p->listen.n ||
+		p->fallback != VERDICT_DENY || p->mode != MODE_ENFORCE)
 		return false;
 	for (int l = 0; l < LIST_COUNT; l++) {
 		if (list_rows[l].verdict == VERDICT_ALLOW && permissions_list(p, l)->n)

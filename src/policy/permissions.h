@@ -139,6 +139,14 @@ struct permissions {
 	const char
 		*origin; /* what this layer is called in messages: a file name, "command line" … */
 
+	/*
+	 * A profile that this adds to, by its name; NULL: none. Only the caller who read the file
+	 * can know what the name stands for (algebra/extend.h); until then nothing compiles,
+	 * merges or compares it.
+	 */
+	const char *extends;
+	struct location extends_where;
+
 	struct grant_list fs_read, fs_write, fs_deny;
 	struct grant_list network_allow, network_deny;
 	struct grant_list listen; /* ports, as text */

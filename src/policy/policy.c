@@ -33,6 +33,13 @@ static int policy_add_layer(struct policy *p, const struct permissions *from,
 	struct layer l;
 	int r = 0;
 
+	if (from->extends) {
+		(void)error_set(e, -EINVAL, &from->extends_where,
+			"`extends: %s` cannot be resolved here", from->extends);
+		error_hint(e, "use what `corral policy show %s` prints",
+			from->origin ? from->origin : "FILE");
+		return -EINVAL;
+	}
 	for (size_t i = 0; r == 0 && i < from->n_all_of; i++)
 		r = policy_add_layer(p, from->all_of[i], o, e);
 	if (from->n_all_of)

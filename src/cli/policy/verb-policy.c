@@ -6,6 +6,7 @@
 #include "cli/load.h"
 #include "cli/policy/report.h"
 #include "cli/output.h"
+#include "cli/profile/profile.h"
 #include "cli/verb.h"
 #include "policy/algebra/subset.h"
 
@@ -192,6 +193,9 @@ static int lint(const struct load *l, struct call *c, struct lint_findings *ret,
 			l->files[i].permissions, &l->variables, c->arena, &found);
 
 		for (size_t k = 0; r == 0 && k < found.n; k++) {
+			/* Of a profile that the file extends: there is nothing to mend in it. */
+			if (profile_is_origin(found.items[k].where.file))
+				continue;
 			*ret_is_clean = *ret_is_clean && found.items[k].severity == LINT_NOTE;
 			r = ARENA_PUSH(c->arena, ret->items, ret->n, ret->cap, found.items[k]);
 		}

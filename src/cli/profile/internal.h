@@ -26,6 +26,22 @@ struct profile_data {
 extern const struct profile_data profile_data[];
 extern const size_t profile_data_count;
 
+/* extends.c */
+
+/* Names that are being resolved, the last first. */
+struct profile_chain {
+	const char *name;
+	const struct profile_chain *up;
+};
+
+/* Replaces *p, which extends a profile, by what both grant. On failure *p is as it was. */
+int profile_extend(struct permissions **p, struct call *c, struct load *l,
+	const struct profile_chain *chain, const char **ret_builtin, struct limits *ret_limits);
+struct profile;
+/* profile_open(); chain: that led to it, itself first; NULL: none did. */
+int profile_open_chain(struct profile *ret, struct call *c, const char *name, struct load *l,
+	const struct profile_chain *chain);
+
 /* place.c */
 
 /* Lets the folders of a PATH that lie below home be read. */

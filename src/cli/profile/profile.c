@@ -165,7 +165,15 @@ static int profile_unknown(struct call *c, const char *name)
 	return -ENOENT;
 }
 
-int profile_open(struct profile *ret, struct call *c, const char *name, const struct load *l)
+int profile_open(struct profile *ret, struct call *c, const char *name, struct load *l)
+{
+	const struct profile_chain self = { name, NULL };
+
+	return profile_open_chain(ret, c, name, l, &self);
+}
+
+int profile_open_chain(struct profile *ret, struct call *c, const char *name, struct load *l,
+	const struct profile_chain *chain)
 {
 	int r;
 
@@ -177,14 +185,20 @@ int profile_open(struct profile *ret, struct call *c, const char *name, const st
 		error_hint(c->error, "use --policy FILE for a file with permissions");
 		return -EINVAL;
 	}
-	if (find_data(name))
+	if (find_data(name)) {
+		ret->builtin = find_data(name)->name;
 		return open_builtin(ret, c, name, l);
+	}
 	r = try_folder(ret, c, profile_config_folder(c), name);
 	if (r == 0)
 		r = try_folder(ret, c, PROFILE_SYSTEM_FOLDER, name);
 	if (r == 0)
 		return profile_unknown(c, name);
-	return r < 0 ? r : 0;
+	if (r < 0 || !ret->permissions->extends)
+		return r < 0 ? r : 0;
+	r = profile_extend(&ret->manifest.permissions, c, l, chain, &ret->builtin, &ret->limits);
+	ret->permissions = ret->manifest.permissions;
+	return r;
 }
 
 void profile_deinit(struct profile *p)

@@ -9,7 +9,8 @@
  * the root, Corral's own state), and they add what depends on what is there: folders of PATH below
  * the home may be read. In what may be written, what runs later elsewhere may not be
  * (cli/run/later.c). Their limits are shares of the machine; unlike those of a policy, an option
- * may widen them. A profile from a file means what it says and nothing else.
+ * may widen them. A profile from a file means what it says and nothing else; with `extends: NAME`
+ * it adds to another one, and so may a policy file.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,8 @@
 
 struct profile {
 	const char *name;
-	const char *path;                /* of the file; NULL: it is built in */
+	const char *path;    /* of the file; NULL: it is built in */
+	const char *builtin; /* the built-in one that it is, or extends; NULL: there is none */
 	struct permissions *permissions; /* the caller's to free, by profile_deinit() */
 	struct manifest manifest;        /* of a file */
 	/* Built in: in force where no option says otherwise (profile_limits()). Else LIMIT_NONE. */
@@ -29,8 +31,16 @@ struct profile {
  * Opens one; l has the values of the variables. The error of a name that is not known lists those
  * that are.
  */
-int profile_open(struct profile *ret, struct call *c, const char *name, const struct load *l);
+int profile_open(struct profile *ret, struct call *c, const char *name, struct load *l);
 void profile_deinit(struct profile *p);
+
+/*
+ * What a file that was read `extends` becomes part of it; the files of profiles on the way become
+ * sources of l, and a built-in one is remembered there. The verb_extender of main().
+ */
+int profile_extend_file(struct load *l, struct call *c, struct manifest *m);
+/* The file of a location is a built-in profile: nobody can edit it. */
+bool profile_is_origin(const char *file);
 
 /* The system's part; the baseline protects this very place, so it is no matter of a prefix. */
 #define PROFILE_SYSTEM_FOLDER "/etc/corral"

@@ -115,7 +115,8 @@ static int grant_hop(void *data, const char *path)
 /* In the working folder of a profile that lets it be written. */
 static bool is_workspace(const struct run *r, const char *path)
 {
-	const struct permissions *profile = r->profile.permissions;
+	const struct permissions *profile =
+		r->profile.permissions ? r->profile.permissions : r->builtin.permissions;
 
 	return profile && profile->fs_write.n &&
 	       path_is_below(path, r->load.variables.values[VARIABLE_WORK_DIR]);

@@ -18,6 +18,7 @@
 #include "cli/run/internal.h"
 #include "codec/json.h"
 #include "host/links.h"
+#include "policy/variable.h"
 
 /* Lines for a person; --json has all. */
 enum { TOLD_MAX = 24 };
@@ -82,15 +83,35 @@ static int run_later_add_granted(struct run *r)
 	return ret;
 }
 
-int run_later_begin(struct run *r)
+/* What a file that extends the profile grants by name, as --write would. */
+static int run_later_allow_written(struct run *r)
 {
-	bool is_builtin = r->profile.permissions && !r->profile.path;
+	struct permissions *p = r->later.to;
+	const size_t n = p->fs_write.n;
 	int ret = 0;
 
-	r->later.to = is_builtin ? r->profile.permissions : r->mode;
+	for (size_t i = 0; ret == 0 && i < n; i++) {
+		const struct grant *g = &p->fs_write.items[i];
+		const char *pattern = NULL;
+
+		if (g->n != 1 || profile_is_origin(g->where.file) ||
+			variable_expand(&r->load.variables, g->all[0], r->call->arena, &pattern,
+				NULL, NULL) < 0)
+			continue;
+		ret = run_later_allow(r, p, pattern);
+	}
+	return ret < 0 ? error_no_memory(r->call->error) : 0;
+}
+
+int run_later_begin(struct run *r)
+{
+	bool is_builtin = r->builtin.name;
+	int ret = 0;
+
+	r->later.to = is_builtin ? r->builtin.permissions : r->mode;
 	if (!r->later.to)
 		return 0;
-	if (is_builtin && r->profile.permissions->fs_write.n)
+	if (is_builtin && r->builtin.permissions->fs_write.n)
 		ret = run_later_add(r, r->load.variables.values[VARIABLE_WORK_DIR]);
 	if (ret == 0 && r->mode)
 		ret = run_later_add_mode(r);
@@ -100,7 +121,7 @@ int run_later_begin(struct run *r)
 		ret = runs_later_deny(&r->later.items[i], r->later.to) < 0
 			      ? error_no_memory(r->call->error)
 			      : 0;
-	return ret;
+	return ret == 0 && is_builtin ? run_later_allow_written(r) : ret;
 }
 
 int run_later_allow(struct run *r, struct permissions *p, const char *pattern)

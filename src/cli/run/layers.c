@@ -123,8 +123,6 @@ static int add_policies(struct run *r)
 	const struct options_list *files = &r->options.policies;
 	int ret = load_add_all(&r->load, r->call, files->items, files->n, MANIFEST_UNKNOWN);
 
-	if (ret == 0)
-		ret = run_guard_sources(r, &r->load);
 	for (size_t i = 0; ret == 0 && i < r->load.n; i++)
 		ret = add_base(r, r->load.files[i].permissions);
 	return ret;
@@ -292,6 +290,11 @@ int run_layers(struct run *r)
 	}
 	if (ret == 0 && (r->options.profile || r->n_base == 0))
 		ret = add_profile(r);
+	if (ret == 0)
+		ret = run_guard_sources(r, &r->load);
+	r->builtin = r->profile.builtin ? (struct load_builtin){ r->profile.builtin,
+		r->profile.permissions, r->profile.limits }
+					: r->load.builtin;
 	if (ret == 0)
 		ret = run_later_begin(r);
 	if (ret == 0)

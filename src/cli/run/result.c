@@ -35,7 +35,7 @@ static void run_result_tell_default(
 		buffer_printf(&o->text,
 			", the limit of the profile %s on this machine (change it with %s, or "
 			"remove it with --limits none)",
-			r->profile.name, option);
+			r->builtin.name, option);
 	buffer_addc(&o->text, '\n');
 }
 

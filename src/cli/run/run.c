@@ -111,12 +111,11 @@ static int find_cwd(struct run *r)
 static int find_limits(struct run *r)
 {
 	launch_limits(r->policy, &r->options.limits, &r->limits);
-	for (size_t i = 0; r->profile.permissions && !r->options.no_limits && i < LIMIT_COUNT;
-		i++) {
+	for (size_t i = 0; r->builtin.name && !r->options.no_limits && i < LIMIT_COUNT; i++) {
 		if (r->options.limits.values[i] != LIMIT_NONE ||
-			r->profile.limits.values[i] >= r->limits.values[i])
+			r->builtin.limits.values[i] >= r->limits.values[i])
 			continue;
-		r->limits.values[i] = r->profile.limits.values[i];
+		r->limits.values[i] = r->builtin.limits.values[i];
 		r->is_default[i] = true;
 	}
 	return launch_limits_check(&r->limits, r->call->error) < 0 ? RUN_FORBIDDEN : 0;
@@ -131,8 +130,7 @@ static void tell_notes(const struct run *r)
 		const struct plan_note *note = &r->plan->notes[i];
 
 		/* Of a built-in profile: a machine does not have all that it names. */
-		if (r->profile.permissions && note->where.file &&
-			strcmp(note->where.file, r->profile.permissions->origin) == 0)
+		if (profile_is_origin(note->where.file))
 			continue;
 		output_note_at(&o, &note->where, note->text);
 	}

@@ -85,6 +85,8 @@ struct run {
 	struct skill_archive copy; /* of it; .map is NULL without one */
 	struct launch_needs needs; /* what it requires */
 	struct permissions *mode;
+	struct load_builtin
+		builtin; /* the built-in profile of the base, or that a policy extends */
 	struct run_later later;
 	struct run_claude claude;
 	struct permissions *base[RUN_LAYERS_MAX];

@@ -341,7 +341,10 @@ int algebra_merge(
 	const struct permissions *x[LAYERS_MAX], *y[LAYERS_MAX];
 	auto_permissions *p = permissions_new();
 	int na = permissions_layers(a, x, LAYERS_MAX), nb = permissions_layers(b, y, LAYERS_MAX);
-	int r = !p ? -ENOMEM : na < 0 || nb < 0 || na * nb > LAYERS_MAX ? -E2BIG : 0;
+	int r = !p                                         ? -ENOMEM
+		: a->extends || b->extends                 ? -EINVAL
+		: na < 0 || nb < 0 || na * nb > LAYERS_MAX ? -E2BIG
+							   : 0;
 	size_t effort = EFFORT_MAX;
 
 	if (r == 0 && na * nb == 1)
@@ -471,7 +474,7 @@ int algebra_intersect(
 {
 	auto_permissions *p = permissions_new();
 	size_t effort = EFFORT_MAX;
-	int r = p ? fold_all(p, a, &effort) : -ENOMEM;
+	int r = !p ? -ENOMEM : a->extends || b->extends ? -EINVAL : fold_all(p, a, &effort);
 
 	if (r == 0)
 		r = fold_all(p, b, &effort);

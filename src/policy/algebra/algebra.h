@@ -14,7 +14,8 @@
  */
 #include "policy/permissions.h"
 
-/* -ENOMEM, or -E2BIG if the result would have too many layers. The caller frees *ret. */
+/* -ENOMEM; -E2BIG if the result would have too many layers; -EINVAL if one of them extends a
+ * profile. The caller frees *ret. */
 int algebra_merge(
 	struct permissions **ret, const struct permissions *a, const struct permissions *b);
 int algebra_intersect(

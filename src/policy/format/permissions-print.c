@@ -342,6 +342,8 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	struct node *list = node_new(pr->arena, NODE_LIST);
 	struct node *layers = node_new(pr->arena, NODE_LIST);
 
+	if (p->extends)
+		print_put_text(pr, top, "extends", p->extends);
 	put_list(pr, fs, "read", &p->fs_read);
 	put_list(pr, fs, "write", &p->fs_write);
 	put_list(pr, fs, "deny", &p->fs_deny);

@@ -25,6 +25,8 @@
 /* Which list of struct permissions a key fills. */
 #define LIST(which) (&(const enum permission_list){ which })
 
+enum { EXTENDS_MAX = 64 };
+
 /* One list while it is read. */
 struct list_reading {
 	struct permissions *p;
@@ -239,6 +241,30 @@ static int permissions_read_mode(const struct field *f, void *into)
 
 /* The top, and layers of it */
 
+/* The name of a profile; what it stands for is not looked up here. */
+static int permissions_read_extends(const struct field *f, void *into)
+{
+	static const char bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-";
+	struct permissions *p = into;
+	const char *name = NULL;
+	int r = field_text(f, &name);
+
+	if (r < 0)
+		return r;
+	if (!*name || name[strspn(name, bytes)] || name[0] == '.' || strlen(name) > EXTENDS_MAX) {
+		r = field_fail(f, "`%s` is not the name of a profile", name);
+		error_hint(f->error,
+			"use `workspace`, `readonly`, `offline` or a profile of your own");
+		return r;
+	}
+	p->extends = arena_strdup(p->arena, name);
+	p->extends_where = field_location(f);
+	/* The document goes, this stays. */
+	p->extends_where.file = p->origin;
+	return field_result(f, p->extends ? 0 : -ENOMEM);
+}
+
 static int permissions_read_layer(const struct field *f, struct permissions *p);
 
 static int read_all_of_item(const struct field *f, void *into)
@@ -249,6 +275,11 @@ static int read_all_of_item(const struct field *f, void *into)
 
 	if (!layer)
 		return field_result(f, -ENOMEM);
+	if (node_get(f->node, "extends")) {
+		struct field inner = field_child(f, node_get(f->node, "extends"));
+
+		return field_fail(&inner, "is only allowed at the top of a file");
+	}
 	layer->origin = p->origin;
 	r = permissions_read_layer(f, layer);
 	if (r == 0)
@@ -282,6 +313,7 @@ static const struct field_key top_keys[] = {
 	FIELD("default", permissions_read_default),
 	FIELD("mode", permissions_read_mode),
 	FIELD("all_of", read_all_of),
+	FIELD("extends", permissions_read_extends),
 };
 const struct field_table permissions_read_table = FIELD_TABLE(top_keys);
 

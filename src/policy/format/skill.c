@@ -79,9 +79,22 @@ static int read_metadata(const struct field *f, void *into)
 	return r == -ENOMEM ? field_result(f, r) : manifest_keep(f, into);
 }
 
+/* What a skill may do must not depend on who reads it. */
+static int skill_refuse_extends(const struct field *f)
+{
+	(void)field_fail(f, "is not allowed in a skill");
+	error_hint(f->error, "list what the skill needs under `permissions`");
+	return -EINVAL;
+}
+
 static int skill_read_permissions(const struct field *f, void *into)
 {
+	const struct node *extends = node_get(f->node, "extends");
+	struct field inner = field_child(f, extends);
 	struct manifest *m = into;
+
+	if (extends)
+		return skill_refuse_extends(&inner);
 
 	m->permissions_where = field_location(f);
 	m->permissions_where.file = m->permissions->origin;
@@ -119,6 +132,8 @@ static int skill_read_other(const struct field *f, void *into)
 		error_hint(f->error, "indent it below `permissions:`");
 		return -EINVAL;
 	}
+	if (strcmp(key, "extends") == 0)
+		return skill_refuse_extends(f);
 	if (!node_get(f->up->node, "permissions") && suggest(key, permissions, 1))
 		return field_unknown(f, &manifest_skill_table);
 	return manifest_keep(f, into);
