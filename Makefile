@@ -80,10 +80,11 @@ bench: ## measure, in an optimised build
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@meson test -C $(BUILD)-release --no-rebuild --benchmark --verbose
 
-soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow; kill a log's writer 1,000 times
+soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow; 1,000 sandboxes and runs at once; kill a log's writer 1,000 times
 	@tools/setup $(toolchain)
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@$(BUILD)-release/bench/soak $(BUILD)-release/src/warden/corral-warden $(SOAK_COMMANDS)
+	@$(BUILD)-release/bench/bench-many $(BUILD)-release/src/warden/corral-warden $(BUILD)-release/src/cli/corral
 	@CMOCKA_MESSAGE_OUTPUT=TAP $(BUILD)-release/src/test/test-audit-store-store-crash $(SOAK_KILLS)
 	@tools/setup net
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \

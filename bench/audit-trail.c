@@ -176,7 +176,7 @@ bool audit_trail_figures(const struct audit_trail_sample *sample, size_t rounds)
 	measure_all(kinds, sizeof(kinds) / sizeof(kinds[0]), rounds);
 	measure_print(kinds, sizeof(kinds) / sizeof(kinds[0]));
 	good = measure_judge_value(
-		"an event on its way into memory", measure_median(&kinds[0]), "µs", 2.0);
+		"an event on its way into memory", measure_median(&kinds[0]), "µs", 0.8);
 	good &= measure_judge_value(
 		"an event with a log, unless it carries", measure_median(&kinds[1]), "µs", 2.0);
 	(void)measure_judge_value(

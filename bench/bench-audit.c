@@ -212,6 +212,7 @@ static bool measure_events(size_t rounds)
 	measure_all(kinds, sizeof(kinds) / sizeof(kinds[0]), rounds);
 	measure_print(kinds, sizeof(kinds) / sizeof(kinds[0]));
 	good = judge_rate("events into the ring from 2 threads", &kinds[0], 1.0);
+	good &= measure_judge_value("of an event, redaction", measure_median(&kinds[2]), "µs", 0.4);
 	audit_ring_free(path.ring);
 	redactor_free(path.redactor);
 	return good;

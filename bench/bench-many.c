@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many sandboxes alive at once, each running a command; and what memory one takes. The command
- * waits for its input to end, so all of them are known to run at the same time.
+ * Many sandboxes alive at once, each running a command; and what memory one takes. Then as many
+ * `corral run`. The command waits for its input to end, so all of them are known to run at the same
+ * time. More than 128 of one user are more than there are inotify instances on most machines.
  *
- *     bench-many WARDEN [SANDBOXES]
+ *     bench-many WARDEN CORRAL [NUMBER]
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <corral/sandbox.h>
@@ -16,7 +18,7 @@
 #include "measure.h"
 #include "processes.h"
 
-enum { MANY_MAX = 10000 };
+enum { MANY_MAX = 10000, SHOWN = 100 };
 
 struct one {
 	struct corral_sandbox *sandbox;
@@ -100,29 +102,37 @@ static bool judge_memory(struct corral_builder *b)
 	return met;
 }
 
-int main(int argc, char **argv)
+/* How long the last hundred took, each: the curve. */
+static void show_progress(size_t i, double *last)
 {
-	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 500;
-	struct one *all = calloc(MANY_MAX, sizeof(*all));
+	if ((i + 1) % SHOWN != 0)
+		return;
+	(void)printf("  %5zu live: %.2f ms for each of the last %d\n", i + 1,
+		(measure_now() - *last) / SHOWN * 1e3, SHOWN);
+	*last = measure_now();
+}
+
+static bool judge_sandboxes(struct corral_builder *b, size_t n)
+{
+	struct one *all = calloc(n, sizeof(*all));
 	struct processes before, during, after;
-
-	if (argc < 2 || n < 1 || n > MANY_MAX || !all)
-		measure_die("usage: bench-many WARDEN [SANDBOXES]");
-	raise_files();
-	struct corral_builder *b = make_builder(measure_path(argv[1]));
-	bool met = judge_memory(b);
-
 	size_t fds = processes_fds(getpid());
+	double start = measure_now(), last = start, up, looked, down;
+	bool met = true;
+
+	if (!all)
+		measure_die("out of memory");
 	processes_below(getpid(), &before);
-	double start = measure_now();
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		begin(&all[i], b);
-	double up = measure_now();
+		show_progress(i, &last);
+	}
+	up = measure_now();
 	processes_below(getpid(), &during);
-	double looked = measure_now();
+	looked = measure_now();
 	for (size_t i = 0; i < n; i++)
 		end(&all[i]);
-	double down = measure_now();
+	down = measure_now();
 	processes_below(getpid(), &after);
 	(void)printf("%zu sandboxes, each with a running command: %zu processes, %.0f MB of "
 		     "private memory\n%.2f ms to make one, %.2f ms to end one\n",
@@ -133,7 +143,77 @@ int main(int argc, char **argv)
 			(ssize_t)(processes_fds(getpid()) - fds));
 		met = false;
 	}
-	corral_builder_free(b);
 	free(all);
+	return met;
+}
+
+/* One `corral run`, that has echoed a byte. */
+struct live {
+	pid_t pid;
+	int in, out;
+};
+
+static void run_begin(struct live *l, const char *corral)
+{
+	const char *const argv[] = { corral, "run", "--", "/bin/cat", NULL };
+	int in[2], out[2];
+	char byte = 'x';
+
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+		measure_die("no pipe");
+	l->pid = measure_spawn(argv, (int[]){ in[0], out[1], STDERR_FILENO });
+	l->in = in[1];
+	l->out = out[0];
+	(void)close(in[0]);
+	(void)close(out[1]);
+	if (l->pid < 0 || write(l->in, &byte, 1) != 1 || read(l->out, &byte, 1) != 1)
+		measure_die("a corral run did not do its work");
+}
+
+static bool run_end(const struct live *l)
+{
+	int status = -1;
+
+	(void)close(l->in);
+	(void)close(l->out);
+	return waitpid(l->pid, &status, 0) == l->pid && status == 0;
+}
+
+static bool judge_runs(const char *corral, size_t n)
+{
+	struct live *all = calloc(n, sizeof(*all));
+	double start = measure_now(), last = start;
+	bool met = true;
+
+	if (!all)
+		measure_die("out of memory");
+	for (size_t i = 0; i < n; i++) {
+		run_begin(&all[i], corral);
+		show_progress(i, &last);
+	}
+	(void)printf("%zu corral run, each with a running command: %.2f ms to make one\n", n,
+		(measure_now() - start) / (double)n * 1e3);
+	for (size_t i = 0; i < n; i++)
+		met &= run_end(&all[i]);
+	free(all);
+	if (!met)
+		(void)puts("a corral run did not end well");
+	return met;
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = argc > 3 ? strtoul(argv[3], NULL, 10) : 1000;
+	struct corral_builder *b;
+	bool met;
+
+	if (argc < 3 || n < 1 || n > MANY_MAX)
+		measure_die("usage: bench-many WARDEN CORRAL [NUMBER]");
+	raise_files();
+	b = make_builder(measure_path(argv[1]));
+	met = judge_memory(b);
+	met &= judge_sandboxes(b, n);
+	met &= judge_runs(measure_path(argv[2]), n);
+	corral_builder_free(b);
 	return met ? 0 : 1;
 }
