@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 #include "base/suggest.h"
 #include "cli/output.h"
 #include "codec/node.h"
+#include "host/account.h"
 #include "host/resolver.h"
 #include "launch/skill.h"
 #include "launch/source.h"
@@ -117,8 +117,11 @@ int load_begin(struct load *l, struct call *c)
 {
 	const char *home = folder_from("HOME"), *temp = folder_from("TMPDIR");
 	const char *data = folder_from("XDG_DATA_HOME");
-	const struct passwd *user = home ? NULL : getpwuid(getuid());
-	int r = set_default(l, c, VARIABLE_HOME, user ? user->pw_dir : home, "");
+	int r = home ? 0 : account_home("/etc/passwd", getuid(), c->arena, &home);
+
+	if (r == -ENOMEM)
+		return error_no_memory(c->error);
+	r = set_default(l, c, VARIABLE_HOME, home, "");
 
 	home = l->variables.values[VARIABLE_HOME];
 	if (!data && home) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of users and groups. Only the files are read: what a directory service knows would need
- * code of the host's choice (NSS) in this process.
+ * Names of users and groups, and homes. Only the files are read: what a directory service knows
+ * would need code of the host's choice (NSS) in this process.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "host/account.h"
@@ -29,30 +30,65 @@ static const char *field(const char *line, size_t len, unsigned i, size_t *ret_l
 	return line;
 }
 
+/* The file's next line for a number, from *rest on; *rest is what follows it. NULL: there is none.
+ */
+static const char *account_line(const char **rest, unsigned long id, size_t *ret_len)
+{
+	for (const char *line = *rest; *line; line = *rest) {
+		size_t len = strcspn(line, "\n"), n;
+		const char *number = field(line, len, 2, &n);
+
+		*rest = line + len + (line[len] == '\n');
+		*ret_len = len;
+		if (number && n > 0 && strtoul(number, NULL, 10) == id)
+			return line;
+	}
+	return NULL;
+}
+
 int account_name(const char *file, unsigned long id, char ret[ACCOUNT_NAME_BYTES])
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 	auto_buffer text = { 0 };
 	int r = file_read(file, ACCOUNTS_MAX, &text);
+	const char *rest, *line;
+	size_t len, n;
 
 	/* A file that cannot be read names nobody; running out of memory must not look like that.
 	 */
 	if (r == -ENOMEM || text.failed)
 		return -ENOMEM;
 	(void)snprintf(ret, ACCOUNT_NAME_BYTES, id == 0 ? "root" : "u%lu", id);
-	for (const char *line = r < 0 ? "" : buffer_text(&text); *line;) {
-		size_t len = strcspn(line, "\n"), n_name, n_id;
-		const char *name = field(line, len, 0, &n_name);
-		const char *number = field(line, len, 2, &n_id);
+	rest = r < 0 ? "" : buffer_text(&text);
+	while ((line = account_line(&rest, id, &len))) {
+		const char *name = field(line, len, 0, &n);
 
-		if (number && n_id > 0 && strtoul(number, NULL, 10) == id && n_name > 0 &&
-			n_name < ACCOUNT_NAME_BYTES && name[0] != '-' &&
-			strspn(name, plain) >= n_name) {
-			(void)snprintf(ret, ACCOUNT_NAME_BYTES, "%.*s", (int)n_name, name);
+		if (n > 0 && n < ACCOUNT_NAME_BYTES && name[0] != '-' && strspn(name, plain) >= n) {
+			(void)snprintf(ret, ACCOUNT_NAME_BYTES, "%.*s", (int)n, name);
 			return 0;
 		}
-		line += len + (line[len] == '\n');
 	}
+	return 0;
+}
+
+int account_home(const char *file, unsigned long id, struct arena *arena, const char **ret)
+{
+	auto_buffer text = { 0 };
+	int r = file_read(file, ACCOUNTS_MAX, &text);
+	const char *rest, *line, *home;
+	size_t len, n = 0;
+
+	if (r == -ENOMEM || text.failed)
+		return -ENOMEM;
+	rest = r < 0 ? "" : buffer_text(&text);
+	line = account_line(&rest, id, &len);
+	home = line ? field(line, len, 5, &n) : NULL;
+	if (n == 0 || home[0] != '/')
+		return -ENOENT;
+	home = arena_strndup(arena, home, n);
+	if (!home)
+		return -ENOMEM;
+	*ret = home;
 	return 0;
 }

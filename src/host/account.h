@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* Names of users and groups, by number, without asking a directory service. */
+/* Names of users and groups, and homes, by number, without asking a directory service. */
+
+struct arena;
 
 enum { ACCOUNT_NAME_BYTES = 64 };
 
@@ -9,3 +11,9 @@ enum { ACCOUNT_NAME_BYTES = 64 };
  * it has none or cannot be read, root for 0 and u1000 for 1000. -ENOMEM: untouched.
  */
 int account_name(const char *file, unsigned long id, char ret[ACCOUNT_NAME_BYTES]);
+
+/*
+ * The home of a user as a file like /etc/passwd has it, in the arena. -ENOENT: the file has none
+ * that is an absolute path, or cannot be read (then HOME must say it). -ENOMEM.
+ */
+int account_home(const char *file, unsigned long id, struct arena *arena, const char **ret);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/audit/figures.h"
+#include "host/account.h"
 
 #define HOW_TO_WRITE \
 	"`corral run --audit FILE -- COMMAND` writes one; with `--audit default`, your own"
@@ -71,12 +71,13 @@ static int audit_source_explain(struct call *c, const char *path, int r)
 		return error_set(
 			c->error, -EINVAL, NULL, "%s: not an audit log: not a regular file", path);
 	if (access(path, R_OK) < 0) {
-		const struct passwd *owner = getpwuid(st.st_uid);
+		char owner[ACCOUNT_NAME_BYTES] = "another user";
 
+		(void)account_name("/etc/passwd", st.st_uid, owner);
 		(void)error_set(c->error, -EACCES, NULL, "%s: permission denied", path);
 		if (st.st_uid != geteuid())
-			error_hint(c->error, "it belongs to %s: run the command as this user",
-				owner ? owner->pw_name : "another user");
+			error_hint(
+				c->error, "it belongs to %s: run the command as this user", owner);
 		return -EACCES;
 	}
 	audit_source_name(path, "-wal", &wal);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "host/account.h"
 
@@ -46,6 +48,36 @@ static void test_rows(void **state)
 	(void)unlink(path);
 }
 
+static void test_homes(void **state)
+{
+	static const struct {
+		unsigned long id;
+		const char *home;
+	} homes[] = { { 0, "/root" }, { 1000, "/home/alice" }, { 1001, "/" }, { 1003, NULL },
+		{ 7, NULL } };
+	char path[] = "/tmp/test-account.XXXXXX";
+	auto_arena arena = { 0 };
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, accounts, sizeof(accounts) - 1), sizeof(accounts) - 1);
+	for (size_t i = 0; i < ROWS(homes); i++) {
+		const char *home = NULL;
+		int r = account_home(path, homes[i].id, &arena, &home);
+
+		assert_int_equal(r, homes[i].home ? 0 : -ENOENT);
+		if (homes[i].home)
+			assert_string_equal(home, homes[i].home);
+		else
+			assert_null(home);
+	}
+	assert_int_equal(
+		account_home("/nonexistent/passwd", 0, &arena, &(const char *){ NULL }), -ENOENT);
+	(void)close(fd);
+	(void)unlink(path);
+}
+
 static void test_no_file(void **state)
 {
 	char name[ACCOUNT_NAME_BYTES];
@@ -61,6 +93,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_homes),
 		cmocka_unit_test(test_no_file),
 	};
 

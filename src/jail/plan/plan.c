@@ -77,8 +77,11 @@ static int plan_take_variables(struct planner *p)
 	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
 	char real[PATH_BYTES];
 
-	if (!home || !path_is_normal(home, strlen(home)))
-		return error_set(p->error, -EINVAL, NULL, "HOME is not known, or no absolute path");
+	if (!home || !path_is_normal(home, strlen(home))) {
+		(void)error_set(p->error, -EINVAL, NULL, "HOME is not known, or no absolute path");
+		error_hint(p->error, "set the environment variable HOME (or --set HOME=DIR)");
+		return -EINVAL;
+	}
 	if (work && !path_is_normal(work, strlen(work)))
 		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is no absolute path");
 	p->plan->home = arena_strdup(&p->plan->arena, home);
