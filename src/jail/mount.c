@@ -74,6 +74,32 @@ int mount_new(const char *type, const char *const *options, unsigned flags)
 	return mount < 0 ? -errno : fd_take(&mount);
 }
 
+int mount_put_copy(int source, unsigned flags, int root, const char *path)
+{
+	auto_fd mount = source < 0 ? source : mount_copy(source, flags);
+
+	return mount < 0 ? mount : mount_put(mount, root, path);
+}
+
+int mount_put_named(int folder, const char *name, int root, const char *path)
+{
+	auto_fd source = mount_open(folder, name);
+
+	return mount_put_copy(source, 0, root, path);
+}
+
+int mount_change(int mount, const char *const *options)
+{
+	auto_fd fs = fspick(mount, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+
+	if (fs < 0)
+		return -errno;
+	for (; *options; options += 2)
+		if (fsconfig(fs, FSCONFIG_SET_STRING, options[0], options[1], 0) < 0)
+			return -errno;
+	return fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0 ? -errno : 0;
+}
+
 /* A private /dev */
 
 static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };

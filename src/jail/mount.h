@@ -27,6 +27,14 @@ int mount_put(int mount, int root, const char *path);
 /* A new file system, detached. `options`: keys, each with its value ("": none); NULL ends them. */
 int mount_new(const char *type, const char *const *options, unsigned flags);
 
+/* Both in one: puts a copy of what `source` (O_PATH; or a negative errno, which is returned) stands
+ * for over a path … */
+int mount_put_copy(int source, unsigned flags, int root, const char *path);
+/* … or of what is called so in a folder. */
+int mount_put_named(int folder, const char *name, int root, const char *path);
+/* Changes options of a file system that is mounted: keys with their values. */
+int mount_change(int mount, const char *const *options);
+
 /* A private /dev: harmless devices of the host, terminals and shared memory of its own. */
 
 /* Names and links, in an empty folder on a file system in memory. */

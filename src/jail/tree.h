@@ -4,36 +4,30 @@
  * The tree that a command sees, made from a plan inside a new mount namespace. The caller is the
  * namespace's first process and has CAP_SYS_ADMIN in its user namespace.
  *
- *   scratch        a file system in memory, of which these folders are used:
- *     root/        the skeleton: folders on the way to what was granted (unless "/" itself was)
- *     own/N        writable folders of the session: HOME, /tmp …
- *     dev/         the private /dev
- *     mask/        what covers are made of: "nothing" and "nowhere", a file and a folder without
- *                  any permission; N, a text of ours over a file of the host (/etc/passwd …),
- *                  or a socket; "skill", the copy of a skill, on a file system of its own
- *
- * All of it is put together below a folder of the old root, and becomes the root in the end.
+ * What does not depend on the plan is made ahead of it (jail/ground.h). All of it is put together
+ * below the old root, and becomes the root in the end.
  */
 #include "base/error.h"
+#include "jail/ground.h"
 #include "jail/plan/plan.h"
 
 struct tree {
 	const struct plan *plan;
-	int nothing, nowhere; /* for masks that are put back later; O_PATH */
-	int texts;            /* a folder with what PLAN_FILE and PLAN_SOCKET have put there */
+	struct ground ground; /* its texts are what PLAN_FILE and PLAN_SOCKET have put there */
 	int skill;            /* the copy of a skill; -1: there is none */
 	/* Listening, one for each PLAN_SOCKET, in their order; the caller takes and closes them. */
 	int sockets[PLAN_SOCKETS_MAX];
 	size_t n_sockets;
 };
 
+void tree_init(struct tree *t);
+/* Makes what no plan changes. tree_enter() does it where nobody did before. */
+int tree_prepare(struct tree *t, struct error *e);
 /*
  * Builds the tree and makes it the root directory. In a failure the sentence tells which entry. The
  * process must be thrown away then.
  */
 int tree_enter(struct tree *t, const struct plan *plan, struct error *e);
-/* A /proc of this pid namespace over what is there; read-only as a whole. */
-int tree_mount_proc(const struct plan *plan);
 /*
  * Puts the cover of the entry i (with `over`) back after the host renamed something over it. 0; 1:
  * there is nothing at that path now; negative: the caller ends the session.

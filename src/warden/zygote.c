@@ -348,6 +348,13 @@ static int hand_over_sockets(struct setup *s)
 	return r;
 }
 
+/* While the plan is made: it changes nothing of this. */
+static int prepare_tree(struct setup *s)
+{
+	tree_init(&s->tree);
+	return s->zygote->host_root ? 0 : tree_prepare(&s->tree, &s->error);
+}
+
 static int watch_covers(struct setup *s)
 {
 	return watch_new(&s->watch, s->plan, &s->error);
@@ -373,7 +380,8 @@ static int filter(struct setup *s)
 
 /*
  * The order matters: maps before anything that needs capabilities, the seal while the host's /proc
- * is there, the filter after what it forbids, hiding after /proc/self was written to.
+ * is there, all that needs no plan before the wait for it, the filter after what it forbids, hiding
+ * after /proc/self was written to.
  */
 static const struct {
 	const char *what;
@@ -390,6 +398,7 @@ static const struct {
 	{ "bring up the loopback interface", .run = raise_loopback },
 	{ "set the host name", .plain = name_host },
 	{ "forbid further user namespaces", .plain = userns_seal },
+	{ "prepare the file tree", .run = prepare_tree },
 	{ "receive the plan", .run = receive_plan },
 	{ "be the first to go without memory", .run = go_first },
 	{ "capture the network", .run = capture_network },
@@ -434,7 +443,7 @@ static int confine_init(const struct plan *plan, struct error *e)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 		mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0)
 		return error_set(e, -errno, NULL, "cannot leave the zygote: %s", strerror(errno));
-	r = tree_mount_proc(plan);
+	r = ground_mount_proc(&plan->limits);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot mount a private /proc: %s", strerror(-r));
 	rules = confine_rules(plan, e);

@@ -18,7 +18,8 @@ struct zygote {
 	bool single;
 	bool explain; /* single: its calls are to be watched (jail/notify.h) */
 	bool own_network;
-	uid_t uid; /* as outside */
+	bool host_root; /* the plan will most likely show the host's root: nothing is prepared */
+	uid_t uid;      /* as outside */
 	gid_t gid;
 };
 

@@ -154,6 +154,14 @@ static int stat_outside(const struct attempt *a)
 	return verdict(stat(out_file(a), &st));
 }
 
+/* Landlock has no say in stat(): here the root alone stands in the way. */
+static int stat_above_root(const struct attempt *a)
+{
+	struct stat st;
+
+	return verdict(stat(format("/..%s", out_file(a)), &st));
+}
+
 static int access_outside(const struct attempt *a)
 {
 	return verdict(access(out_file(a), F_OK));
@@ -487,6 +495,8 @@ static const struct attempt table[] = {
 		NULL },
 	{ "stat-outside", "default", "", "at least size and times of a file can be seen",
 		stat_outside, NULL },
+	{ "stat-above-root", "default", "", "the old root lies over the new one, where `..` leads",
+		stat_above_root, NULL },
 	{ "access-outside", "default", "", "at least whether a file exists can be asked",
 		access_outside, NULL },
 	{ "readlink-outside", "default", "", "where a link outside leads can be read",

@@ -275,7 +275,8 @@ static int prepare_session(struct run *r)
 {
 	const struct session_options options = { .single = true,
 		.explain = r->options.explain,
-		.host_network = r->options.agent.is_given };
+		.host_network = r->options.agent.is_given,
+		.host_root = r->options.agent.is_given };
 
 	struct error *e = r->call->error;
 	int ret = session_prepare(&r->session, &options, e);

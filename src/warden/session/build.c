@@ -35,6 +35,7 @@ static int make_zygote(struct session *s, struct error *e)
 	struct zygote z = { .single = s->o.single,
 		.explain = s->o.single && s->o.explain,
 		.own_network = !s->o.host_network,
+		.host_root = s->o.host_root,
 		.uid = geteuid(),
 		.gid = getegid() };
 	int pair[2];

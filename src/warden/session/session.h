@@ -51,6 +51,7 @@ struct session_event {
 struct session_options {
 	bool single;       /* one command only: pid 1 runs it itself, the fastest way for one */
 	bool host_network; /* what the plan will most likely say */
+	bool host_root;    /* the same */
 	bool explain;      /* single: the command's calls are watched, SESSION_WITNESS */
 };
 
