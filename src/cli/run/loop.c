@@ -2,7 +2,7 @@
 /*
  * One loop over the session, signals and what passes between the user and the command. Signals that
  * are meant for the command (Ctrl-C in a pipe, kill of our pid) go to the command; ours is the end
- * that follows. Nothing is blocked or ignored before the session stands, so nothing of it is
+ * that follows. Nothing is blocked or ignored before the zygote is cloned, so nothing of it is
  * inherited inside.
  */
 
@@ -294,16 +294,31 @@ static bool run_loop_idle(void *context)
 	return run_later_idle(l->run);
 }
 
+/* The sandbox takes long, and whoever waits for it may want no more of it: then what is blocked for
+ * the command's sake ends us. */
+static void run_loop_look(void *context)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t pending, mine;
+
+	(void)context;
+	if (sigpending(&pending) < 0 || sigemptyset(&mine) < 0)
+		return;
+	for (size_t i = 0; i < ROWS(numbers); i++)
+		if (sigismember(&pending, numbers[i]) == 1)
+			(void)sigaddset(&mine, numbers[i]);
+	(void)sigprocmask(SIG_UNBLOCK, &mine, NULL);
+	(void)sigprocmask(SIG_BLOCK, &mine, NULL);
+}
+
 int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 {
 	struct loop l = { .run = r, .stdio = s, .outcome = ret, .signals = -1 };
-	const struct session_handler handler = { run_loop_on_event, &l, run_loop_idle };
-	int err = session_build(r->session, r->plan, &handler, r->call->error);
+	const struct session_handler handler = { run_loop_on_event, &l, run_loop_idle,
+		run_loop_look };
+	int err = session_build_begin(r->session, r->plan, &handler, r->call->error);
 
 	l.session = r->session;
-	/* The sandbox has the skill unpacked. */
-	skill_archive_close(&r->copy);
-	fd_close(&r->skill.copy);
 	if (err == 0) {
 		err = open_signals(&l);
 		if (err < 0)
@@ -314,6 +329,12 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 		err = run_audit_begin(r);
 	if (err == 0)
 		err = run_loop_start(&l);
+	/* The command is sent ahead, and runs once everything else stands. */
+	if (err == 0 && !ret->end)
+		err = session_build_finish(l.session, r->call->error);
+	/* The sandbox has the skill unpacked. */
+	skill_archive_close(&r->copy);
+	fd_close(&r->skill.copy);
 	if (err == 0)
 		err = run_loop_wait_for_end(&l);
 	fd_close(&l.signals);

@@ -25,6 +25,7 @@
 enum {
 	READY_MS = 30000, /* for building a session, before something is wrong */
 	COLLECT_MS = 200, /* for its end; it takes a tenth of that where much is mounted */
+	LOOK_MS = 100,    /* how often the holder looks around meanwhile */
 	SOCKETS_FRAMES_MAX = 256,
 };
 
@@ -89,20 +90,37 @@ static int session_build_died(struct session *s, struct error *e)
 	return -ECONNRESET;
 }
 
+/* The zygote's socket: the session's, or that of the only command, which was sent ahead. */
+static int session_build_socket(const struct session *s)
+{
+	if (s->socket >= 0)
+		return s->socket;
+	return s->n_spares > 0 ? s->spares[0].socket : s->commands ? s->commands->socket : -1;
+}
+
 /* The next word of the zygote. */
 static int await_frame(struct session *s, struct error *e)
 {
-	struct pollfd p = { .fd = s->socket, .events = POLLIN };
-	int r;
+	struct pollfd p = { .fd = session_build_socket(s), .events = POLLIN };
+	int r = 0;
 
+	if (p.fd < 0)
+		return error_set(e, -ECONNRESET, NULL, "the command could not be handed over");
 	while (s->handler.idle && poll(&p, 1, 0) == 0 && s->handler.idle(s->handler.context))
 		;
-	do
-		r = poll(&p, 1, READY_MS);
-	while (r < 0 && errno == EINTR);
-	if (r == 0)
+	for (int waited = 0; waited < READY_MS; waited += LOOK_MS) {
+		r = poll(&p, 1, LOOK_MS);
+		if (r > 0)
+			break;
+		if (s->handler.waits)
+			s->handler.waits(s->handler.context);
+	}
+	if (r <= 0)
 		return error_set(e, -ETIMEDOUT, NULL, "the sandbox could not be built in time");
-	r = frame_receive(s->socket, &s->frame);
+	r = frame_receive(p.fd, &s->frame);
+	/* It ended with our START unread, which is told before its last words. */
+	if (r == -ECONNRESET)
+		r = frame_receive(p.fd, &s->frame);
 	if (r == 0)
 		return session_build_died(s, e);
 	if (r < 0)
@@ -133,21 +151,25 @@ static int session_build_await_ready(struct session *s, struct error *e)
 	return -refusal.error;
 }
 
+/* pid 1 of a single command is that command's init. */
+static int session_build_keep_init(struct session *s)
+{
+	int copy = fcntl(s->pidfd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return -errno;
+	s->spares[s->n_spares++] = (struct spare){ fd_take(&s->socket), copy };
+	return 0;
+}
+
 static int session_build_add_sources(struct session *s)
 {
 	int r = session_add_source(s, s->timer, SOURCE_TIMER(s));
 
-	if (r == 0 && fcntl(s->socket, F_SETFL, O_NONBLOCK) < 0)
+	if (r == 0 && fcntl(session_build_socket(s), F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
-	if (s->o.single && r == 0) {
-		/* pid 1 of a single command is that command's init. */
-		int copy = fcntl(s->pidfd, F_DUPFD_CLOEXEC, 0);
-
-		if (copy < 0)
-			return -errno;
-		s->spares[s->n_spares++] = (struct spare){ fd_take(&s->socket), copy };
-		return 0;
-	}
+	if (s->o.single && r == 0)
+		return s->socket >= 0 ? session_build_keep_init(s) : 0;
 	if (r == 0)
 		r = session_add_source(s, s->pidfd, SOURCE_DEATH(s));
 	return r < 0 ? r : session_add_source(s, s->socket, SOURCE_ZYGOTE(s));
@@ -210,7 +232,7 @@ static int send_plan(struct session *s, struct error *e)
 	return 0;
 }
 
-int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
+int session_build_begin(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e)
 {
 	bool host = plan->network == PLAN_NETWORK_HOST;
@@ -228,10 +250,21 @@ int session_build(struct session *s, const struct plan *plan, const struct sessi
 		r = send_plan(s, e);
 	if (r == 0 && plan->network == PLAN_NETWORK_RELAY)
 		r = relay_process_start(&s->relay, plan, e);
-	if (r == 0)
-		r = session_build_await_ready(s, e);
 	if (r < 0)
 		return r;
+	s->building = true;
+	/* The command may be sent ahead, unless the relay has to serve first. */
+	r = s->o.single && s->relay.pid == 0 ? session_build_keep_init(s) : 0;
+	return r < 0 ? error_set(e, r, NULL, "cannot make descriptors: %s", strerror(-r)) : 0;
+}
+
+int session_build_finish(struct session *s, struct error *e)
+{
+	int r = session_build_await_ready(s, e);
+
+	if (r < 0)
+		return r;
+	s->building = false;
 	/* From here on the relay serves. */
 	if (s->relay.pid != 0) {
 		r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
@@ -243,8 +276,18 @@ int session_build(struct session *s, const struct plan *plan, const struct sessi
 	r = session_build_add_sources(s);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot watch the sandbox: %s", strerror(-r));
+	session_begin_commands(s);
+	session_use_spares(s);
 	session_ask_for_inits(s);
 	return 0;
+}
+
+int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
+	struct error *e)
+{
+	int r = session_build_begin(s, plan, h, e);
+
+	return r < 0 ? r : session_build_finish(s, e);
 }
 
 static void release(struct session *s)

@@ -43,6 +43,20 @@ void session_set_timer(struct session *s)
 	(void)timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
+void session_begin_commands(struct session *s)
+{
+	bool any = false;
+
+	for (struct command *c = s->commands; c; c = c->next) {
+		if (c->socket < 0 || c->timeout_ms == 0 || c->doomed)
+			continue;
+		c->deadline = clock_ms(CLOCK_MONOTONIC) + c->timeout_ms;
+		any = true;
+	}
+	if (any)
+		session_set_timer(s);
+}
+
 static void doom(struct session *s, struct command *c, uint32_t flag)
 {
 	if (c->doomed)
@@ -401,7 +415,7 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 		return error_set(e, -ECONNRESET, NULL, "the sandbox has ended");
 	if (session_commands_find(s, id))
 		return error_set(e, -EEXIST, NULL, "there is a command with that number");
-	if (s->o.single && s->n_spares == 0)
+	if (s->o.single && s->used)
 		return error_set(e, -EBUSY, NULL, "this sandbox is for a single command");
 	r = make_command(s, id, start, stdio, &why);
 	if (r < 0 && why.text[0]) {
@@ -410,6 +424,7 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 	}
 	if (r < 0)
 		return error_set(e, r, NULL, "the command cannot be started: %s", strerror(-r));
+	s->used = true;
 	session_use_spares(s);
 	session_ask_for_inits(s);
 	return 0;

@@ -47,6 +47,9 @@ static void assign(struct session *s, struct command *c, struct spare *init)
 	if (r == 0)
 		r = frame_send(c->socket, FRAME_START, c->id, c->body.data, c->body.len, c->stdio,
 			c->stdio[0] >= 0 ? 3 : 0);
+	/* If nobody is there any more, it said why before it went, and whoever builds hears it. */
+	if (r == -EPIPE && s->building)
+		r = 0;
 	/* What was to reach it while it waited. */
 	for (uint32_t n = 1; r == 0 && c->signals > 0; n++, c->signals >>= 1)
 		if (c->signals & 1)
@@ -94,7 +97,12 @@ void session_use_spares(struct session *s)
 	struct command *c;
 
 	while (s->n_spares > 0 && (c = session_next_waiting(s))) {
-		struct spare *init = &s->spares[--s->n_spares];
+		struct spare *init;
+
+		/* What the tree is made of is not the command's. */
+		if (s->building && c->cgroup)
+			return;
+		init = &s->spares[--s->n_spares];
 
 		/* The only one of a single command is not replaced. */
 		if (!s->o.single && !spare_is_alive(init))

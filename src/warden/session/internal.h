@@ -60,8 +60,10 @@ struct session {
 	struct command *commands;    /* newest first */
 	struct spare spares[SESSION_SPARES_MAX];
 	size_t n_spares, n_asked;
-	bool lent;    /* an init is with the holder of the session */
-	bool starved; /* the last attempt at an init failed: none is made ahead of time */
+	bool lent;     /* an init is with the holder of the session */
+	bool starved;  /* the last attempt at an init failed: none is made ahead of time */
+	bool building; /* the plan is under way, the zygote is not READY */
+	bool used;     /* single: its command was started */
 	bool gone;
 	struct frame frame;
 };
@@ -88,6 +90,8 @@ int session_hear_relay(struct session *s);
 /* session/commands.c: the commands, their deadlines and their ends. */
 void session_set_timer(struct session *s);
 void session_pass_deadlines(struct session *s);
+/* The session stands: the time of commands that were sent ahead begins. */
+void session_begin_commands(struct session *s);
 void session_forget(struct session *s, struct command *c);
 void session_refuse_as(struct session *s, struct command *c, const struct refusal *refusal);
 void session_refuse(struct session *s, struct command *c, int error, const char *text);

@@ -63,6 +63,8 @@ struct session_handler {
 	 * microseconds' work of the caller's, and returns whether there is more. May be NULL.
 	 */
 	bool (*idle)(void *context);
+	/* While it waits longer than that, about every 100 ms. May be NULL. */
+	void (*waits)(void *context);
 };
 
 /*
@@ -73,6 +75,16 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 /* The plan must outlive the session. On failure the session is only good for session_free(). */
 int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e);
+/*
+ * The same in two steps. Between them the only command of a session may be started: its START lies
+ * in the zygote's socket while the plan is carried out, and is read by the very process that has
+ * carried it out, after its last step. If a step fails, that process ends, and the START with it:
+ * no command ever runs in what was not built to its end. (Where there is a relay, which has to
+ * serve first, the START waits here.)
+ */
+int session_build_begin(struct session *s, const struct plan *plan, const struct session_handler *h,
+	struct error *e);
+int session_build_finish(struct session *s, struct error *e);
 /*
  * For the end, when no command runs any more: what they sent last leaves, and all records are
  * reported. Takes a moment where there is a relay, and nothing where there is none.

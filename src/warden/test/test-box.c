@@ -103,6 +103,18 @@ struct session *box_open(const struct plan *p, struct seen *seen, bool single)
 	return s;
 }
 
+struct session *box_begin(const struct plan *p, struct seen *seen)
+{
+	const struct session_options o = { .single = true };
+	const struct session_handler h = { .event = on_event, .context = seen };
+	struct session *s = NULL;
+	struct error e = { 0 };
+
+	if (session_prepare(&s, &o, &e) < 0 || session_build_begin(s, p, &h, &e) < 0)
+		fail_msg("%s (%s)", e.text, e.hint);
+	return s;
+}
+
 struct start box_shell(const char **argv, const char *line)
 {
 	static const char *env[] = { "PATH=/usr/bin:/bin", NULL };

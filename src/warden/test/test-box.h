@@ -21,6 +21,8 @@ struct seen {
 /* The system to read and run, /home/u and /tmp to write. */
 void box_plan(struct plan *p);
 struct session *box_open(const struct plan *p, struct seen *seen, bool single);
+/* For a single command, until session_build_finish(). */
+struct session *box_begin(const struct plan *p, struct seen *seen);
 /* Waits until that many events were seen, or the session is gone. */
 void box_until(struct session *s, struct seen *seen, size_t n);
 struct start box_shell(const char **argv, const char *line);

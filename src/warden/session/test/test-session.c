@@ -32,6 +32,85 @@ static void one_command(void **state)
 	session_free(s);
 }
 
+/* A command that is sent ahead of READY runs when everything stands. */
+static void sent_ahead(void **state)
+{
+	struct plan p;
+	struct seen seen = { 0 };
+	struct session *s;
+	struct error e = { 0 };
+
+	(void)state;
+	box_plan(&p);
+	s = box_begin(&p, &seen);
+	box_start(s, 1, "test ! -e /var && ! touch /usr/x && exit 7", -1, 0);
+	assert_int_equal(session_build_finish(s, &e), 0);
+	box_until(s, &seen, 2);
+	assert_int_equal(seen.events[0].kind, SESSION_STARTED);
+	assert_int_equal(seen.events[1].kind, SESSION_EXITED);
+	assert_int_equal(seen.events[1].report.exit_code, 7);
+	session_free(s);
+}
+
+/* The time that it may take begins when the session stands. */
+static void sent_ahead_with_a_limit(void **state)
+{
+	struct plan p;
+	struct seen seen = { 0 };
+	struct session *s;
+	struct error e = { 0 };
+
+	(void)state;
+	box_plan(&p);
+	s = box_begin(&p, &seen);
+	box_start(s, 1, "sleep 100", -1, 300);
+	(void)usleep(400000);
+	assert_int_equal(session_build_finish(s, &e), 0);
+	box_until(s, &seen, 1);
+	assert_int_equal(seen.events[0].kind, SESSION_STARTED);
+	box_until(s, &seen, 2);
+	assert_true(seen.events[1].report.flags & REPORT_TIMED_OUT);
+	session_free(s);
+}
+
+/* If anything is not as it should be, it never runs: neither the first step nor the last may fail.
+ */
+static void sent_ahead_in_vain(void **state)
+{
+	static const char *const missing[] = { "/nonexistent/program" };
+	static const char *const texts[] = { "was replaced", "Landlock rule for /nonexistent" };
+
+	(void)state;
+	for (size_t k = 0; k < 2 * ROWS(texts); k++) {
+		const size_t i = k / 2;
+		const bool late = k % 2;
+		struct plan p;
+		struct seen seen = { 0 };
+		struct session *s;
+		struct error e = { 0 };
+		char text[16];
+		int out[2];
+
+		box_plan(&p);
+		for (size_t n = 0; i == 0 && n < p.n; n++)
+			p.entries[n].ino += strcmp(p.entries[n].path, "/usr") == 0;
+		p.programs = i == 1 ? (const char **)missing : NULL;
+		p.n_programs = i == 1;
+		assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+		s = box_begin(&p, &seen);
+		box_start(s, 1, "echo ran", out[1], 0);
+		(void)close(out[1]);
+		/* It may be long gone. */
+		(void)usleep(late ? 200000 : 0);
+		assert_true(session_build_finish(s, &e) < 0);
+		assert_non_null(strstr(e.text, texts[i]));
+		session_free(s);
+		assert_int_equal(box_read(out[0], text, sizeof(text)), 0);
+		(void)close(out[0]);
+		assert_int_equal(seen.n, 0);
+	}
+}
+
 static void many_commands(void **state)
 {
 	struct plan p;
@@ -327,6 +406,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_command),
+		cmocka_unit_test(sent_ahead),
+		cmocka_unit_test(sent_ahead_with_a_limit),
+		cmocka_unit_test(sent_ahead_in_vain),
 		cmocka_unit_test(many_commands),
 		cmocka_unit_test(at_once),
 		cmocka_unit_test(sees),
