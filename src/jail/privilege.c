@@ -19,7 +19,7 @@ static int privilege_keep(uint64_t capabilities)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-int privilege_reduce(void)
+int privilege_bound(void)
 {
 	/* Named one by one: newer kernels have bits that change how interpreters behave. */
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
@@ -35,8 +35,11 @@ int privilege_reduce(void)
 		c++;
 	if (c < 64 && (errno != EINVAL || c <= CAP_AUDIT_READ))
 		return -errno;
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		return -errno;
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+int privilege_reduce(void)
+{
 	return privilege_keep(UINT64_C(1) << CAP_SYS_ADMIN);
 }
 
@@ -55,7 +58,7 @@ int privilege_renounce(void)
 		return -errno;
 	/* Who has it not has nothing to lose but the way to new privileges. */
 	if (data[CAP_SETPCAP / 32].effective & 1U << CAP_SETPCAP % 32)
-		r = privilege_reduce();
+		r = privilege_bound();
 	else
 		r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 	return r < 0 ? r : privilege_keep(0);

@@ -4,9 +4,11 @@
 #include <stdint.h>
 
 /*
- * For the zygote: no_new_privs, no capabilities by being root, an empty bounding set; of the
- * capabilities over its own namespaces only the one to mount and to make pid namespaces stays.
+ * For the zygote: no_new_privs, no capabilities by being root, an empty bounding set. Those that it
+ * has over its own namespaces stay; no program that it started would get any.
  */
+int privilege_bound(void);
+/* Of these only the one to mount and to make pid namespaces stays. */
 int privilege_reduce(void);
 /* For a command: none at all. */
 int privilege_drop(void);

@@ -399,6 +399,7 @@ static const struct {
 	{ "set the host name", .plain = name_host },
 	{ "forbid further user namespaces", .plain = userns_seal },
 	{ "prepare the file tree", .run = prepare_tree },
+	{ "bound capabilities", .plain = privilege_bound },
 	{ "receive the plan", .run = receive_plan },
 	{ "be the first to go without memory", .run = go_first },
 	{ "capture the network", .run = capture_network },
