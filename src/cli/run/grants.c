@@ -10,6 +10,8 @@
  * plan refuses it unless what it leads to is granted as well.
  */
 #include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +42,7 @@ static const struct kind kind_deny = { "--deny", LIST_FS_DENY };
 static const struct kind kind_dangerous = { "--dangerously-allow", LIST_DANGEROUSLY_ALLOW };
 static const struct kind kind_net = { "--net", LIST_NETWORK_ALLOW };
 static const struct kind kind_exec = { "--exec", LIST_EXEC };
+static const struct kind kind_listen = { "--listen", LIST_LISTEN };
 static const struct kind kind_env = { "--env", LIST_ENV };
 
 /* Calls one for each layer that the base really has, however they are nested. */
@@ -330,6 +333,25 @@ static int grant_program(struct run *r, const struct kind *k, const char *text)
 	return ret;
 }
 
+/* A port of the sandbox on the loopback of the host. */
+static int grant_port(struct run *r, const struct kind *k, const char *text)
+{
+	bool is_number = *text && !text[strspn(text, "0123456789")];
+	unsigned long port = is_number && strlen(text) < 8 ? strtoul(text, NULL, 10) : 0;
+	const char *canonical = arena_printf(r->call->arena, "%lu", port);
+
+	if (port == 0 || port > UINT16_MAX) {
+		(void)options_misused(r->call, "%s: `%s` is not a port number", k->option, text);
+		if (strchr(text, ':'))
+			error_hint(r->call->error,
+				"give the port alone: it is published on 127.0.0.1 and ::1 under "
+				"the same number");
+		return -EINVAL;
+	}
+	return canonical ? for_each_layer(r, run_grants_add, k, canonical)
+			 : error_no_memory(r->call->error);
+}
+
 int run_grants(struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -343,6 +365,7 @@ int run_grants(struct run *r)
 		{ &o->deny, &kind_deny, grant_file },
 		{ &o->dangerous, &kind_dangerous, grant_file },
 		{ &o->net, &kind_net, run_grants_grant },
+		{ &o->listen, &kind_listen, grant_port },
 		{ &o->env, &kind_env, run_grants_grant },
 		{ &o->exec, &kind_exec, grant_program },
 	};

@@ -135,9 +135,10 @@ static int add_profile(struct run *r)
 
 	if (ret == 0)
 		ret = run_guard(r, r->profile.path);
-	if (ret == 0 && strcmp(name, "offline") == 0 && r->options.net.n) {
+	if (ret == 0 && strcmp(name, "offline") == 0 && (r->options.net.n || r->options.listen.n)) {
 		(void)error_set(r->call->error, -EINVAL, NULL,
-			"--net cannot be used with the profile offline");
+			"%s cannot be used with the profile offline",
+			r->options.net.n ? "--net" : "--listen");
 		error_hint(r->call->error, "omit one of them");
 		return -EINVAL;
 	}

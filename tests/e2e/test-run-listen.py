@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`--listen PORT`: a server inside is reached by the host's loopback, on that port and no other, and not without it."""
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+CORRAL = os.path.abspath(os.environ["CORRAL"])
+SECONDS = 30
+SERVER = """
+import socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+s.settimeout(20)
+while True:
+    c, _ = s.accept()
+    c.sendall(b"inside")
+    c.close()
+"""
+number = failures = 0
+
+
+def ok(passed, name, detail=""):
+    global number, failures
+    number += 1
+    failures += not passed
+    print(f"{'ok' if passed else 'not ok'} {number} - {name}", flush=True)
+    if not passed:
+        print(f"# {detail}", flush=True)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def ask(host, port):
+    try:
+        with socket.create_connection((host, port), timeout=5) as s:
+            return s.recv(100).decode()
+    except OSError as e:
+        return type(e).__name__
+
+
+def serve(words, port, hosts=("127.0.0.1",)):
+    """What each of these addresses of the host says while the server runs."""
+    child = subprocess.Popen([*words, "python3", "-c", SERVER, str(port)], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=work, env=environment)
+    try:
+        if child.stdout.readline() != b"ready\n":
+            return [child.stderr.read().decode()]
+        time.sleep(0.1)
+        return [ask(host, port) for host in hosts]
+    finally:
+        child.terminate()
+        child.communicate(timeout=SECONDS)
+
+
+def refused(name, text, *words):
+    done = subprocess.run([CORRAL, "run", *words, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, cwd=work,
+                          env=environment, timeout=SECONDS, check=False)
+    ok(done.returncode == 125 and text in done.stderr.decode(), name, f"{done}")
+
+
+def own_address():
+    """An address of this machine that is not loopback, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.connect(("192.0.2.1", 9))
+            return s.getsockname()[0]
+        except OSError:
+            return None
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    scratch = pathlib.Path(scratch).resolve()
+    work, home = scratch / "work", scratch / "home"
+    work.mkdir()
+    home.mkdir()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
+    environment.update(HOME=str(home), PATH="/usr/bin:/bin", LC_ALL="C.UTF-8",
+                       ASAN_OPTIONS=":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"])))
+    if subprocess.run([CORRAL, "doctor"], capture_output=True, env=environment, check=False).returncode != 0:
+        print("1..0 # SKIP kernel: no sandbox can be had here")
+        sys.exit(0)
+    port = free_port()
+    got = serve([], port)
+    ok(got == ["inside"], "bare, the server is reached", got)
+    got = serve([CORRAL, "run", "--"], port)
+    ok(got == ["ConnectionRefusedError"], "inside, it is not", got)
+    got = serve([CORRAL, "run", "--listen", str(port), "--"], port)
+    ok(got == ["inside"], "with --listen it is", got)
+    got = serve([CORRAL, "run", "--listen", str(free_port()), "--"], port)
+    ok(got == ["ConnectionRefusedError"], "another port is not published by it", got)
+    (work / "p.yaml").write_text("fs: {read: [/**]}\n")
+    got = serve([CORRAL, "run", "-p", "p.yaml", "--listen", str(port), "--"], port)
+    ok(got == ["inside"], "it is added to a policy", got)
+    other = own_address()
+    if other and not other.startswith("127."):
+        got = serve([CORRAL, "run", "--listen", str(port), "--"], port, ("127.0.0.1", other))
+        ok(got == ["inside", "ConnectionRefusedError"], "other addresses of the machine do not lead there", got)
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        refused("a port that is in use", "another program listens on it", "--listen", str(s.getsockname()[1]))
+    for text in ["", "0", "65536", "99999999999999999999", "x", "-1", "80x", " 80", "127.0.0.1:80", "0.0.0.0:80", "80:81"]:
+        refused(f"no port: `{text}`", "is not a port number", f"--listen={text}")
+    refused("not with the profile offline", "--listen cannot be used with the profile offline", "--profile", "offline", "--listen", "80")
+
+print(f"1..{number}")
+sys.exit(failures != 0)
