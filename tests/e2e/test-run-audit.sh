@@ -157,7 +157,7 @@ EOF
 # --- secrets ---
 # Each is looked for in the files as they are, while the log is written and afterwards, and in all exports.
 MINE=canary-granted OTHER='canary%20quoted"x' run run --audit "$scratch/log/secrets" --env MINE --env OTHER \
-	--env SET=canary-set --exec canary-granted -- sh -c 'exit $#' \
+	--env SET=canary-set --exec canary-granted --exec sh -- sh -c 'exit $#' \
 	canary-granted 'x=canary-granted&y' 'canary%2520quoted%22x' canary-set \
 	'https://me:canary-user@example.com/?token=canary-token&page=1' \
 	-H 'Authorization: Bearer canary-bearer' --password canary-option 'PASSWORD=canary-assigned'
