@@ -89,8 +89,8 @@ int confine_rules(const struct plan *plan, struct error *e)
 
 	if (rules < 0) {
 		r = error_set(e, rules, NULL, "this kernel has no Landlock: %s", strerror(-rules));
-		error_hint(e, "a kernel from 5.13 on has it; it may have to be switched on with "
-			      "lsm=landlock,… on its command line");
+		error_hint(e, "Linux 5.13 or newer has it; it may have to be enabled with "
+			      "lsm=landlock,… on the kernel command line");
 		return r;
 	}
 	r = confine_fill(&c, plan);

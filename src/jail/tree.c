@@ -239,7 +239,7 @@ static int tree_make_entries(struct building *b)
 			return error_set(b->error, r, NULL,
 				"%s was replaced while it was being set up", entry->path);
 		if (r < 0)
-			return error_set(b->error, r, NULL, "%s cannot be put into the sandbox: %s",
+			return error_set(b->error, r, NULL, "cannot mount %s in the sandbox: %s",
 				entry->path, strerror(-r));
 	}
 	return 0;

@@ -75,23 +75,23 @@ int given_check(int fd, bool network, struct error *e)
 		return error_set(e, -EBADF, NULL, "descriptor %d is not an open file", fd);
 	if (S_ISDIR(st.st_mode))
 		return error_set(e, -EISDIR, NULL,
-			"a folder cannot be standard input or output: others could be reached "
-			"through it");
+			"a folder cannot be standard input or output: other files could be "
+			"reached through it");
 	if (S_ISBLK(st.st_mode))
 		return error_set(e, -EACCES, NULL, "a disk cannot be standard input or output");
 	/* A pidfd, a namespace, an io_uring … */
 	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode) && !S_ISFIFO(st.st_mode) &&
 		!S_ISSOCK(st.st_mode))
 		return error_set(e, -EACCES, NULL,
-			"descriptor %d is no file, pipe, terminal or connection, and cannot be "
-			"standard input or output",
+			"descriptor %d is not a file, pipe, terminal or connection, and cannot "
+			"be standard input or output",
 			fd);
 	if (!S_ISSOCK(st.st_mode) || (given_is_unix(fd) ? is_connection(fd) : network))
 		return 0;
 	(void)error_set(e, -EPROTOTYPE, NULL,
 		"this socket cannot be standard input or output: the command could connect it "
-		"anew");
-	error_hint(e, "put a pipe between, as by cat");
+		"again");
+	error_hint(e, "use a pipe, such as cat |");
 	return -EPROTOTYPE;
 }
 
@@ -129,9 +129,8 @@ int given_check_cover(int fd, const struct plan *plan, struct error *e)
 	if (target[0] != '/' || !given_is_covered(plan, target, &st))
 		return 0;
 	(void)error_set(e, -EACCES, NULL,
-		"%s is kept from commands, and would not be as their standard input or output",
-		target);
-	error_hint(e, "hand over a copy, as by cat %s | corral run …", target);
+		"%s is denied to commands, so it cannot be their standard input or output", target);
+	error_hint(e, "pass a copy, such as cat %s | corral run …", target);
 	return -EACCES;
 }
 

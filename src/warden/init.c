@@ -109,7 +109,7 @@ static int init_begin(struct running *run)
 	if (r == 0)
 		r = spawn_program(&l, &run->pid, &step);
 	if (r < 0) {
-		if (spawn_refuse(&run->start, r, step, "is not there inside", &body) == 0)
+		if (spawn_refuse(&run->start, r, step, "does not exist in the sandbox", &body) == 0)
 			(void)frame_send(run->init->socket, FRAME_REFUSED, run->id, body.data,
 				body.len, NULL, 0);
 		return r;

@@ -257,7 +257,7 @@ static int on_policy(struct warden *w, struct frame *f)
 		return -EPROTO;
 	r = session_change(w->session, f->id, f->body, f->len);
 	if (r < 0) {
-		(void)error_set(&e, r, NULL, "the relay cannot be given other permissions: %s",
+		(void)error_set(&e, r, NULL, "cannot pass new permissions to the relay: %s",
 			r == -ENOTCONN ? "there is none" : strerror(-r));
 		send_error(w, FRAME_POLICY, f->id, r, &e);
 	}
@@ -344,12 +344,12 @@ static int read_descriptor(const char *text, struct buffer *out, struct error *e
 	int r;
 
 	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
-		return error_set(e, -EBADF, NULL, "CORRAL_POLICY_FD is no open descriptor");
+		return error_set(e, -EBADF, NULL, "CORRAL_POLICY_FD is not an open descriptor");
 	/* The writer must not be able to change it after it was checked. */
 	r = fcntl(fd, F_GET_SEALS);
 	if (r < 0 || (r & wanted) != wanted)
 		return error_set(e, -EPERM, NULL,
-			"what CORRAL_POLICY_FD names is not sealed against changes");
+			"the file of CORRAL_POLICY_FD is not sealed against changes");
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return error_set(e, -errno, NULL, "CORRAL_POLICY_FD: %s", strerror(errno));
 	r = file_read_fd(fd, TEXT_MAX, out);
@@ -409,7 +409,7 @@ static int warden_configure(struct warden *w, struct error *e)
 		r = w->configuration.n_fds == 1 && w->configure.flags & CONFIGURE_SKILL
 			    ? skill_archive_open(&w->skill, w->configuration.fds[0])
 			    : -EPROTO;
-	return r < 0 ? error_set(e, r, NULL, "the host's configuration makes no sense") : 0;
+	return r < 0 ? error_set(e, r, NULL, "the configuration from the host is invalid") : 0;
 }
 
 /* A child that the host forked may keep the socket open: the host's own end counts too. */
@@ -560,8 +560,8 @@ int main(void)
 
 	if (getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
 		fcntl(CONTROL, F_SETFD, FD_CLOEXEC) < 0) {
-		(void)fputs("corral-warden: descriptor 3 is no control socket; this program is "
-			    "started by libcorral, see corral-warden(8)\n",
+		(void)fputs("corral-warden: descriptor 3 is not a control socket; this program "
+			    "is started by libcorral, see corral-warden(8)\n",
 			stderr);
 		return 2;
 	}

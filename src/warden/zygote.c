@@ -291,8 +291,9 @@ static int capture_lazily(const struct plan *p, int ret[CAPTURE_COUNT], struct e
 
 	if (p->unheld) {
 		(void)error_set(e, -EOPNOTSUPP, NULL, "%s", p->unheld);
-		error_hint(e, "grant single names and addresses with their ports, as in "
-			      "api.example.com:443; corral doctor tells what the kernel lacks");
+		error_hint(e,
+			"grant single names and addresses with their ports, such as "
+			"api.example.com:443; run `corral doctor` to see what the kernel lacks");
 		return -EOPNOTSUPP;
 	}
 	*e = (struct error){ 0 };
@@ -391,7 +392,7 @@ static const struct {
 	{ "follow the warden", .plain = zygote_follow },
 	{ "close descriptors", .run = take_socket },
 	/* All commands' inits are copies of this process. */
-	{ "forget the command line", .plain = inherited_erase_words },
+	{ "clear the command line", .plain = inherited_erase_words },
 	{ "start a session", .plain = detach },
 	{ "map the user into a new user namespace", .run = map_user },
 	{ "make namespaces", .run = leave_namespaces },
@@ -401,18 +402,18 @@ static const struct {
 	{ "prepare the file tree", .run = prepare_tree },
 	{ "bound capabilities", .plain = privilege_bound },
 	{ "receive the plan", .run = receive_plan },
-	{ "be the first to go without memory", .run = go_first },
+	{ "set the OOM score", .run = go_first },
 	{ "capture the network", .run = capture_network },
 	{ "watch files", .run = watch_covers },
 	{ "build the file tree", .run = enter_tree },
-	{ "drop the copy of the skill", .run = drop_skill },
+	{ "close the copy of the skill", .run = drop_skill },
 	{ "watch folders", .run = watch_folders },
 	{ "hand over sockets", .run = hand_over_sockets },
 	{ "share the mounts", .run = share_mounts },
 	{ "switch off core files", .plain = rlimits_no_core },
 	{ "give up capabilities", .plain = privilege_reduce },
 	{ "install the filter of system calls", .run = filter },
-	{ "hide from other processes", .plain = privilege_hide },
+	{ "disable ptrace and core dumps", .plain = privilege_hide },
 };
 
 static void tell_failure(int error, const struct error *e)

@@ -202,7 +202,7 @@ def run_cases():
             check=lambda o: o["timed_out"] and "200ms" in o["error"]["text"] and o["stdout"] == "began\n")
     run_one(127, "there is no such program", "--json", "--", "no-such-program",
             check=lambda o: "no-such-program" in o["error"]["text"] and o["exit_code"] is None)
-    run_one(126, "the policy forbids the program", "--json", "-p", "only-true.yaml", "--", "ls", check=is_exec_denied)
+    run_one(126, "the policy denies the program", "--json", "-p", "only-true.yaml", "--", "ls", check=is_exec_denied)
     run_one(126, "and with --explain", "--json", "--explain", "-p", "only-true.yaml", "--", "ls", check=is_exec_denied)
     run_one(126, "it is no program", "--json", "--", "./p.yaml", check=error_says("not executable"))
     run_one(126, "--cwd is not granted", "--json", "--cwd", str(hidden), "--", "true",

@@ -22,13 +22,13 @@ attack() {
 	before=$(readlink "$link")
 	run run "$@" -- ln -sfn "$target" "$link"
 	is "$(readlink "$link")" "$before" "$name: the link is as it was"
-	grep -q -F -e "is reached by" "$scratch/err" && grep -q -F -e "$PWD/" "$scratch/err"
+	grep -q -F -e "is reached through" "$scratch/err" && grep -q -F -e "$PWD/" "$scratch/err"
 	ok $? "$name: and the message names it"
 	ln -sfn "$before" "$link"
 }
 ln -s "$scratch/safe/real.yaml" second && ln -s "$PWD/second" "$scratch/safe/first"
 attack second "$PWD/evil.yaml" "a chain whose middle can be written" -p "$scratch/safe/first"
-run_refuses 125 "the file's own name is offered" "name the file itself: $scratch/safe/real.yaml" -p "$scratch/safe/first" -- true
+run_refuses 125 "the file's own name is offered" "use the path of the file itself: $scratch/safe/real.yaml" -p "$scratch/safe/first" -- true
 run_prints ok "and it can be used" -p "$scratch/safe/real.yaml" -- echo ok
 ln -s "$scratch/safe" folder && ln -s "$PWD/folder" "$scratch/safe/by-folder"
 attack folder "$PWD" "a folder in the middle" -p "$scratch/safe/by-folder/real.yaml"
@@ -37,7 +37,7 @@ mkdir sub && ln -s "../work/sub/../../safe/real.yaml" "$scratch/safe/up"
 run run -p "$scratch/safe/up" -- sh -c "mv sub gone && mkdir -p deep/er && ln -s deep/er sub"
 { [ -d sub ] && [ ! -L sub ] && [ ! -e gone ]; }
 ok $? "a folder that is left again by ..: it is not replaced"
-err_has "is reached by way of the folder $PWD/sub" "and the message names it"
+err_has "is reached through the folder $PWD/sub" "and the message names it"
 rm -rf sub gone deep second folder
 
 # --- the way to a policy: folders and names ---
@@ -56,7 +56,7 @@ ln "$PWD/conf/d/p.yaml" other-name
 run run -p conf/d/p.yaml -- cp evil.yaml other-name
 ! grep -q private conf/d/p.yaml
 ok $? "nor by its second name"
-err_has "second name" "and the message says so"
+err_has "another hard link" "and the message says so"
 rm other-name
 ln -s "$scratch/elsewhere/deep" sub && cp evil.yaml "$scratch/elsewhere/p.yaml" && cp conf/d/p.yaml p.yaml
 run_stops "a name with .. is what it reads as, here as in grants" -p sub/../p.yaml -- cat "$HOME/private/file"
@@ -94,7 +94,7 @@ printf 'name: s\nversion: "1"\nentry: run.sh\nruntime: bash\npermissions: {fs: {
 echo 'ln -sfn /etc skill-link' >"$scratch/skill/run.sh"
 run run --skill skill-link --yes
 is "$(readlink skill-link)" "$scratch/skill" "the way to a skill"
-err_has "is reached by the link $PWD/skill-link" "and the message names it"
+err_has "is reached through the symbolic link $PWD/skill-link" "and the message names it"
 rm skill-link
 
 # --- planted links ---

@@ -57,7 +57,7 @@ is "$(head -n 1 "$scratch/err")" "last" "what the command prints stands first"
 
 bash 'for i in $(seq 13); do knock 192.0.2.$i 443; done'
 lines 'corral: denied: 192\.0\.2\.' 10 "ten are told"
-err_has "corral: and 3 more that were denied or not reached" "and how many more there are"
+err_has "corral: and 3 more that were denied or could not be reached" "and how many more there are"
 
 bash "getent ahosts \"\$(printf 'evil\\033[2J.example')\"; true"
 no_controls "a name cannot write on the terminal"

@@ -123,7 +123,7 @@ run_stops "--policy: nor removed" -p base.yaml -- rm -f base.yaml
 is "$(head -n 1 base.yaml)" "fs:" "--policy: it is as it was"
 rm -f c
 ln -s base.yaml link.yaml
-run_refuses 125 "--policy: by a link that the command may change" "is reached by the link $PWD/link.yaml, which commands may change" -p link.yaml -- true
+run_refuses 125 "--policy: by a link that the command may change" "is reached through the symbolic link $PWD/link.yaml, which commands may change" -p link.yaml -- true
 err_has "$PWD/base.yaml" "--policy: names the file itself"
 rm link.yaml
 run_with "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**]}" run -p - -- true
@@ -267,7 +267,7 @@ mkdir agent extra "$HOME/.claude"
 run run --mode sandbox --data-dir agent --extra extra -- sh -c "cat $HOME/tools/tool >agent/copy && cp agent/copy extra/copy &&
 	cp agent/copy \"\$TMPDIR/copy\" && cp agent/copy $HOME/.claude/copy && echo ok"
 out_is ok "mode sandbox: reads the system and the home, writes its folders"
-err_has "commands use the host's network as it is" "mode sandbox: says that the network is open"
+err_has "commands use the host's network directly: private addresses and cloud metadata are not blocked" "mode sandbox: says that the network is open"
 run_stops "mode sandbox: nothing else" --mode sandbox --data-dir agent -- sh -c 'echo x >new'
 run_stops "mode sandbox: not an extra folder that was not given" --mode sandbox --data-dir agent -- sh -c 'echo x >extra/new'
 mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_rsa"
@@ -277,7 +277,7 @@ run_refuses 125 "an unknown mode" "invalid value for --mode: \`rw\`" --mode rw -
 run run --mode rwx -- sh -c 'echo x >"$HOME/rwx" && exit 8'
 status_is 8 "mode rwx: the command's status"
 err_has "corral: mode rwx: the command is not confined" "mode rwx: says so"
-is "$(cat "$HOME/rwx")" x "mode rwx: nothing is"
+is "$(cat "$HOME/rwx")" x "mode rwx: not confined"
 run_refuses 125 "mode rwx: no limits that nobody holds" "--mode rwx does not confine the command, so --timeout cannot be enforced" --mode rwx --timeout 1s -- true
 run_refuses 127 "mode rwx: no such program" "cannot run no-such-program" --mode rwx -- no-such-program || :
 

@@ -96,6 +96,6 @@ printf 'fs: {read: ["/usr/**", "/bin/**", "/lib/**", "/lib64/**"]}\nexec: ["echo
 run run --policy "$scratch/own.yaml" -- echo hello
 [ "$status" -eq 125 ]
 ok $? "Corral's own formats: a rule about arguments is refused as before"
-err_has "speaks of arguments" "and says why"
+err_has "depends on arguments, but in a sandbox only the program can be checked" "and says why"
 
 done_testing

@@ -118,13 +118,13 @@ def test_stop():
 def test_errors():
     TAP.same(shell("$C sh -c 'echo text' >/dev/full 2>/dev/null; echo $?"), bare("sh -c 'echo text' >/dev/full 2>/dev/null; echo $?"),
              "a full device is the command's to hear of")
-    TAP.same(shell("ulimit -f 1; $C head -c 100000 /dev/zero 2>e >o; echo $?; wc -c <o; grep -c 'could be written' e; rm o e"),
+    TAP.same(shell("ulimit -f 1; $C head -c 100000 /dev/zero 2>e >o; echo $?; wc -c <o; grep -c 'cannot write all output' e; rm o e"),
              "125\n1024\n1\n", "a file that may not grow: told, with a status")
     with open(os.path.join(WORK, "policy.yaml"), "w", encoding="ascii") as file:
         file.write("version: 1\npermissions:\n  fs:\n    read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**]\n  limits:\n    file_size: 64K\n")
     outside = os.path.join(SCRATCH, "policy.yaml")
     os.rename(os.path.join(WORK, "policy.yaml"), outside)
-    got = shell(f"$CORRAL run --policy {outside} -- head -c 200000 /dev/zero >o 2>e; wc -c <o; grep -v 'could be written' e; rm -f o e")
+    got = shell(f"$CORRAL run --policy {outside} -- head -c 200000 /dev/zero >o 2>e; wc -c <o; grep -v 'cannot write all output' e; rm -f o e")
     TAP.same(got, "65536\n", "the policy's limit of a file counts for output, too")
 
 

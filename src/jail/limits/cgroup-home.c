@@ -33,7 +33,7 @@
 #include "jail/mount.h"
 
 #define SCOPE_HINT                                                                    \
-	"a place for them can be had from systemd: systemd-run --user --scope -p "    \
+	"systemd can delegate a cgroup: systemd-run --user --scope -p "               \
 	"Delegate=yes -- corral run …, or Delegate=yes (and DelegateSubgroup=) in " \
 	"the unit of a service"
 
@@ -155,8 +155,8 @@ static int cgroup_home_enable(struct cgroup_home *h, struct error *why)
 		return 0;
 	r = cgroup_write(h->fd, "cgroup.subtree_control", "+memory +pids");
 	if (r < 0)
-		return error_set(why, r, NULL,
-			"the controllers of a cgroup cannot be turned on: %s", strerror(-r));
+		return error_set(why, r, NULL, "cannot enable the controllers of a cgroup: %s",
+			strerror(-r));
 	h->enabled = true;
 	return 0;
 }
@@ -193,19 +193,18 @@ static int cgroup_home_settle(struct cgroup_home *h, bool namespace_root, struct
 	}
 	if (!cgroup_home_is_marked(h->fd) && !namespace_root)
 		return error_set(why, -EOPNOTSUPP, NULL,
-			"the cgroup that Corral runs in was not given to it to divide");
+			"the cgroup that Corral runs in is not delegated to it");
 	if (!cgroup_home_holds(h->fd, us))
 		return error_set(why, -EOPNOTSUPP, NULL,
-			"the cgroup that Corral runs in holds other processes too");
+			"the cgroup that Corral runs in contains other processes");
 	/* Leaves the cgroup for a leaf of it. */
 	r = cgroup_make(h->fd, h->leaf, &leaf);
 	if (r < 0)
-		return error_set(why, r, NULL, "a cgroup cannot be made: %s", strerror(-r));
+		return error_set(why, r, NULL, "cannot create a cgroup: %s", strerror(-r));
 	r = cgroup_write(leaf, "cgroup.procs", "0");
 	if (r < 0) {
 		(void)cgroup_remove(h->fd, h->leaf);
-		return error_set(
-			why, r, NULL, "a leaf of our cgroup cannot be entered: %s", strerror(-r));
+		return error_set(why, r, NULL, "cannot enter a child cgroup: %s", strerror(-r));
 	}
 	h->moved = true;
 	return cgroup_home_enable(h, why);
@@ -247,7 +246,7 @@ static int cgroup_home_try_out(const struct cgroup_home *h, struct error *why)
 	if (r >= 0 && strtoull(text, NULL, 10) != limits.memory)
 		r = -EOPNOTSUPP;
 	cgroup_free(c);
-	return r < 0 ? error_set(why, r, NULL, "a new cgroup does not keep its memory limit") : 0;
+	return r < 0 ? error_set(why, r, NULL, "a new cgroup does not accept a memory limit") : 0;
 }
 
 int cgroup_home_new(struct cgroup_home **ret, struct error *why)

@@ -105,7 +105,7 @@ int cgroup_limit(int folder, const struct cgroup_limits *l, struct error *e)
 		int r = rows[i].set ? cgroup_write_number(folder, rows[i].file, rows[i].value) : 0;
 
 		if (r < 0 && !(r == -ENOENT && rows[i].optional))
-			return error_set(e, r, NULL, "%s of a new cgroup cannot be set: %s",
+			return error_set(e, r, NULL, "cannot set %s of a new cgroup: %s",
 				rows[i].file, strerror(-r));
 	}
 	return 0;
@@ -162,7 +162,7 @@ int cgroup_new(struct cgroup **ret, const struct cgroup_home *home, const struct
 	r = cgroup_make(home->fd, c->name, &c->fd);
 	if (r < 0) {
 		free(c);
-		return error_set(e, r, NULL, "a cgroup cannot be made: %s", strerror(-r));
+		return error_set(e, r, NULL, "cannot create a cgroup: %s", strerror(-r));
 	}
 	r = cgroup_limit(c->fd, l, e);
 	if (r < 0) {

@@ -34,8 +34,7 @@ static int plan_aliases_read_mounts(struct planner *p, struct mounts *m)
 
 	if (!rest)
 		return r < 0 ? error_set(p->error, r, NULL,
-				       "the mounts of this machine cannot be listed: "
-				       "/proc/self/mountinfo: %s",
+				       "cannot list the mounts: /proc/self/mountinfo: %s",
 				       strerror(-r))
 			     : -ENOMEM;
 	while (r == 0 && (line = strsep(&rest, "\n"))) {

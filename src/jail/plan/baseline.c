@@ -257,8 +257,8 @@ static int plan_baseline_keep_home(struct planner *p, const struct baseline_spot
 	r = plan_add_copy(p, home->path, (struct plan_place){ .origin = PLAN_FROM_GUARDED });
 	return r < 0 ? r
 		     : plan_add_note(p, NULL,
-			       "%s is your home and lies in %s, which may be written: in it, only "
-			       "what is granted by name may be written",
+			       "%s is your home and is in %s, which may be written: in your "
+			       "home, only paths granted by name may be written",
 			       home->path, p->nodes[node->mount].path);
 }
 
@@ -294,7 +294,7 @@ static int plan_baseline_visit_named(struct planner *p, const char *name, void *
 
 	if (++base->names > NAMES_MAX)
 		return error_set(p->error, -E2BIG, NULL,
-			"%s holds more than %d names, which is more than is searched for secrets",
+			"%s contains more than %d names, too many to search for secrets",
 			base->real, NAMES_MAX);
 	if (snprintf(path, sizeof(path), "%s/%s", base->path, name) >= PATH_BYTES ||
 		snprintf(real, sizeof(real), "%s/%s", base->real, name) >= PATH_BYTES)

@@ -50,9 +50,9 @@ static int plan_check_granted_link(struct planner *p, const struct plan_place *p
 
 	if (is_policy && place->answer.grant > place->there.limit) {
 		(void)error_set(p->error, -EACCES, plan_check_place_of(place),
-			"%s leads to %s, which %s forbids", place->path, place->real,
+			"%s resolves to %s, which %s denies", place->path, place->real,
 			plan_look_who(p, &place->answer));
-		error_hint(p->error, "grant another path, or let the link lead elsewhere");
+		error_hint(p->error, "grant another path, or change the symbolic link");
 		return -EACCES;
 	}
 	if (!hop && !(is_policy && place->there.grant >= place->answer.grant))
@@ -74,9 +74,10 @@ static int plan_check_guarded_link(
 {
 	const struct location where = { .file = place->path };
 
-	(void)error_set(p->error, -EPERM, &where, "is reached by %s %s, which commands may change",
-		hop->target ? "the link" : "way of the folder", hop->path);
-	error_hint(p->error, "name the file itself: %s", place->real);
+	(void)error_set(p->error, -EPERM, &where,
+		"is reached through %s %s, which commands may change",
+		hop->target ? "the symbolic link" : "the folder", hop->path);
+	error_hint(p->error, "use the path of the file itself: %s", place->real);
 	return -EPERM;
 }
 
@@ -98,9 +99,11 @@ static int plan_check_links(struct planner *p, const struct plan_place *place)
 	if (place->origin == PLAN_FROM_GUARDED)
 		return plan_check_guarded_link(p, place, hop);
 	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
-		"%s is limited by %s, but the link %s on its way can be replaced by commands",
+		"%s is restricted by %s, but commands can replace the symbolic link %s in its "
+		"path",
 		place->path, plan_look_who(p, &place->answer), hop->path);
-	error_hint(p->error, "name where it leads (%s), or grant narrower folders", place->real);
+	error_hint(p->error, "use the path that it resolves to (%s), or grant fewer folders",
+		place->real);
 	return -EOPNOTSUPP;
 }
 
@@ -129,15 +132,15 @@ static int plan_check_names(struct planner *p, const struct plan_place *place)
 	if (covered >= place->names)
 		return 0;
 	(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(place),
-		"%s is kept from commands by %s, but it has a second name (a hard link), and only "
-		"one can be covered",
+		"%s is denied by %s, but it has another hard link, and only one path can be "
+		"masked",
 		place->path, plan_check_who(p, place));
 	if (place->origin == PLAN_FROM_EXEC)
-		error_hint(p->error, "deny its other names too: find / -xdev -samefile %s",
+		error_hint(p->error, "deny its other paths as well: find / -xdev -samefile %s",
 			place->path);
 	else
-		error_hint(p->error, "make a file of its own of it: cp %s x && mv x %s",
-			place->path, place->path);
+		error_hint(p->error, "replace it by a copy: cp %s x && mv x %s", place->path,
+			place->path);
 	return -EOPNOTSUPP;
 }
 
@@ -162,10 +165,10 @@ static int plan_check_refuse_baseline(struct planner *p, const struct plan_node 
 		(void)stpcpy(stpcpy(names + used, used ? ", " : ""), other->path);
 	}
 	(void)error_set(p->error, -EOPNOTSUPP, around->granter ? around->granter->where : NULL,
-		"%s may be written, and so %s%s could be made, which the baseline denies",
+		"%s may be written, so %s%s could be created, which the baseline denies",
 		around->path, names, n > 3 ? " and more" : "");
-	error_hint(p->error, "grant the folders inside that are needed, or name these in "
-			     "dangerously_allow");
+	error_hint(p->error, "grant only the folders inside that are needed, or list these paths "
+			     "in dangerously_allow");
 	return -EOPNOTSUPP;
 }
 
@@ -182,8 +185,8 @@ static int plan_check_absent(struct planner *p, const struct plan_node *node)
 		if (by->origin == PLAN_FROM_BASELINE || by->answer.baseline)
 			return plan_check_refuse_baseline(p, around);
 		(void)error_set(p->error, -EOPNOTSUPP, plan_check_place_of(by),
-			"%s is kept from commands by %s, but does not exist, and they may write "
-			"where it would be made",
+			"%s is denied by %s, but it does not exist, and commands may write the "
+			"folder in which it would be created",
 			by->path, plan_check_who(p, by));
 		error_hint(p->error,
 			"create it first, or grant only the folders in %s that are needed",
@@ -193,7 +196,7 @@ static int plan_check_absent(struct planner *p, const struct plan_node *node)
 	/* What is made there later may be read, or is masked (plan_baseline_defer()). */
 	if (node->limit < up->access && node->limit > PLAN_NONE && by->origin == PLAN_FROM_POLICY)
 		return plan_add_note(p, plan_check_place_of(by),
-			"%s does not exist; what is made there later can be read", by->path);
+			"%s does not exist; if it is created later, it can be read", by->path);
 	return 0;
 }
 
@@ -203,7 +206,7 @@ static int plan_check_missing_grant(struct planner *p, const struct plan_node *n
 
 	if (by && by->origin == PLAN_FROM_POLICY && node->hidden && node->kind != PLAN_BIND)
 		return plan_add_note(p, by->where,
-			"%s is out of reach with the rights that commands have, so it is not there",
+			"commands have no permission to reach %s, so it is not visible to them",
 			by->path);
 	if (!by || by->origin != PLAN_FROM_POLICY || node->grant < PLAN_WRITE ||
 		node->access == PLAN_WRITE || node->limit < PLAN_WRITE)
@@ -223,10 +226,10 @@ static int plan_check_mask(struct planner *p, const struct plan_node *node)
 		return 0;
 	(void)error_set(p->error, -EOPNOTSUPP,
 		mask->limiter ? plan_check_place_of(mask->limiter) : NULL,
-		"%s is allowed inside %s, which is denied inside what is allowed: mounts cannot "
-		"hold this",
+		"%s is allowed inside %s, which is denied inside an allowed folder: mounts "
+		"cannot enforce this",
 		node->path, mask->path);
-	error_hint(p->error, "allow the folders around it that are needed one by one");
+	error_hint(p->error, "allow the folders that are needed one by one");
 	return -EOPNOTSUPP;
 }
 
@@ -284,10 +287,10 @@ int plan_check(struct planner *p)
 		if (!node)
 			continue;
 		r = error_set(p->error, -EOPNOTSUPP, g->where,
-			"%s forbids by a pattern inside %s: a mount holds a path or a folder, not "
-			"a pattern",
+			"%s denies by a pattern inside %s: a mount can only enforce a path or a "
+			"folder",
 			g->text, node->path);
-		error_hint(p->error, "name the files, or a folder with all below it (DIR/**)");
+		error_hint(p->error, "list the files, or a whole folder (DIR/**)");
 	}
 	return r;
 }

@@ -270,8 +270,9 @@ static int plan_exec_add_named(struct exec_candidate *c, const char *name)
 static int plan_exec_refuse_glob(const struct exec_candidate *c)
 {
 	(void)error_set(c->planner->error, -EOPNOTSUPP, c->where,
-		"%s: a mount holds a program or a folder of programs, not a pattern", c->text);
-	error_hint(c->planner->error, "name the programs, or a folder with all below it (DIR/**)");
+		"%s: a mount can only enforce a program or a folder of programs, not a pattern",
+		c->text);
+	error_hint(c->planner->error, "list the programs, or a whole folder (DIR/**)");
 	return -EOPNOTSUPP;
 }
 
@@ -306,8 +307,10 @@ static int plan_exec_add_pattern(
 		return r;
 	if (command_pattern_is_fine(&pattern)) {
 		(void)error_set(p->error, -EOPNOTSUPP, where,
-			"%s speaks of arguments, and inside a jail only the program counts", text);
-		error_hint(p->error, "name the program alone, or leave it out");
+			"%s depends on arguments, but in a sandbox only the program can be "
+			"checked",
+			text);
+		error_hint(p->error, "list the program without arguments, or remove it");
 		return -EOPNOTSUPP;
 	}
 	if (pattern.is_name)

@@ -156,7 +156,7 @@ static int plan_look_absent(struct planner *p, struct plan_place *place, int cod
 	place->hidden = place->hidden || code == -EACCES || code == -EPERM;
 	if (code == 0 || plan_look_is_absent(-code) || code == -ENAMETOOLONG || code == -ELOOP)
 		return 0;
-	return error_set(p->error, code, place->where, "%s cannot be looked at: %s", place->path,
+	return error_set(p->error, code, place->where, "cannot examine %s: %s", place->path,
 		strerror(-code));
 }
 
@@ -196,7 +196,8 @@ static int plan_look_decide(const struct planner *p, const struct request *r, st
 	int err = policy_decide(p->policy, r, d);
 
 	*ret = (struct plan_answer){ PLAN_NONE, PLAN_NONE, NULL, NULL };
-	return err < 0 ? error_set(p->error, err, NULL, "the policy cannot judge %s", r->target)
+	return err < 0 ? error_set(p->error, err, NULL, "the policy cannot decide about %s",
+				 r->target)
 		       : 0;
 }
 

@@ -121,13 +121,14 @@ static int plan_network_add_port(struct planner *p, const struct grant *g)
 	unsigned long port = strtoul(g->all[0], &end, 10);
 
 	if (!isdigit((unsigned char)g->all[0][0]) || *end != '\0' || port == 0 || port > UINT16_MAX)
-		return error_set(p->error, -EINVAL, &g->where, "listen: %s is no port", g->all[0]);
+		return error_set(
+			p->error, -EINVAL, &g->where, "listen: %s is not a valid port", g->all[0]);
 	for (size_t i = 0; i < plan->n_ports; i++)
 		if (plan->ports[i] == port)
 			return 0;
 	if (plan->n_ports == PLAN_PORTS_MAX)
 		return error_set(p->error, -E2BIG, &g->where,
-			"listen: more than %d ports cannot be published", PLAN_PORTS_MAX);
+			"listen: at most %d ports can be published", PLAN_PORTS_MAX);
 	plan->ports[plan->n_ports++] = (uint16_t)port;
 	return 0;
 }
@@ -238,13 +239,13 @@ static const char *plan_network_find_reason(const struct host_pattern *h)
 	if (h->transport == TRANSPORT_UDP)
 		return "datagrams cannot be captured";
 	if (h->kind == HOST_ANY)
-		return "only hosts that are named can be captured";
+		return "only hosts that are listed by name can be captured";
 	if (h->kind == HOST_PREFIX && h->prefix.length < h->prefix.address.bits)
 		return "only single addresses can be captured";
 	if (plan_network_is_loopback(h))
 		return "the host's loopback cannot be reached";
 	if (h->port_hi - h->port_lo >= PORTS_MAX)
-		return "no more than 16 ports of a host can be captured";
+		return "at most 16 ports of a host can be captured";
 	return NULL;
 }
 
@@ -321,7 +322,7 @@ static int plan_network_collect_literals(struct planner *p)
 		plan->n_literals = plan->n_listeners = 0;
 		r = plan_network_each(p, p->layers[i], true, plan_network_take_grant, &o);
 		if (r == 0 && !o.why && plan_network_allows_by_default(p->layers[i]))
-			o.why = "only hosts that are named can be captured";
+			o.why = "only hosts that are listed by name can be captured";
 		if (r < 0 || !o.why)
 			return r;
 	}
@@ -331,8 +332,8 @@ static int plan_network_collect_literals(struct planner *p)
 	(void)error_set(&place, 0, o.where, "%s", "");
 	error_print(&place, &text);
 	buffer_add_visible(&text, what, strlen(what));
-	buffer_printf(
-		&text, " cannot be held: this kernel lacks nf_tables, and without it %s", o.why);
+	buffer_printf(&text, " cannot be enforced: this kernel lacks nf_tables, and without it %s",
+		o.why);
 	plan->unheld = text.failed ? NULL : arena_strdup(&plan->arena, buffer_text(&text));
 	return plan->unheld ? 0 : -ENOMEM;
 }
@@ -360,8 +361,8 @@ int plan_network_decide(struct planner *p)
 	if (open && p->n_doors == 0) {
 		p->plan->network = PLAN_NETWORK_HOST;
 		return plan_add_note(p, NULL,
-			"commands use the host's network as it is: private addresses and those of "
-			"cloud metadata are not kept from them");
+			"commands use the host's network directly: private addresses and cloud "
+			"metadata are not blocked");
 	}
 	p->plan->network = PLAN_NETWORK_RELAY;
 	for (size_t i = 0; r == 0 && i < p->n_layers; i++)

@@ -328,8 +328,8 @@ static int plan_nodes_add_pins(struct planner *p, const char *path, const struct
 			return -ENOMEM;
 		r = plan_look_at(place.path, &place);
 		if (r < 0)
-			return error_set(p->error, r, NULL, "%s cannot be looked at: %s",
-				place.path, strerror(-r));
+			return error_set(p->error, r, NULL, "cannot examine %s: %s", place.path,
+				strerror(-r));
 		entry.dev = place.dev;
 		entry.ino = place.ino;
 		r = plan_nodes_add_entry(p, entry);

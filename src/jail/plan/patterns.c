@@ -54,9 +54,9 @@ static int plan_patterns_add_glob(
 	if (role->verdict != VERDICT_ALLOW)
 		return ARENA_PUSH(&p->arena, p->globs, p->n_globs, p->cap_globs, *g);
 	(void)error_set(p->error, -EOPNOTSUPP, g->where,
-		"%s allows %sby a pattern: a mount holds a path or a folder, not a pattern",
-		g->text, role->write ? "writing " : "");
-	error_hint(p->error, "name the files, or a folder with all below it (DIR/**)");
+		"%s allows %sby a pattern: a mount can only enforce a path or a folder", g->text,
+		role->write ? "writing " : "");
+	error_hint(p->error, "list the files, or a whole folder (DIR/**)");
 	return -EOPNOTSUPP;
 }
 
@@ -181,7 +181,7 @@ int plan_patterns_collect(struct planner *p)
 		if (k == p->n)
 			return 0;
 	}
-	return error_set(p->error, -E2BIG, NULL, "the policy names too much");
+	return error_set(p->error, -E2BIG, NULL, "the policy lists too many paths");
 }
 
 /*
@@ -375,16 +375,17 @@ static int plan_globs_replace(
 	}
 	if (!plan_globs_can_expand(alt)) {
 		(void)error_set(p->error, -EOPNOTSUPP, w->where,
-			"%s allows by a pattern with ** in the middle: a mount holds a path or a "
-			"folder, not a pattern",
+			"%s allows by a pattern with ** in the middle: a mount can only enforce "
+			"a path or a folder",
 			text);
-		error_hint(p->error, "name the folders (DIR/**), or use * for single names");
+		error_hint(p->error, "list the folders (DIR/**), or use * for single names");
 		return -EOPNOTSUPP;
 	}
 	r = plan_globs_expand(p, alt, plan_globs_add_found, w);
 	return r < 0 ? r
 		     : plan_add_note(p, w->where,
-			       "%s: holds for what exists now, not for what is made later", text);
+			       "%s: applies to files that exist now, not to files created later",
+			       text);
 }
 
 /* An entry that must match several patterns has no common form: true globs in it stay refused. */

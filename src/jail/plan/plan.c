@@ -78,12 +78,12 @@ static int plan_take_variables(struct planner *p)
 	char real[PATH_BYTES];
 
 	if (!home || !path_is_normal(home, strlen(home))) {
-		(void)error_set(p->error, -EINVAL, NULL, "HOME is not known, or no absolute path");
+		(void)error_set(p->error, -EINVAL, NULL, "HOME is not set or not an absolute path");
 		error_hint(p->error, "set the environment variable HOME (or --set HOME=DIR)");
 		return -EINVAL;
 	}
 	if (work && !path_is_normal(work, strlen(work)))
-		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is no absolute path");
+		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is not an absolute path");
 	p->plan->home = arena_strdup(&p->plan->arena, home);
 	p->plan->home_real = links_follow(home, NULL, NULL, real) < 0
 				     ? p->plan->home

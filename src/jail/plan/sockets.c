@@ -47,7 +47,7 @@ static int plan_sockets_add_door(struct planner *p, const char *path, const stru
 	if (r < 0 || a.grant == PLAN_NONE)
 		return r;
 	if (++p->n_doors > PLAN_SOCKETS_MAX)
-		return error_set(p->error, -E2BIG, where, "more than %d sockets cannot be granted",
+		return error_set(p->error, -E2BIG, where, "at most %d sockets can be granted",
 			PLAN_SOCKETS_MAX);
 	return plan_add_place(p, place);
 }
@@ -84,12 +84,11 @@ int plan_sockets_check(struct planner *p, const struct plan_place *place)
 		int code;
 		const char *why, *hint;
 	} rows[] = {
-		{ place->hidden, -EACCES, "this user may not look at it", "" },
-		{ !place->exists, -ENOENT, "there is no such socket",
-			"start what listens there first" },
-		{ !place->is_socket, -ENOTSOCK, "that is no socket", "" },
+		{ place->hidden, -EACCES, "permission denied", "" },
+		{ !place->exists, -ENOENT, "there is no such socket", "start its server first" },
+		{ !place->is_socket, -ENOTSOCK, "it is not a socket", "" },
 		{ strcmp(node->path, place->real) != 0 || node->kind != PLAN_SOCKET, -EOPNOTSUPP,
-			"the sandbox has files of its own there", "" },
+			"the sandbox uses this path for its own files", "" },
 	};
 
 	for (size_t i = 0; is_door && i < ROWS(rows); i++) {
@@ -129,11 +128,11 @@ static int plan_sockets_add_mask(struct planner *p, struct socket_hunt *hunt, co
 			return 0;
 	if (hunt->n_seen++ == SOCKETS_MAX) {
 		(void)error_set(p->error, -E2BIG, NULL,
-			"%s is one of more than %d sockets that commands would see, which is more "
-			"than can be masked",
+			"%s is one of more than %d sockets visible to commands, too many to be "
+			"masked",
 			path, SOCKETS_MAX);
-		error_hint(p->error, "grant folders without them, or end the program that made "
-				     "them");
+		error_hint(p->error, "grant folders without sockets, or stop the program that "
+				     "created them");
 		return -E2BIG;
 	}
 	hunt->seen[i] = arena_strdup(&p->arena, path);
@@ -287,7 +286,7 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 		return 0;
 	if (++s->hunt->names > NAMES_MAX)
 		return error_set(p->error, -E2BIG, NULL,
-			"/run holds more than %d names, which is more than is searched for sockets",
+			"/run contains more than %d names, too many to search for sockets",
 			NAMES_MAX);
 	if (statx(AT_FDCWD, path, flags, STATX_TYPE, &x) < 0)
 		return 0;
@@ -314,8 +313,7 @@ int plan_sockets_hide(struct planner *p)
 
 	if (!list)
 		return error_set(p->error, -errno, NULL,
-			"the sockets of this machine cannot be listed: /proc/self/net/unix: %s",
-			strerror(errno));
+			"cannot list the sockets: /proc/self/net/unix: %s", strerror(errno));
 	r = plan_sockets_read_list(p, &hunt, list);
 	(void)fclose(list);
 	shows_run = plan_nodes_find(p, "/run")->kind == PLAN_BIND;

@@ -33,7 +33,7 @@ static const struct tier_row {
 	int landlock;         /* which version it needs */
 	const char *names[6]; /* of checks; none: all that are required */
 } tiers[PROBE_TIERS] = {
-	{ "1", "user namespaces that really work", "everything", true, false, 1, { NULL } },
+	{ "1", "working user namespaces", "everything", true, false, 1, { NULL } },
 	{ "2", "Landlock, seccomp notification and pidfd_getfd",
 		"files and hosts; no masks, no processes of its own", false, false, 1,
 		{ PROBE_NNP, PROBE_LANDLOCK, PROBE_SECCOMP, PROBE_NOTIFY, PROBE_GETFD } },
@@ -177,8 +177,8 @@ static const struct {
 		"user namespaces are off for ordinary users here: sysctl "
 		"kernel.unprivileged_userns_clone=1" },
 	{ NULL, TOO_MANY, probe_by_zero,
-		"the number of user namespaces is limited to 0 here: sysctl "
-		"user.max_user_namespaces=15000 (inside another sandbox that is meant so: run "
+		"the number of user namespaces is limited to 0: sysctl "
+		"user.max_user_namespaces=15000 (inside another sandbox this is intended: run "
 		"corral outside)" },
 	{ NULL, TOO_MANY, NULL,
 		"there are too many namespaces already (see user.max_*_namespaces), or they are "
@@ -187,14 +187,14 @@ static const struct {
 		"inside a container that hides parts of /proc, no new /proc may be mounted: for "
 		"Docker, --security-opt systempaths=unconfined" },
 	{ NULL, { EPERM, EACCES, ENOSYS }, probe_by_filter,
-		"a seccomp filter is in force, and may forbid it. Inside another sandbox, Corral's "
-		"own too, that is meant so: run corral outside. Docker's default profile does it: "
-		"--security-opt seccomp=FILE, with a profile that permits unshare, clone, mount, "
-		"pivot_root and the Landlock calls" },
+		"a seccomp filter is active and may deny it. Inside another sandbox, also "
+		"Corral's own, this is intended: run corral outside. Docker's default profile "
+		"does this: use --security-opt seccomp=FILE with a profile that permits unshare, "
+		"clone, mount, pivot_root and the Landlock calls" },
 	{ PROBE_USERNS, ABSENT, NULL, "the kernel needs CONFIG_USER_NS" },
 	{ PROBE_USERNS, DENIED, NULL,
-		"who may make user namespaces is limited here: by a security module, or for a "
-		"process in a chroot" },
+		"user namespaces are restricted by a security module, or because the process is "
+		"in a chroot" },
 	{ PROBE_MOUNT_CALLS, ABSENT, NULL, "Linux 5.12 or newer is needed" },
 	{ PROBE_OPENAT2, ABSENT, NULL, "Linux 5.6 or newer is needed" },
 	{ PROBE_PIDFD, ABSENT, NULL, "Linux 5.4 or newer is needed" },
@@ -210,8 +210,8 @@ static const struct {
 		"Linux 6.3 or newer is needed; before that, memfds are refused altogether where "
 		"programs are listed" },
 	{ PROBE_PID_MAX, ANY, NULL,
-		"Linux 6.14 or newer is needed; before that, limits of processes hold root only "
-		"by polling, unless there is a cgroup" },
+		"Linux 6.14 or newer is needed; before that, process limits for root are "
+		"enforced by polling unless there is a cgroup" },
 	{ PROBE_NFT, ANY, NULL,
 		"the kernel needs nf_tables with CONFIG_NF_TABLES_INET, CONFIG_NFT_NAT, "
 		"CONFIG_NFT_REDIR and CONFIG_NFT_CT, loaded: modprobe -a nft_chain_nat nft_redir "
@@ -346,8 +346,7 @@ int probe_tier1(struct error *e)
 			continue;
 		r = probe_run_check(&probe_checks[i], &f);
 		if (r < 0)
-			return error_set(
-				e, r, NULL, "this kernel cannot be probed: %s", strerror(-r));
+			return error_set(e, r, NULL, "cannot check this kernel: %s", strerror(-r));
 		if (f.held)
 			continue;
 		(void)error_set(e, -EOPNOTSUPP, NULL,

@@ -76,8 +76,8 @@ const char *seatbelt_filter_any(struct seatbelt_context *c, struct seatbelt_filt
 static int filter_refuse_bytes(struct seatbelt_context *c)
 {
 	return error_set(c->error, -EOPNOTSUPP, c->where,
-		"a Seatbelt profile cannot hold a path with control characters or bytes that are "
-		"no UTF-8");
+		"a Seatbelt profile cannot contain a path with control characters or bytes that "
+		"are not UTF-8");
 }
 
 /* Nothing in a path may end its line or its string. */
@@ -221,8 +221,8 @@ static int filter_add_regex(struct seatbelt_context *c, const struct glob_altern
 		buffer_adds(&text, "/private");
 	if (seatbelt_regex_print(alt, &text) < 0)
 		return error_set(c->error, -EOPNOTSUPP, c->where,
-			"a Seatbelt profile cannot hold a glob with a quotation mark, a control "
-			"character, or a backslash in a set");
+			"a Seatbelt profile cannot contain a glob with a quotation mark, a "
+			"control character, or a backslash in a set");
 	buffer_adds(&text, alias == ALIAS_MAYBE ? "$\"))" : "$\")");
 	if (!utf8_valid(buffer_text(&text), text.len, NULL))
 		return filter_refuse_bytes(c);
@@ -320,7 +320,7 @@ int seatbelt_filter_program(
 		return r;
 	if (command_pattern_is_fine(&p)) {
 		error_set(c->error, -EOPNOTSUPP, c->where,
-			"Seatbelt judges the program only, not its arguments: %s", pattern);
+			"Seatbelt checks only the program, not its arguments: %s", pattern);
 		error_hint(c->error, "grant the program alone, or start it through the broker");
 		return -EOPNOTSUPP;
 	}
@@ -339,8 +339,8 @@ int seatbelt_filter_program(
 
 static int filter_refuse_host(struct seatbelt_context *c, const char *pattern, const char *why)
 {
-	error_set(c->error, -EOPNOTSUPP, c->where, "Seatbelt cannot hold %s: %s", pattern, why);
-	error_hint(c->error, "it knows `*` and `localhost`, one port or all, and unix:/path");
+	error_set(c->error, -EOPNOTSUPP, c->where, "Seatbelt cannot enforce %s: %s", pattern, why);
+	error_hint(c->error, "it supports `*` and `localhost`, one port or all, and unix:/path");
 	return -EOPNOTSUPP;
 }
 
@@ -380,9 +380,9 @@ int seatbelt_filter_host(
 	if (p.kind == HOST_NAME && strcmp(p.name, "localhost") == 0)
 		host = "localhost";
 	else if (p.kind != HOST_ANY)
-		return filter_refuse_host(c, pattern, "it knows no names and no addresses");
+		return filter_refuse_host(c, pattern, "it does not support names and addresses");
 	if (p.port_lo != p.port_hi && !(p.port_lo == 1 && p.port_hi == 65535))
-		return filter_refuse_host(c, pattern, "it knows no ranges of ports");
+		return filter_refuse_host(c, pattern, "it does not support port ranges");
 	/* `*` never covers this machine itself. */
 	if (p.kind == HOST_ANY)
 		buffer_adds(&text, "(require-all (require-not (remote ip \"localhost:*\")) ");

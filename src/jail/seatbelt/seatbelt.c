@@ -171,7 +171,7 @@ static int seatbelt_check_layer(const struct permissions *p, bool alone, struct 
 	else if (p->network.rate.count || p->network.max_bytes != LIMIT_NONE ||
 		 p->network.max_request_size != LIMIT_NONE || p->network.methods.n)
 		what = "limits of the network";
-	return what ? error_set(e, -EOPNOTSUPP, NULL, "Seatbelt cannot hold %s", what) : 0;
+	return what ? error_set(e, -EOPNOTSUPP, NULL, "Seatbelt cannot enforce %s", what) : 0;
 }
 
 static bool seatbelt_has_rules_about(const struct permissions *p, enum operation op)
@@ -292,7 +292,7 @@ static void seatbelt_print_one_rule(struct seatbelt_profile *pr, const struct ru
 
 	if (pr->error == 0 && rule->methods.n)
 		pr->error = error_set(pr->context.error, -EOPNOTSUPP, &rule->where,
-			"Seatbelt cannot hold HTTP methods: it sees connections");
+			"Seatbelt cannot enforce HTTP methods: it sees only connections");
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct seatbelt_filters f = { 0 };
 
@@ -417,8 +417,8 @@ static void seatbelt_write_open(struct seatbelt_profile *pr)
 
 	if (pr->error == 0 && !is_open)
 		pr->error = error_set(pr->context.error, -EINVAL, NULL,
-			"this profile leaves reading, programs and the network open, and these "
-			"permissions do not");
+			"this profile does not restrict reading, programs and the network, but "
+			"these permissions do");
 	buffer_adds(&pr->out,
 		"(version 1)\n(allow default)\n\n; writes are confined\n(deny file-write*)\n");
 	for (size_t i = 0; pr->error == 0 && basics_writes[i]; i++)

@@ -151,10 +151,11 @@ static int audit_sandbox_refuse(const char *path, enum audit_reach reach, struct
 {
 	if (reach == AUDIT_REACH_NONE)
 		return 0;
-	(void)error_set(e, -EPERM, NULL, "%.300s: the permissions let this log be %s", path,
-		reach == AUDIT_REACH_WRITE ? "changed by those whom it is about"
-					   : "locked, or signed for, by those whom it is about");
-	error_hint(e, "keep the log and its key outside of what is granted, or deny that folder");
+	(void)error_set(e, -EPERM, NULL, "%.300s: the permissions allow this log to be %s", path,
+		reach == AUDIT_REACH_WRITE ? "changed by the commands it records"
+					   : "locked, or signed, by the commands it records");
+	error_hint(
+		e, "keep the log and its key in a folder that is not granted, or deny that folder");
 	return -EPERM;
 }
 
@@ -168,10 +169,10 @@ static int audit_sandbox_refuse_links(
 		if (!beneath_is_replaceable(p, link))
 			continue;
 		(void)error_set(e, -EPERM, NULL,
-			"%.300s: the permissions let this log be exchanged: those whom it is "
-			"about may change the link %.300s on the way",
+			"%.300s: the permissions allow this log to be replaced: the commands it "
+			"records may change the symbolic link %.300s",
 			a->log, link);
-		error_hint(e, "name the files of the log by their own names");
+		error_hint(e, "use the path of the log without symbolic links");
 		return -EPERM;
 	}
 	return 0;

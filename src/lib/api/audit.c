@@ -44,7 +44,7 @@ static int open_trail(struct corral_audit *a, const struct corral_audit_options 
 		.sandbox = o->sandbox };
 
 	if (sodium_init() < 0)
-		return error_set(e, -EIO, NULL, "libsodium does not work here");
+		return error_set(e, -EIO, NULL, "libsodium could not be initialized");
 	if (account_name("/etc/passwd", geteuid(), user) < 0)
 		return error_no_memory(e);
 	randombytes_buf(bytes, sizeof(bytes));
@@ -344,7 +344,7 @@ int corral_audit_export(
 
 	if (parsed < 0)
 		(void)error_set(&error, r, NULL,
-			"there is no format %s; there are json, jsonl, ocsf, cef and csv", format);
+			"unknown format %s; valid formats: json, jsonl, ocsf, cef and csv", format);
 	else
 		r = write_file(a, &w, path);
 	if (parsed >= 0 && r < 0)

@@ -83,8 +83,8 @@ int handles_read_options(void *ret, size_t known, const void *from, const char *
 		return error_set(
 			e, r, NULL, "struct %s has no size; start it with %s", name, start);
 	return r < 0 ? error_set(e, r, NULL,
-			       "the options ask for something that this version of libcorral does "
-			       "not have")
+			       "the options request something that this version of libcorral "
+			       "does not support")
 		     : 0;
 }
 

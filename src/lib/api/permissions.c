@@ -82,7 +82,7 @@ static int allow_service(struct permissions *p, const char *text, struct error *
 	auto_arena scratch = { 0 };
 
 	if (service_request_parse(&parsed, text) < 0 || parsed.access == 0 || parsed.value)
-		return error_set(e, -EINVAL, NULL, "%s is no NAME.ACCESS", text);
+		return error_set(e, -EINVAL, NULL, "%s is not of the form NAME.ACCESS", text);
 	s.name = arena_strndup(&scratch, parsed.name, parsed.name_len);
 	s.access = parsed.access;
 	return s.name ? permissions_add_service(p, &s) : -ENOMEM;
@@ -104,9 +104,9 @@ static int add_entry(
 static int refuse_layers(const struct permissions *p, const char *pattern, struct error *e)
 {
 	if (!pattern)
-		return error_set(e, -EINVAL, NULL, "there is no pattern");
+		return error_set(e, -EINVAL, NULL, "no pattern was given");
 	return p->n_all_of ? error_set(e, -EINVAL, NULL,
-				     "these permissions are several layers; merge a grant instead")
+				     "these permissions have several layers; merge a grant instead")
 			   : 0;
 }
 

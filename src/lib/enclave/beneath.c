@@ -391,7 +391,7 @@ static int add_combinations(struct resolving *g, struct permissions *p, struct g
 	for (size_t i = 0; i < from->n; i++) {
 		if (choices[i].n > NAMES_MAX / n)
 			return error_set(g->error, -E2BIG, &from->where,
-				"links lead the patterns of this entry to more than %d others",
+				"symbolic links expand the patterns of this entry to more than %d",
 				NAMES_MAX);
 		n *= choices[i].n;
 	}

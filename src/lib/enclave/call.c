@@ -114,7 +114,7 @@ int enclave_done(struct enclave_call *c, int r, struct corral_error **e)
 	struct error error = { 0 };
 
 	if (r >= 0) {
-		enclave_tell(c, AUDIT_ALLOWED, c->rule, c->approved ? "somebody agreed" : NULL);
+		enclave_tell(c, AUDIT_ALLOWED, c->rule, c->approved ? "approved" : NULL);
 		return r;
 	}
 	(void)error_set(&error, r, NULL, "%.256s: %s", c->target, strerror(-r));
@@ -204,7 +204,7 @@ static int call_deny(const struct enclave_call *c, const struct corral_denial *d
 		buffer_add_visible(&reason, d->target, len);
 		buffer_adds(&reason, ": ");
 	}
-	buffer_adds(&reason, d ? d->reason : "it could not be judged");
+	buffer_adds(&reason, d ? d->reason : "no decision could be made");
 	if (why)
 		buffer_printf(&reason, ", and %s", why);
 	enclave_tell(c, AUDIT_DENIED, d ? d->rule : NULL, buffer_text(&reason));
@@ -248,16 +248,16 @@ static int call_queue(const struct enclave_call *c, const struct consent_scope *
 
 	if (r < 0)
 		return call_deny(c, d,
-			r == -E2BIG    ? "it is too long to be shown to anybody"
-			: r == -ENOSPC ? "too many questions wait already"
-				       : "nobody could be asked",
+			r == -E2BIG    ? "it is too long to be shown"
+			: r == -ENOSPC ? "too many questions are pending"
+				       : "no one could be asked",
 			e);
 	if (r == 0)
 		tell_approval(c, scope, AUDIT_ASKED, q.rule, "asked for: question %llu, %s",
 			(unsigned long long)id, operation_name(scope->op));
 	enclave_tell(c, AUDIT_ASKED, q.rule, q.reason);
 	(void)error_set(&error, -EINPROGRESS, NULL,
-		"somebody has to agree first (question %llu): %.256s: %s", (unsigned long long)id,
+		"approval is required (question %llu): %.256s: %s", (unsigned long long)id,
 		c->target, q.reason);
 	r = handles_denied(e, &error, -EINPROGRESS, d);
 	if (e && *e)
@@ -292,14 +292,14 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 	given = (struct consent_scope){ (enum operation)answer.op, answer.object, answer.actor,
 		answer.ttl_ms, answer.count };
 	if (v != CORRAL_ALLOW)
-		refused = "somebody said no";
+		refused = "it was refused";
 	else if (!consent_scope_fits(&given, scope))
-		refused = "the answer was not for what was asked";
+		refused = "the answer does not match the question";
 	else if (consent_give_used(c->enclave->consent, &given, enclave_now_ms(), &id) < 0)
-		refused = "there are too many approvals already";
+		refused = "too many approvals exist";
 	if (refused) {
 		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused: %s", refused);
-		return call_deny(c, d, "somebody refused it", e);
+		return call_deny(c, d, "it was refused", e);
 	}
 	tell_approval(c, scope, AUDIT_ALLOWED, q.rule, "given: approval %llu, %llu times, %llu ms",
 		(unsigned long long)id, (unsigned long long)given.count,
@@ -325,7 +325,7 @@ static int call_agree(const struct enclave_call *c, const struct consent_scope *
 			(unsigned long long)id);
 		return 0;
 	case CONSENT_REFUSED:
-		return call_deny(c, d, "somebody refused it", e);
+		return call_deny(c, d, "it was refused", e);
 	case CONSENT_NONE:
 		break;
 	}
@@ -434,8 +434,7 @@ int corral_enclave_http_request(struct corral_enclave *enclave, const struct cor
 	if (!url || (strncasecmp(url, "http://", 7) != 0 && strncasecmp(url, "https://", 8) != 0) ||
 		!method || !host_method(method))
 		return enclave_refuse(&c, -EINVAL, e,
-			"a request has a method, such as GET, and a URL of "
-			"http or https");
+			"a request needs a method, such as GET, and an http or https URL");
 	/* A method has no spaces, so this is one request and no other. */
 	buffer_printf(&object, "%s %s", method, url);
 	if (object.failed)

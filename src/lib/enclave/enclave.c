@@ -139,7 +139,7 @@ static int enclave_make_token(struct corral_enclave *enclave, struct error *e)
 	_Static_assert(CORRAL_TOKEN_BYTES == 2 * TOKEN_RANDOM + 1, "hex, and a NUL");
 	/* So few bytes come whole, or not at all. */
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return error_set(e, -EIO, NULL, "the system has no random numbers");
+		return error_set(e, -EIO, NULL, "the system provides no random numbers");
 	(void)sodium_bin2hex(enclave->token, sizeof(enclave->token), bytes, sizeof(bytes));
 	sodium_memzero(bytes, sizeof(bytes));
 	return 0;
@@ -161,7 +161,7 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 		return 0;
 	enclave_note(enclave, AUDIT_POLICY, AUDIT_DENIED, what, "the token is wrong");
 	(void)error_set(&error, -EPERM, NULL, "%s: the token is wrong", what);
-	error_hint(&error, "use the one that corral_enclave_new() gave");
+	error_hint(&error, "use the token that corral_enclave_new() returned");
 	return handles_error(e, &error, -EPERM);
 }
 
@@ -281,7 +281,7 @@ int corral_enclave_export_audit_log(struct corral_enclave *enclave, const char *
 
 	enclave_begin(&c, enclave, NULL, AUDIT_STORE, path);
 	if (!format || !path)
-		return enclave_refuse(&c, -EINVAL, e, "an export has a format and a path");
+		return enclave_refuse(&c, -EINVAL, e, "an export needs a format and a path");
 	r = corral_audit_export(enclave->audit, format, path, e);
 	enclave_tell(&c, r < 0 ? AUDIT_FAILED : AUDIT_NONE, NULL, "exported");
 	return r;

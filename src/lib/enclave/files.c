@@ -36,10 +36,10 @@ static int files_too_large(struct enclave_call *c, struct corral_error **e)
 static int files_check_plain(struct enclave_call *c, const struct stat *st, struct corral_error **e)
 {
 	if (S_ISDIR(st->st_mode))
-		return enclave_refuse(c, -EISDIR, e, "this is a folder, not a file");
+		return enclave_refuse(c, -EISDIR, e, "it is a folder, not a file");
 	if (!S_ISREG(st->st_mode))
 		return enclave_refuse(
-			c, -ELOOP, e, "this is a device, a FIFO or a socket, not a plain file");
+			c, -ELOOP, e, "it is a device, a FIFO or a socket, not a regular file");
 	return 0;
 }
 
@@ -52,8 +52,8 @@ static int files_check_kind(struct enclave_call *c, const struct stat *st, struc
 		return r;
 	if (st->st_nlink > 1 && enclave_denies_paths(c->enclave))
 		return enclave_refuse(c, -EMLINK, e,
-			"the file has %llu names, and the policy denies or asks for some files by "
-			"name; a copy of it can be read",
+			"the file has %llu hard links, and the policy denies or asks for some "
+			"files by name; read a copy of it instead",
 			(unsigned long long)st->st_nlink);
 	if ((uint64_t)st->st_size > c->enclave->max_file_bytes)
 		return files_too_large(c, e);

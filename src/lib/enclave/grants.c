@@ -86,13 +86,13 @@ int grants_spell(
 	struct service_request r;
 
 	if (!pattern)
-		return error_set(e, -EINVAL, NULL, "there is no pattern");
+		return error_set(e, -EINVAL, NULL, "no pattern was given");
 	if (op != OPERATION_SERVICE)
 		return grants_list(op) != LIST_NONE
 			       ? permissions_canonical(op, pattern, a, ret, NULL, e)
 			       : error_set(e, -EINVAL, NULL, "unknown operation %d", (int)op);
 	if (service_request_parse(&r, pattern) < 0 || r.access == 0 || r.value)
-		return error_set(e, -EINVAL, NULL, "%s is no NAME.ACCESS", pattern);
+		return error_set(e, -EINVAL, NULL, "%s is not of the form NAME.ACCESS", pattern);
 	*ret = arena_strdup(a, pattern);
 	return *ret ? 0 : -ENOMEM;
 }
@@ -182,8 +182,8 @@ int grants_remove(struct permissions *p, enum operation op, const char *pattern,
 	if (meant)
 		error_hint(e, "did you mean %s?", meant);
 	else
-		error_hint(e, "a grant is taken back by the pattern it was made with; "
-			      "corral_enclave_get_policy() has them");
+		error_hint(e, "revoke a grant by its exact pattern; corral_enclave_get_policy() "
+			      "lists them");
 	return -ENOENT;
 }
 

@@ -130,11 +130,10 @@ static int fail_search(struct search *s, int code, struct corral_error **e)
 		int code, tell;
 		const char *text;
 	} reasons[] = {
-		{ -ENOSYS, -ENOSYS,
-			"the enclave needs openat2(), which Linux has since 5.6, and /proc" },
-		{ -ELOOP, -ELOOP, "a link of /proc need not lead where it says" },
-		{ -EXDEV, -ELOOP, "a link on the way says \"..\" behind a name" },
-		{ -EBUSY, -EBUSY, "it is moved while it is looked at" },
+		{ -ENOSYS, -ENOSYS, "the enclave needs openat2() (Linux 5.6) and /proc" },
+		{ -ELOOP, -ELOOP, "a link in /proc cannot be resolved safely" },
+		{ -EXDEV, -ELOOP, "a symbolic link in the path contains \"..\" after a name" },
+		{ -EBUSY, -EBUSY, "it was moved while it was being resolved" },
 	};
 
 	for (size_t i = 0; i < ROWS(reasons); i++) {
@@ -152,7 +151,7 @@ static int next_name(struct search *s, struct corral_error **e)
 
 	if (s->permitted)
 		return enclave_refuse(s->call, -EACCES, e,
-			"%s has a link in it, and what was agreed to is that path itself",
+			"%s contains a symbolic link, but the approval is for that path itself",
 			s->place->path);
 	if (s->wanted == ENCLAVE_ENTRY) {
 		r = follow_folder(s->place);
@@ -178,7 +177,7 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 		return enclave_refuse(c, -ENAMETOOLONG, e, "the path is too long");
 	if (!path_is_normal(c->target, len))
 		return enclave_refuse(c, -EINVAL, e,
-			"the path must be absolute, without \".\", \"..\", and slashes too many");
+			"the path must be absolute, without \".\", \"..\" or double slashes");
 	memcpy(ret->path, c->target, len + 1);
 	r = judge_place(&s, e);
 	for (unsigned i = 0; r == 0 && i <= STEPS_MAX; i++) {
@@ -191,7 +190,7 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 			return fail_search(&s, r, e);
 		r = next_name(&s, e);
 	}
-	return r < 0 ? r : enclave_refuse(c, -ELOOP, e, "too many links, one after another");
+	return r < 0 ? r : enclave_refuse(c, -ELOOP, e, "too many levels of symbolic links");
 }
 
 int enclave_place_done(
@@ -201,8 +200,8 @@ int enclave_place_done(
 
 	if (r < 0 || strcmp(c->target, p->path) == 0)
 		return enclave_done(c, r, e);
-	(void)snprintf(reason, sizeof(reason), "links lead to %s%s", p->path,
-		c->approved ? ", and somebody agreed" : "");
+	(void)snprintf(reason, sizeof(reason), "symbolic links resolve to %s%s", p->path,
+		c->approved ? ", and it was approved" : "");
 	enclave_tell(c, AUDIT_ALLOWED, c->rule, reason);
 	return r;
 }

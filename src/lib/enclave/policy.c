@@ -273,7 +273,7 @@ static int make_change(struct corral_enclave *enclave, const struct policy_chang
 		policy_box_pin(enclave->box, &pin);
 		policy_box_unpin(enclave->box, &pin);
 		u->generation = pin.generation;
-		buffer_adds(text, "it was so already");
+		buffer_adds(text, "no change");
 	}
 	permissions_free(next);
 	return r;
@@ -359,7 +359,7 @@ int corral_enclave_set_policy(struct corral_enclave *enclave, const char *token,
 		return r;
 	if (!granted)
 		return handles_error(
-			e, &error, error_set(&error, -EINVAL, NULL, "there are no permissions"));
+			e, &error, error_set(&error, -EINVAL, NULL, "no permissions were given"));
 	c.all = granted->p;
 	return put_change(enclave, &c, c.verb, ret, e);
 }

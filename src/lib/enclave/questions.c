@@ -56,9 +56,10 @@ static int read_scope(struct consent_scope *ret, const struct corral_scope *from
 	if (!from || from->size < sizeof(*from))
 		wrong = "struct corral_scope has no size; set it to sizeof(struct corral_scope)";
 	else if (handles_read(&known, sizeof(known), from, from->size) < 0)
-		wrong = "the scope says something that this version of libcorral does not know";
+		wrong = "the scope contains something that this version of libcorral does not "
+			"support";
 	else if (!from->object || !from->actor)
-		wrong = "a scope has an object and an actor";
+		wrong = "a scope needs an object and an actor";
 	if (wrong)
 		return error_set(e, -EINVAL, NULL, "%s", wrong);
 	*ret = (struct consent_scope){ (enum operation)from->op, from->object, from->actor,
@@ -84,10 +85,9 @@ static int complain_of(struct corral_enclave *enclave, int code, uint64_t number
 	struct error error = { 0 };
 
 	(void)error_set(&error, code, NULL, "%s %llu: %s", what, (unsigned long long)number,
-		code == -ENOENT   ? "there is none of that number, or it is over"
-		: code == -EINVAL ? "what is agreed to must be no larger than what was asked for, "
-				    "and not nothing"
-		: code == -ENOSPC ? "there are too many already"
+		code == -ENOENT   ? "it does not exist or has expired"
+		: code == -EINVAL ? "the approval must not be empty or exceed the question"
+		: code == -ENOSPC ? "too many exist"
 				  : strerror(-code));
 	tell_answer(enclave, AUDIT_FAILED, "%s", error.text);
 	return handles_error(e, &error, code);
@@ -107,7 +107,8 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 	if (r < 0)
 		return r;
 	if (verdict != CORRAL_ALLOW && verdict != CORRAL_DENY)
-		r = error_set(&error, -EINVAL, NULL, "an answer is CORRAL_ALLOW or CORRAL_DENY");
+		r = error_set(
+			&error, -EINVAL, NULL, "an answer must be CORRAL_ALLOW or CORRAL_DENY");
 	if (r == 0 && scope)
 		r = read_scope(&narrower, scope, &error);
 	if (r < 0)

@@ -86,7 +86,7 @@ static void parts_tell_unheld(struct corral_enclave *enclave)
 		found = launch_inside_unheld(enclave->ceiling[i], &names) || found;
 	if (found)
 		enclave_note(enclave, AUDIT_SESSION, AUDIT_NONE,
-			"rules that hold for calls, not for what commands start",
+			"rules enforced for calls but not for child processes",
 			buffer_text(&names));
 }
 
@@ -103,7 +103,7 @@ static int parts_fill(struct parts *p, struct corral_enclave *enclave, const cha
 	}
 	if (r > 0)
 		enclave_note(enclave, AUDIT_SESSION, AUDIT_NONE, "grants left out",
-			"their names go through links that commands could have made");
+			"their paths use symbolic links that commands could have created");
 	if (r >= 0)
 		parts_tell_unheld(enclave);
 	return r < 0 ? r : 0;
@@ -370,7 +370,7 @@ static void end_contesting(struct corral_enclave *enclave)
 
 		corral_sandbox_stats((*at)->sandbox, &stats, sizeof(stats));
 		if (stats.running)
-			end_sandbox(at, "a grant lies where they could write before");
+			end_sandbox(at, "a grant is in a folder that they could write before");
 		else
 			at = &(*at)->next;
 	}

@@ -109,7 +109,7 @@ static int shell_add_folder(struct corral_shell *s, struct error *e)
 	if (r == 0 || r == -ENOENT || r == -ENOTDIR || r == -EACCES)
 		return 0;
 	return error_set(e, r == 1 || r == -EXDEV ? -ELOOP : r, NULL,
-		"the links in the folder %.256s cannot be followed", folder);
+		"cannot resolve the symbolic links in the folder %.256s", folder);
 }
 
 /* The program */
@@ -128,8 +128,8 @@ static int shell_find_program(struct corral_shell *s, struct error *e)
 			return 0;
 	} else if (n < 0 || n >= (int)sizeof(joined) ||
 		   path_normalize(joined, (size_t)n, found, &len) < 0) {
-		return error_set(e, -EINVAL, NULL, "there is no program %.256s%s", program,
-			folder ? "" : ": a path from no folder");
+		return error_set(e, -EINVAL, NULL, "command not found: %.256s%s", program,
+			folder ? "" : ": a relative path without a folder");
 	}
 	s->argv[0] = arena_strdup(&s->arena, found);
 	return s->argv[0] ? 0 : -ENOMEM;
@@ -228,11 +228,10 @@ static int shell_read(struct corral_shell *s, const char *const *argv,
 	if (r < 0)
 		return r;
 	if (!argv || !argv[0] || !argv[0][0])
-		return error_set(e, -EINVAL, NULL, "there is no command");
+		return error_set(e, -EINVAL, NULL, "no command was given");
 	if (s->call.flags & (CORRAL_CALL_INPUT | CORRAL_CALL_RAW))
 		return error_set(e, -EINVAL, NULL,
-			"nobody could write to the command, or read from it, while the call waits "
-			"for its end");
+			"pipes cannot be used, because this call waits for the command to exit");
 	s->n_argv = shell_count(argv);
 	n_env = shell_count(s->call.env);
 	if (s->n_argv > WORDS_MAX || n_env > WORDS_MAX)
@@ -334,11 +333,10 @@ static int shell_launch(struct corral_shell *s, struct corral_error **e)
 	if (r == 0)
 		r = corral_process_start(&s->process, s->sandbox->sandbox, s->argv, &s->call, e);
 	if (r == 0)
-		enclave_tell(
-			&s->c, AUDIT_ALLOWED, s->c.rule, s->c.approved ? "somebody agreed" : NULL);
+		enclave_tell(&s->c, AUDIT_ALLOWED, s->c.rule, s->c.approved ? "approved" : NULL);
 	(void)pthread_mutex_unlock(&s->c.enclave->lock);
 	if (r == 1)
-		r = enclave_refuse(&s->c, -EACCES, e, "it was taken back in the meantime");
+		r = enclave_refuse(&s->c, -EACCES, e, "the grant was revoked in the meantime");
 	else if (r < 0)
 		shell_fail(&s->c, *e);
 	s->c.action = AUDIT_COMMAND_END;
@@ -352,7 +350,7 @@ static int shell_permit(struct corral_shell *s, struct corral_error **e)
 
 	if (before && enclave_look(&s->c, s->requests, before) == VERDICT_ASK)
 		return enclave_refuse(&s->c, -EACCES, e,
-			"permission denied: its folder and its variables must be granted, and "
+			"permission denied: its folder and its variables must be granted, but "
 			"the policy says \"ask\"");
 	return enclave_permit(&s->c, s->requests, s->n_requests, e);
 }
@@ -367,8 +365,8 @@ static int shell_keep_secrets(struct corral_shell *s, struct corral_error **e)
 		return 0;
 	/* Its arguments may be these values. */
 	s->c.target = s->argv[0];
-	return enclave_refuse(&s->c, -E2BIG, e,
-		"there were too many values of variables to keep them out of the log");
+	return enclave_refuse(
+		&s->c, -E2BIG, e, "too many values of variables to remove them from the log");
 }
 
 /* e is not NULL. */

@@ -19,7 +19,7 @@ static int call_check(const struct corral_call *c, struct error *e)
 	if (c->flags & ~(unsigned)KNOWN_FLAGS)
 		return error_set(e, -EINVAL, NULL, "unknown flags in struct corral_call");
 	if (c->input_len && !c->input)
-		return error_set(e, -EINVAL, NULL, "the call has a length of input, but no input");
+		return error_set(e, -EINVAL, NULL, "the call has an input length but no input");
 	if (c->cwd && !path_is_normal(c->cwd, strlen(c->cwd)))
 		return error_set(e, -EINVAL, NULL,
 			"the folder of a call must be an absolute path without . or .., and %s is "
@@ -33,13 +33,13 @@ static int call_check(const struct corral_call *c, struct error *e)
 				i + 1);
 	if (c->flags & CORRAL_CALL_TTY && (fds || c->flags & CORRAL_CALL_MERGE))
 		return error_set(e, -EINVAL, NULL,
-			"a command on a terminal has no other stdin, stdout and stderr");
+			"a command on a terminal cannot have a separate stdin, stdout or stderr");
 	if (fds && fds[CORRAL_STDIN] >= 0 && (c->input_len || c->flags & CORRAL_CALL_INPUT))
 		return error_set(e, -EINVAL, NULL,
-			"stdin is either a descriptor or what the call gives, not both");
+			"stdin must be either a descriptor or input data, not both");
 	if (fds && fds[CORRAL_STDERR] >= 0 && c->flags & CORRAL_CALL_MERGE)
 		return error_set(e, -EINVAL, NULL,
-			"stderr either goes where stdout goes or to a descriptor, not both");
+			"stderr must go either to stdout or to a descriptor, not both");
 	return 0;
 }
 
@@ -53,7 +53,8 @@ int call_read(struct corral_call *ret, const struct corral_call *from, struct er
 			e, r, NULL, "struct corral_call has no size; start it with CORRAL_CALL");
 	if (r == -E2BIG)
 		return error_set(e, r, NULL,
-			"the call asks for something that this version of libcorral does not have");
+			"the call requests something that this version of libcorral does not "
+			"support");
 	if (r < 0)
 		return r;
 	c.size = sizeof(c);

@@ -74,9 +74,10 @@ static int denial_forbid(const struct request *r, const struct decision *d, bool
 	struct corral_denial *denial = denial_new(r, d, exact);
 
 	if (!denial)
-		return error_set(e, -EACCES, NULL, "the policy forbids %s", r->target);
+		return error_set(e, -EACCES, NULL, "the policy denies %s", r->target);
 	(void)error_set(e, -EACCES, NULL, "%s %s: %s", r->target,
-		r->op == OPERATION_EXEC ? "may not run" : "is not visible inside", denial->reason);
+		r->op == OPERATION_EXEC ? "may not run" : "is not visible in the sandbox",
+		denial->reason);
 	if (denial->remedy[0])
 		error_hint(e, "%s", denial->remedy);
 	*ret_denial = denial;
@@ -100,7 +101,7 @@ int denial_find_program(const struct sandbox_setup *setup, const char *const *ar
 	case LAUNCH_FORBIDDEN:
 		return denial_forbid(&p.request, &p.decision, true, ret_denial, e);
 	default:
-		return error_set(e, -ENOENT, NULL, "there is no program %s", argv[0]);
+		return error_set(e, -ENOENT, NULL, "command not found: %s", argv[0]);
 	}
 }
 

@@ -435,7 +435,7 @@ void corral_process_free(struct corral_process *p)
 		sandbox_remove(s, p);
 		sandbox_count_end(s, NULL, p->input.bytes);
 		process_tell(p, CORRAL_EVENT_FAILED,
-			"the process was freed before its end was heard of", NULL);
+			"the process was freed before its exit was reported", NULL);
 	}
 	process_destroy(p);
 	sandbox_unref(s);

@@ -81,7 +81,7 @@ static int preparation_set_command(struct preparation *l, struct error *e)
 	while (s->argv[s->n_argv])
 		s->n_argv++;
 	if (s->n_argv == 0 || !s->argv[0][0])
-		return error_set(e, -EINVAL, NULL, "there is no command");
+		return error_set(e, -EINVAL, NULL, "no command was given");
 	r = base->backend->command(l->setup, l->command, &l->call, &l->arena, s, &l->denial, e);
 	learned = s->env ? lib_audit_learn(base->sink, base->context, s->env) : 0;
 	if (learned == 0)
@@ -89,7 +89,7 @@ static int preparation_set_command(struct preparation *l, struct error *e)
 	denial_free(l->denial);
 	l->denial = NULL;
 	return error_set(e, learned, NULL,
-		"the values of its variables cannot be kept out of the audit log: %s",
+		"cannot remove the values of its variables from the audit log: %s",
 		strerror(-learned));
 }
 
@@ -256,8 +256,8 @@ static int send_once(struct preparation *l, struct corral_process *p, struct err
 		r = sandbox_send(link, FRAME_START, p->id, &l->body, fds, p->out.is_tty ? 0 : 3);
 	if (r < 0) {
 		sandbox_remove(l->sandbox, p);
-		(void)error_set(e, r, NULL, "the command could not be handed to the warden: %s",
-			strerror(-r));
+		(void)error_set(
+			e, r, NULL, "cannot pass the command to the warden: %s", strerror(-r));
 	}
 	if (r == -EPIPE || r == -ECONNRESET)
 		sandbox_lose(l->sandbox, link, e);
@@ -321,7 +321,7 @@ static int process_start(struct corral_process **ret, struct corral_sandbox *s,
 			r = process_start_launch(&l, ret, &error);
 		if (r == 1 && i == UPDATES_MAX - 1)
 			r = error_set(&error, -EBUSY, NULL,
-				"the permissions were changed again and again meanwhile");
+				"the permissions kept changing while the command was started");
 		if (r == 0 || r == 1)
 			continue;
 		sandbox_count_refusal(s, l.denial ? 1 : 0);
@@ -350,7 +350,7 @@ int corral_process_start(struct corral_process **ret, struct corral_sandbox *s,
 	const struct process_command c = { .argv = argv, .shown = argv ? argv[0] : NULL };
 
 	if (!c.shown)
-		return start_complain(e, "there is no command");
+		return start_complain(e, "no command was given");
 	return process_start(ret, s, &c, call, e);
 }
 
@@ -361,7 +361,7 @@ int corral_process_start_line(struct corral_process **ret, struct corral_sandbox
 	const struct process_command c = { .argv = argv, .shown = line, .implied = true };
 
 	if (!line)
-		return start_complain(e, "there is no command line");
+		return start_complain(e, "no command line was given");
 	return process_start(ret, s, &c, call, e);
 }
 
@@ -427,7 +427,8 @@ static int start_check_skill(const struct corral_sandbox *s, const char *skill_d
 
 	if (!s->base.backend->enforces)
 		return error_set(e, -EOPNOTSUPP, NULL,
-			"mode rwx confines nothing, so a skill's permissions can't be held");
+			"mode rwx does not confine anything, so the permissions of a skill "
+			"cannot be enforced");
 	if (!realpath(skill_dir, real))
 		return error_set(e, -errno, NULL, "cannot read %s: %s", skill_dir, strerror(errno));
 	if (built && strcmp(real, built->skill.path) == 0)
@@ -490,7 +491,7 @@ int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_d
 	int r;
 
 	if (!skill_dir)
-		return start_complain(e, "there is no folder of a skill");
+		return start_complain(e, "no skill folder was given");
 	r = start_skill_command(s, skill_dir, entry, args, &a, &c, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);

@@ -21,8 +21,8 @@ static int backend_probe(const struct sandbox_base *base, struct error *e)
 	if (r < 0)
 		(void)error_set(e, r, NULL, "cannot start %s: %s", base->warden, strerror(-r));
 	if (r == -ENOENT)
-		error_hint(e, "install corral-warden, or name it by corral_builder_warden() or "
-			      "CORRAL_WARDEN");
+		error_hint(e, "install corral-warden, or set its path with "
+			      "corral_builder_warden() or CORRAL_WARDEN");
 	return r;
 }
 

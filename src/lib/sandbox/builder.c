@@ -187,13 +187,13 @@ int corral_builder_from_manifest(
 static int builder_check_mode(enum corral_mode mode, const char *data_dir, struct error *e)
 {
 	if ((unsigned)mode > CORRAL_MODE_RWX)
-		return error_set(e, -EINVAL, NULL, "there is no mode %d", (int)mode);
+		return error_set(e, -EINVAL, NULL, "unknown mode %d", (int)mode);
 	if (!data_dir && mode != CORRAL_MODE_RWX)
-		return error_set(e, -EINVAL, NULL, "mode %s needs a data folder",
+		return error_set(e, -EINVAL, NULL, "mode %s requires a data folder",
 			agent_mode_name((enum agent_mode)mode));
 	if (data_dir && !agent_mode_is_printable(data_dir))
 		return error_set(e, -EINVAL, NULL,
-			"the data folder holds control characters or is not UTF-8");
+			"the data folder contains control characters or is not UTF-8");
 	return 0;
 }
 
@@ -290,7 +290,7 @@ static int builder_add_grant(
 	const char *canonical = NULL;
 	int r = pattern ? permissions_canonical(
 				  list_rows[list].op, pattern, &scratch, &canonical, NULL, e)
-			: error_set(e, -EINVAL, NULL, "there is no pattern");
+			: error_set(e, -EINVAL, NULL, "no pattern was given");
 
 	if (r == 0)
 		r = builder_add_to_layers(b->granted, list, canonical,
@@ -466,14 +466,14 @@ static int builder_make_folders(const char *path, struct error *e)
 	size_t len = strlen(path);
 
 	if (len >= sizeof(part))
-		return error_set(e, -ENAMETOOLONG, NULL, "the name of %s is too long", path);
+		return error_set(e, -ENAMETOOLONG, NULL, "the path of %s is too long", path);
 	memcpy(part, path, len + 1);
 	for (size_t i = 1; i <= len; i++) {
 		if (part[i] != '/' && part[i] != '\0')
 			continue;
 		part[i] = '\0';
 		if (mkdir(part, 0700) < 0 && errno != EEXIST)
-			return error_set(e, -errno, NULL, "cannot make the folder %s: %s", part,
+			return error_set(e, -errno, NULL, "cannot create the folder %s: %s", part,
 				strerror(errno));
 		part[i] = i < len ? '/' : '\0';
 	}
@@ -509,7 +509,7 @@ static int builder_set_variable(
 			return error_set(e, -errno, NULL, "cannot use the folder %s: %s", value,
 				strerror(errno));
 		if (!S_ISDIR(st.st_mode))
-			return error_set(e, -ENOTDIR, NULL, "%s is no folder", value);
+			return error_set(e, -ENOTDIR, NULL, "%s is not a folder", value);
 		value = real;
 	}
 	s->variables.values[v] = arena_strdup(&s->arena, value);
@@ -630,7 +630,8 @@ static int builder_check(const struct corral_builder *b, struct error *e)
 		for (size_t i = 0; i < ROWS(held); i++)
 			if (held[i].given)
 				return error_set(e, -EOPNOTSUPP, NULL,
-					"mode rwx confines nothing, so %s can't be held",
+					"mode rwx does not confine anything, so %s cannot be "
+					"enforced",
 					held[i].name);
 	if (b->refusal.text[0] && !b->unapproved) {
 		*e = b->refusal;

@@ -107,7 +107,7 @@ static int receive_all(struct corral_sandbox *s, struct warden_link *link, struc
 			r = handle(s, link, &link->frame, why) < 0 ? -ECONNRESET : 1;
 		else if (r == 0)
 			r = error_set(why, -ECONNRESET, NULL,
-				"the warden died, and everything in its session with it");
+				"the warden died, and the session ended with it");
 		else if (r != -EAGAIN)
 			(void)error_set(why, r, NULL, "the session was lost: %s", strerror(-r));
 	} while (r > 0);
@@ -232,8 +232,8 @@ bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p)
 	r = direct ? hear_channel(p) : 0;
 	(void)pthread_mutex_unlock(&s->lock);
 	if (r < 0) {
-		(void)error_set(&why, -ECONNRESET, NULL,
-			"the command's init died, and the session with it");
+		(void)error_set(
+			&why, -ECONNRESET, NULL, "the command's init died, and the session ended");
 		sandbox_lose(s, p->link, &why);
 	}
 	return direct;

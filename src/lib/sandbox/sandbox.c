@@ -35,7 +35,7 @@ static void sandbox_tell_session(struct corral_sandbox *s)
 	char hex[SKILL_DIGEST_HEX], text[128];
 
 	if (!s->base.backend->enforces)
-		event.message = "mode rwx: nothing is confined";
+		event.message = "mode rwx: not confined";
 	if (s->base.skill) {
 		skill_digest_hex(&s->base.skill->skill.content.digest, hex);
 		(void)snprintf(text, sizeof(text), "a skill with the content %s", hex);

@@ -88,7 +88,7 @@ static int sandbox_update_ask(struct update *u, struct warden_link *link, const 
 	r = r == 0 ? await_answer(u->sandbox, link, wake) : -ETIMEDOUT;
 	if (r == -ETIMEDOUT) {
 		(void)error_set(&why, -ECONNRESET, NULL,
-			"the session was ended: it did not take other permissions");
+			"the session was ended: it could not apply the new permissions");
 		sandbox_lose(u->sandbox, link, &why);
 	}
 	auto_lock held = lock_take(&u->sandbox->lock);
@@ -221,8 +221,8 @@ static int update_apply(
 	if (!keep)
 		r = sandbox_new_link(u->next, &fresh, e);
 	if (r == -EADDRINUSE && publishes(u->old->permissions))
-		error_hint(e, "a command that runs by the permissions before may publish that port "
-			      "still: end it first");
+		error_hint(e, "a command with the previous permissions may still publish that "
+			      "port: stop it first");
 	if (r < 0)
 		return r;
 	if (fresh)
@@ -255,7 +255,8 @@ static int sandbox_update_prepare(
 		return error_set(e, -ESHUTDOWN, NULL, "the sandbox was freed");
 	if (!s->base.backend->enforces)
 		return error_set(e, -EOPNOTSUPP, NULL,
-			"mode rwx confines nothing, so other permissions can't be held");
+			"mode rwx does not confine anything, so new permissions cannot be "
+			"enforced");
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = layers && layers[i] ? 0 : -EINVAL;
 		all[i] = r == 0 ? layers[i]->p : NULL;
@@ -300,8 +301,8 @@ int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissi
 	if (r < 0)
 		return handles_error(e, &error,
 			error_set(&error, r, NULL,
-				"an audit sink cannot update while it is told of "
-				"an update"));
+				"an audit sink cannot update permissions while it handles an "
+				"update"));
 	r = sandbox_update_prepare(&u, layers, n, &error);
 	if (r == 0 && u.changed & CORRAL_PART_NETWORK)
 		r = sandbox_setup_reach(u.next, &error);

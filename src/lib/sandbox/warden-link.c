@@ -164,12 +164,12 @@ static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct
 	int r;
 
 	if (!wait_readable(l->socket, timeout_ms))
-		return error_set(e, -ETIMEDOUT, NULL, "the session did not stand within %d seconds",
-			timeout_ms / 1000);
+		return error_set(e, -ETIMEDOUT, NULL,
+			"the session could not be started within %d seconds", timeout_ms / 1000);
 	r = frame_receive(l->socket, &l->frame);
 	if (r == 0) {
 		(void)error_set(e, -ECONNRESET, NULL, "the warden died while it built the session");
-		error_hint(e, "`corral doctor` says what this system can hold");
+		error_hint(e, "run `corral doctor` to see what this system supports");
 		return -ECONNRESET;
 	}
 	if (r < 0)
@@ -179,7 +179,7 @@ static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct
 	if (l->frame.type != FRAME_READY ||
 		ready_decode(&l->ready, l->frame.body, l->frame.len) < 0)
 		return error_set(e, -EPROTO, NULL,
-			"the program that was started as warden does not speak as one");
+			"the program started as warden does not speak its protocol");
 	return 0;
 }
 
@@ -200,7 +200,7 @@ static int warden_link_configure(
 	/* Neither more nor less is confined than was asked for. */
 	if (r == 0 &&
 		(l->ready.tier == READY_TIER_NONE) != ((o->configure->flags & CONFIGURE_NONE) != 0))
-		r = error_set(e, -EPROTO, NULL, "the warden did not build what it was asked for");
+		r = error_set(e, -EPROTO, NULL, "the warden did not build the requested session");
 	return r;
 }
 

@@ -212,7 +212,7 @@ static void test_what_is_refused(void **state)
 	/* A newer host may know more of it, but not ask for more: it would not get it. */
 	newer.known.path = NULL;
 	assert_int_equal(corral_audit_new(&none, &newer.known, &error), -E2BIG);
-	test_says(error, "does not have");
+	test_says(error, "does not support");
 	assert_null(none);
 	newer.more = 0;
 	assert_int_equal(corral_audit_new(&none, &newer.known, NULL), 0);
@@ -590,7 +590,7 @@ static int build(struct corral_audit *a, const char *read, const char *write)
 		assert_int_equal(corral_builder_allow_fs_write(b, write), 0);
 	r = corral_builder_build(b, &s, &e);
 	if (r < 0)
-		assert_non_null(strstr(corral_error_message(e), "the permissions let this log"));
+		assert_non_null(strstr(corral_error_message(e), "the permissions allow this log"));
 	corral_error_free(e);
 	corral_sandbox_free(s);
 	corral_builder_free(b);

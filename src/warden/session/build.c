@@ -136,7 +136,7 @@ static int session_build_await_ready(struct session *s, struct error *e)
 	for (int i = 0; r == 0 && s->frame.type == FRAME_SOCKETS && i < SOCKETS_FRAMES_MAX; i++) {
 		r = s->relay.pid == 0 ? -EPROTO : sockets_pass(s->relay.socket, &s->frame);
 		if (r < 0)
-			return error_set(e, r, NULL, "the relay does not take its sockets: %s",
+			return error_set(e, r, NULL, "the relay did not accept its sockets: %s",
 				strerror(-r));
 		r = await_frame(s, e);
 	}
@@ -144,7 +144,7 @@ static int session_build_await_ready(struct session *s, struct error *e)
 		return r;
 	if (s->frame.type != FRAME_FAILED ||
 		refusal_decode(&refusal, s->frame.body, s->frame.len) < 0)
-		return error_set(e, -EPROTO, NULL, "the sandbox's first process talks nonsense");
+		return error_set(e, -EPROTO, NULL, "the sandbox's init sent an unknown frame");
 	(void)error_set(e, -refusal.error, NULL, "%s", refusal.text);
 	if (refusal.hint[0])
 		error_hint(e, "%s", refusal.hint);
@@ -228,7 +228,8 @@ static int send_plan(struct session *s, struct error *e)
 			skill ? &skill->fd : NULL, skill != NULL);
 	/* If nobody is there any more, it said why before it went. */
 	if (r < 0 && r != -EPIPE)
-		return error_set(e, r, NULL, "cannot hand over the plan: %s", strerror(-r));
+		return error_set(
+			e, r, NULL, "cannot pass the plan to the sandbox: %s", strerror(-r));
 	return 0;
 }
 
@@ -271,7 +272,7 @@ int session_build_finish(struct session *s, struct error *e)
 		if (r == 0)
 			r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
 		if (r < 0)
-			return error_set(e, r, NULL, "the relay does not start: %s", strerror(-r));
+			return error_set(e, r, NULL, "cannot start the relay: %s", strerror(-r));
 	}
 	r = session_build_add_sources(s);
 	if (r < 0)

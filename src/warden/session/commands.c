@@ -414,7 +414,7 @@ int session_start(struct session *s, uint64_t id, const struct start *start, con
 	if (s->gone)
 		return error_set(e, -ECONNRESET, NULL, "the sandbox has ended");
 	if (session_commands_find(s, id))
-		return error_set(e, -EEXIST, NULL, "there is a command with that number");
+		return error_set(e, -EEXIST, NULL, "a command with that number exists");
 	if (s->o.single && s->used)
 		return error_set(e, -EBUSY, NULL, "this sandbox is for a single command");
 	r = make_command(s, id, start, stdio, &why);
@@ -455,7 +455,7 @@ int session_kill(struct session *s, uint64_t id)
 	if (c->ended)
 		session_commands_drop_output(s, c, 0);
 	else if (c->socket < 0)
-		session_refuse(s, c, -ECANCELED, "the command was ended before it started");
+		session_refuse(s, c, -ECANCELED, "the command was stopped before it started");
 	else
 		doom(s, c, REPORT_KILLED);
 	return 0;

@@ -124,8 +124,7 @@ static void session_inits_bury(struct session *s, struct command *c, struct spar
 		refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
 		session_refuse_as(s, c, &refusal);
 	else if (++c->n_lost == LOST_MAX)
-		session_refuse(
-			s, c, -ECONNRESET, "one init after the other died before it could start");
+		session_refuse(s, c, -ECONNRESET, "several inits died before they could start");
 	session_spare_deinit(init);
 }
 

@@ -45,7 +45,7 @@ static int outfit_make(struct outfit *o, const struct plan *plan, struct error *
 			continue;
 		if (o->n_doors == DOORS_MAX)
 			return error_set(e, -E2BIG, NULL,
-				"more than %d sockets of the host cannot be granted", DOORS_MAX);
+				"at most %d sockets of the host can be granted", DOORS_MAX);
 		r = door_open(&o->doors[o->n_doors], plan->entries[i].path, e);
 		o->n_doors += r == 0;
 	}

@@ -64,7 +64,7 @@ static void warden_session_lose(struct session *s, const char *why)
 
 void session_lose_zygote(struct session *s)
 {
-	warden_session_lose(s, "the sandbox ended: its first process was killed");
+	warden_session_lose(s, "the sandbox ended: its init was killed");
 }
 
 /* Frames of the relay. */

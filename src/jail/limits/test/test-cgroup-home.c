@@ -128,14 +128,15 @@ static const struct row {
 	const char *text;
 } rows[] = {
 	{ "the root of the tree", "/", .place = TREE },
-	{ "nothing is given", "/parent/own", true, .place = NOWHERE, .text = "was not given" },
+	{ "nothing is given", "/parent/own", true, .place = NOWHERE,
+		.text = "is not delegated to it" },
 	{ "marked, alone", "/parent/own", true, .own_marked = true, .place = OWN },
 	{ "marked, not alone", "/parent/own", true, .own_marked = true, .own_others = true,
 		.place = NOWHERE, .text = "other processes" },
 	{ "the parent is marked and empty", "/parent/own", true, .parent_marked = true,
 		.own_others = true, .place = PARENT },
 	{ "the parent is marked, but in use", "/parent/own", true, .parent_marked = true,
-		.parent_others = true, .place = NOWHERE, .text = "was not given" },
+		.parent_others = true, .place = NOWHERE, .text = "is not delegated to it" },
 	{ "the root of a namespace, alone", "/", true, .place = OWN },
 	{ "the root of a namespace, not alone", "/", true, .own_others = true, .place = NOWHERE,
 		.text = "other processes" },

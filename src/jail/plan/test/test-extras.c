@@ -226,7 +226,7 @@ static void test_swapped_link(void **state)
 	assert_int_equal(unlink(path), 0);
 	test_plan_make("@/home/swapped>.ssh");
 	assert_null(make(policy, NULL, &e));
-	assert_non_null(strstr(e.text, "leads to"));
+	assert_non_null(strstr(e.text, "resolves to"));
 	assert_non_null(strstr(e.text, "the baseline (~/.ssh/**)"));
 	assert_int_equal(unlink(path), 0);
 	free(path);
@@ -283,7 +283,7 @@ static void test_guarded_link(void **state)
 
 	(void)state;
 	assert_null(make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e));
-	assert_non_null(strstr(e.text, "is reached by the link"));
+	assert_non_null(strstr(e.text, "is reached through the symbolic link"));
 	assert_non_null(strstr(e.text, "/home/p/outside, which commands may change"));
 	free(path);
 }
@@ -295,8 +295,8 @@ static void test_guarded_chain(void **state)
 	static const struct {
 		const char *path, *says;
 	} rows[] = {
-		{ "@/chain", "by the link @/home/p/middle," },
-		{ "@/through", "by way of the folder @/home/p/conf," },
+		{ "@/chain", "through the symbolic link @/home/p/middle," },
+		{ "@/through", "through the folder @/home/p/conf," },
 	};
 
 	(void)state;
@@ -334,7 +334,7 @@ static void test_guarded_names(void **state)
 	(void)state;
 	assert_int_equal(link(path, other), 0);
 	assert_null(make((const char *const[]){ "fs: {write: [@/home/p/**]}", NULL }, &o, &e));
-	assert_non_null(strstr(e.text, "second name"));
+	assert_non_null(strstr(e.text, "another hard link"));
 	assert_int_equal(unlink(other), 0);
 	free(path);
 	free(other);
@@ -518,7 +518,7 @@ static void test_program_names(void **state)
 	plan_free(plan);
 	assert_int_equal(link(path, other), 0);
 	assert_null(make(one, NULL, &e));
-	assert_non_null(strstr(e.text, "second name"));
+	assert_non_null(strstr(e.text, "another hard link"));
 	plan = make(both, NULL, &e);
 	assert_non_null(plan);
 	assert_int_equal(at(plan, "@/data/tool")->kind, PLAN_MASK);

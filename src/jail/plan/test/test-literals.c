@@ -22,30 +22,28 @@ static const struct {
 		"1.2.3.4:80 " },
 
 	{ { "network: {allow: [a.com:443, '*:443']}" },
-		"policy.yaml:1:30: *:443 cannot be held: this kernel lacks nf_tables, and without "
-		"it "
-		"only hosts that are named" },
+		"policy.yaml:1:30: *:443 cannot be enforced: this kernel lacks nf_tables, and "
+		"without it only hosts that are listed by name" },
 	{ { "network: {allow: ['10.0.0.0/8:443']}" },
-		"policy.yaml:1:19: 10.0.0.0/8:443 cannot be held: this kernel lacks nf_tables, and "
-		"without it only single addresses" },
+		"policy.yaml:1:19: 10.0.0.0/8:443 cannot be enforced: this kernel lacks "
+		"nf_tables, and without it only single addresses" },
 	{ { "network: {allow: ['[2001:db8::]/127:443']}" },
 		"policy.yaml:1:19: [2001:db8::]/127:443 " },
 	{ { "network: {allow: ['udp://a.com:53']}" },
-		"policy.yaml:1:19: udp://a.com:53 cannot be held: this kernel lacks nf_tables, and "
-		"without it datagrams" },
+		"policy.yaml:1:19: udp://a.com:53 cannot be enforced: this kernel lacks "
+		"nf_tables, and without it datagrams" },
 	{ { "network: {allow: [localhost:80]}" },
-		"policy.yaml:1:19: localhost:80 cannot be held: this kernel lacks nf_tables, and "
-		"without it the host's loopback" },
+		"policy.yaml:1:19: localhost:80 cannot be enforced: this kernel lacks nf_tables, "
+		"and without it the host's loopback" },
 	{ { "network: {allow: ['127.0.0.1:80']}" }, "policy.yaml:1:19: 127.0.0.1:80 " },
 	{ { "network: {allow: ['[::1]:80']}" }, "policy.yaml:1:19: [::1]:80 " },
 	{ { "network: {allow: [a.com]}" },
-		"policy.yaml:1:19: a.com:* cannot be held: this kernel lacks "
-		"nf_tables, and without it no "
-		"more than 16 ports" },
+		"policy.yaml:1:19: a.com:* cannot be enforced: this kernel lacks nf_tables, and "
+		"without it at most 16 ports" },
 	{ { "network: {allow: [a.com:1-17]}" }, "policy.yaml:1:19: a.com:1-17 " },
 	{ { "network: {allow: ['1.2.3.4']}" }, "policy.yaml:1:19: 1.2.3.4:* " },
 	{ { "{default: allow, fs: {deny: ['/**']}, network: {allow: [a.com:443]}}" },
-		"a layer that allows every host by default cannot be held" },
+		"a layer that allows every host by default cannot be enforced" },
 	{ { "rules: [{id: a, action: allow, operations: [net.connect], patterns: ['*:80']}]" },
 		"policy.yaml:1:70: *:80 " },
 

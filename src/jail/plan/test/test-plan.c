@@ -129,9 +129,9 @@ static const struct {
 		{ "{fs: {read: [@/data/**]}, rules: [{id: a, action: allow, priority: 2, "
 			"operations: [fs.read], patterns: [@/data/sub/y]}, {id: d, action: deny, "
 			"priority: 1, operations: [fs.read], patterns: [@/data/sub/**]}]}" },
-		"EOPNOTSUPP @/data/sub/y is allowed inside @/data/sub, which is denied "
-		"inside what is allowed: mounts cannot hold this | allow the folders around "
-		"it that are needed one by one (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/data/sub/y is allowed inside @/data/sub, which is denied inside an "
+		"allowed folder: mounts cannot enforce this | allow the folders that are needed "
+		"one by one (policy.yaml:1)\n" },
 	{ "ask is deny",
 		{ "{fs: {read: [@/data/**]}, rules: [{id: d, action: ask, operations: "
 			"[fs.read], patterns: [@/data/sub/**]}]}" },
@@ -172,10 +172,10 @@ static const struct {
 		"command exits: create it first\n" },
 	{ "absent and denied where it could be made",
 		{ "fs: {write: [@/home/p/**], deny: [@/home/p/.envrc]}" },
-		"EOPNOTSUPP @/home/p/.envrc is kept from commands by fs.deny "
-		"(@/home/p/.envrc), but does not exist, and they may write where it would be "
-		"made | create it first, or grant only the folders in @/home/p that are "
-		"needed (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/home/p/.envrc is denied by fs.deny (@/home/p/.envrc), but it does "
+		"not exist, and commands may write the folder in which it would be created | "
+		"create it first, or grant only the folders in @/home/p that are needed "
+		"(policy.yaml:1)\n" },
 	{ "absent and denied where it could only be read",
 		{ "fs: {read: [@/home/p/**], deny: [@/home/p/.envrc]}" },
 		"dir @\n"
@@ -196,10 +196,10 @@ static const struct {
 		"spared @/home/.netrc\n" },
 	{ "absent below a file",
 		{ "fs: {write: [@/home/p/**], deny: [@/home/p/tool/x]}" },
-		"EOPNOTSUPP @/home/p/tool/x is kept from commands by fs.deny "
-		"(@/home/p/tool/x), but does not exist, and they may write where it would be "
-		"made | create it first, or grant only the folders in @/home/p that are "
-		"needed (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/home/p/tool/x is denied by fs.deny (@/home/p/tool/x), but it does "
+		"not exist, and commands may write the folder in which it would be created | "
+		"create it first, or grant only the folders in @/home/p that are needed "
+		"(policy.yaml:1)\n" },
 	{ "secrets inside a readable HOME",
 		{ "fs: {read: [~/**]}" },
 		"dir @\n"
@@ -207,10 +207,10 @@ static const struct {
 		"mask @/home/.ssh dro\n" },
 	{ "HOME writable: too much could be made",
 		{ "fs: {write: [~/**]}" },
-		"EOPNOTSUPP @/home may be written, and so @/home/.age, @/home/.aliyun, "
-		"@/home/.authinfo and more could be made, which the baseline denies | grant the "
-		"folders inside that are needed, or name these in dangerously_allow "
-		"(policy.yaml:1)\n" },
+		"EOPNOTSUPP @/home may be written, so @/home/.age, @/home/.aliyun, "
+		"@/home/.authinfo and more could be created, which the baseline denies | grant "
+		"only the folders inside that are needed, or list these paths in "
+		"dangerously_allow (policy.yaml:1)\n" },
 	{ "HOME writable, the baseline lifted",
 		{ "{fs: {write: [~/**]}, dangerously_allow: [~/**]}" },
 		"dir @\n"
@@ -282,17 +282,16 @@ static const struct {
 		"tmp @/home dwx\n"
 		"note @/current/x is left out: it resolves to @/data/x through the symbolic link "
 		"@/current, which an earlier command could have created\n"
-		"note @/cur*/x: holds for what exists now, not for what is made later\n"
-		"note @/dat*/x: holds for what exists now, not for what is made later\n" },
+		"note @/cur*/x: applies to files that exist now, not to files created later\n"
+		"note @/dat*/x: applies to files that exist now, not to files created later\n" },
 	{ "a link to a secret",
 		{ "fs: {read: [@/ssh/**]}" },
-		"EACCES @/ssh leads to @/home/.ssh, which the baseline (~/.ssh/**) forbids | "
-		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
+		"EACCES @/ssh resolves to @/home/.ssh, which the baseline (~/.ssh/**) denies | "
+		"grant another path, or change the symbolic link (policy.yaml:1)\n" },
 	{ "a link to a secret's file",
 		{ "fs: {read: [@/home/p/key]}" },
-		"EACCES @/home/p/key leads to @/home/.ssh/id, which the baseline (~/.ssh/**) "
-		"forbids | grant another path, or let the link lead elsewhere "
-		"(policy.yaml:1)\n" },
+		"EACCES @/home/p/key resolves to @/home/.ssh/id, which the baseline (~/.ssh/**) "
+		"denies | grant another path, or change the symbolic link (policy.yaml:1)\n" },
 	{ "a link that leads nowhere",
 		{ "fs: {read: [@/dangling, @/loop/**]}" },
 		"dir @\n"
@@ -311,8 +310,8 @@ static const struct {
 	{ "the end denied by a rule",
 		{ "{fs: {read: [@/home/current/**]}, rules: [{id: d, action: deny, operations: "
 			"[fs.read], patterns: [@/data/**]}]}" },
-		"EACCES @/home/current leads to @/data, which the rule d (@/data/**) forbids | "
-		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
+		"EACCES @/home/current resolves to @/data, which the rule d (@/data/**) denies | "
+		"grant another path, or change the symbolic link (policy.yaml:1)\n" },
 	{ "denied below a link",
 		{ "fs: {read: [~/current/**], deny: [~/current/secret]}" },
 		"dir @\n"
@@ -329,9 +328,9 @@ static const struct {
 		"link @/home/current -> ../data\n" },
 	{ "a denied link that commands could replace",
 		{ "fs: {write: [@/home/p/**], deny: [@/home/p/out/**]}" },
-		"EOPNOTSUPP @/home/p/out is limited by fs.deny (@/home/p/out/**), but the "
-		"link @/home/p/out on its way can be replaced by commands | name where it "
-		"leads (@/data), or grant narrower folders (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/home/p/out is restricted by fs.deny (@/home/p/out/**), but "
+		"commands can replace the symbolic link @/home/p/out in its path | use the path "
+		"that it resolves to (@/data), or grant fewer folders (policy.yaml:1)\n" },
 	{ "a pattern that reads",
 		{ "fs: {read: ['@/home/p/src/*.c', '@/d*/s*/**', '@/{data/x,bin/plain}']}" },
 		"dir @\n"
@@ -346,32 +345,32 @@ static const struct {
 		"dir @/home/p/src\n"
 		"bind @/home/p/src/a.c frx\n"
 		"bind @/home/p/src/b.c frx\n"
-		"note @/home/p/src/*.c: holds for what exists now, not for what is made later\n"
-		"note @/d*/s*/**: holds for what exists now, not for what is made later\n" },
+		"note @/home/p/src/*.c: applies to files that exist now, not to files created "
+		"later\n"
+		"note @/d*/s*/**: applies to files that exist now, not to files created later\n" },
 	{ "a pattern with ** in the middle",
 		{ "fs: {read: ['@/**/y']}" },
-		"EOPNOTSUPP @/**/y allows by a pattern with ** in the middle: a "
-		"mount holds a path or a folder, not a pattern | name the folders (DIR/**), "
-		"or use * for single names (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/**/y allows by a pattern with ** in the middle: a mount can only "
+		"enforce a path or a folder | list the folders (DIR/**), or use * for single "
+		"names (policy.yaml:1)\n" },
 	{ "a pattern that writes",
 		{ "fs: {write: ['@/home/p/*.c']}" },
-		"EOPNOTSUPP @/home/p/*.c allows writing by a pattern: a mount holds a path "
-		"or a folder, not a pattern | name the files, or a folder with all below it "
-		"(DIR/**) (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/home/p/*.c allows writing by a pattern: a mount can only enforce a "
+		"path or a folder | list the files, or a whole folder (DIR/**) (policy.yaml:1)\n" },
 	{ "a pattern that denies inside",
 		{ "fs: {read: [@/home/**], deny: ['@/home/**/*.c']}" },
-		"EOPNOTSUPP @/home/**/*.c forbids by a pattern inside @/home: a mount holds "
-		"a path or a folder, not a pattern | name the files, or a folder with all "
-		"below it (DIR/**) (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/home/**/*.c denies by a pattern inside @/home: a mount can only "
+		"enforce a path or a folder | list the files, or a whole folder (DIR/**) "
+		"(policy.yaml:1)\n" },
 	{ "a pattern that denies all names inside",
 		{ "fs: {write: [@/data/**], deny: ['@/data/*']}" },
-		"EOPNOTSUPP @/data/* forbids by a pattern inside @/data: a mount holds a "
-		"path or a folder, not a pattern | name the files, or a folder with all "
-		"below it (DIR/**) (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/data/* denies by a pattern inside @/data: a mount can only enforce "
+		"a path or a folder | list the files, or a whole folder (DIR/**) "
+		"(policy.yaml:1)\n" },
 	{ "a pattern that denies everywhere",
 		{ "fs: {read: [@/data/**], deny: ['/**/*.key']}" },
-		"EOPNOTSUPP /**/*.key forbids by a pattern inside @/data: a mount holds a path or a "
-		"folder, not a pattern | name the files, or a folder with all below it (DIR/**) "
+		"EOPNOTSUPP /**/*.key denies by a pattern inside @/data: a mount can only "
+		"enforce a path or a folder | list the files, or a whole folder (DIR/**) "
 		"(policy.yaml:1)\n" },
 	{ "a pattern that denies elsewhere",
 		{ "fs: {read: [@/data/**], deny: ['@/home/**/*.c']}" },
@@ -380,9 +379,9 @@ static const struct {
 		"tmp @/home dwx\n" },
 	{ "a pattern that denies behind a link",
 		{ "fs: {read: [@/data/**], deny: ['@/current/*.c']}" },
-		"EOPNOTSUPP @/current/*.c forbids by a pattern inside @/data: a mount holds "
-		"a path or a folder, not a pattern | name the files, or a folder with all "
-		"below it (DIR/**) (policy.yaml:1)\n" },
+		"EOPNOTSUPP @/current/*.c denies by a pattern inside @/data: a mount can only "
+		"enforce a path or a folder | list the files, or a whole folder (DIR/**) "
+		"(policy.yaml:1)\n" },
 	{ "a pattern that lifts the baseline lifts what it matches, not what is like it",
 		{ "{fs: {read: [~/.ssh/**]}, dangerously_allow: [~/.ssh, '~/.ssh/[!i]*']}" },
 		"dir @\n"
@@ -391,9 +390,8 @@ static const struct {
 		"bind @/home/.ssh/known frx\n" },
 	{ "a pattern of several that lifts",
 		{ "{fs: {read: [~/**]}, dangerously_allow: [{all: [~/.ssh/**, '/**/[!i]*']}]}" },
-		"EOPNOTSUPP /**/[!i]* allows by a pattern: a mount holds a path or a folder, not a "
-		"pattern | name the files, or a folder with all below it (DIR/**) "
-		"(policy.yaml:1)\n" },
+		"EOPNOTSUPP /**/[!i]* allows by a pattern: a mount can only enforce a path or a "
+		"folder | list the files, or a whole folder (DIR/**) (policy.yaml:1)\n" },
 	{ "a pattern of programs is a list",
 		{ "{fs: {read: [@/data/**]}, exec: ['/*', '/.*']}" },
 		"dir @\n"
@@ -413,8 +411,8 @@ static const struct {
 		"tmp @/home dwx\n" },
 	{ "a folder of programs that another layer narrows by a pattern",
 		{ "exec: [@/bin/**]", "exec: ['@/bin/[!x]*']" },
-		"EOPNOTSUPP @/bin/[!x]*: a mount holds a program or a folder of programs, not a "
-		"pattern | name the programs, or a folder with all below it (DIR/**) "
+		"EOPNOTSUPP @/bin/[!x]*: a mount can only enforce a program or a folder of "
+		"programs, not a pattern | list the programs, or a whole folder (DIR/**) "
 		"(policy.yaml:1)\n" },
 	{ "a folder of programs that another layer narrows by a folder",
 		{ "exec: [@/**]", "exec: [@/bin/**]" },
@@ -497,8 +495,9 @@ static const struct {
 		"runs @/bin/plain\n" },
 	{ "arguments",
 		{ "exec: ['git push:*']" },
-		"EOPNOTSUPP git push:* speaks of arguments, and inside a jail only the "
-		"program counts | name the program alone, or leave it out (policy.yaml:1)\n" },
+		"EOPNOTSUPP git push:* depends on arguments, but in a sandbox only the program "
+		"can be checked | list the program without arguments, or remove it "
+		"(policy.yaml:1)\n" },
 	{ "a denied program in a folder of programs",
 		{ "{rules: [{id: n, action: deny, operations: [exec], patterns: "
 			"[@/bin/plain]}], exec: [@/bin/**]}" },
@@ -527,9 +526,9 @@ static const struct {
 		{ "{fs: {write: [@/home/p/**]}, rules: [{id: n, action: deny, operations: "
 			"[exec], patterns: [@/home/p/nope]}, {id: y, action: allow, operations: "
 			"[exec], patterns: ['*']}]}" },
-		"EOPNOTSUPP @/home/p/nope is kept from commands by the rule about exec "
-		"(@/home/p/nope), but does not exist, and they may write where it would be "
-		"made | create it first, or grant only the folders in @/home/p that are "
+		"EOPNOTSUPP @/home/p/nope is denied by the rule about exec (@/home/p/nope), but "
+		"it does not exist, and commands may write the folder in which it would be "
+		"created | create it first, or grant only the folders in @/home/p that are "
 		"needed (policy.yaml:1)\n" },
 	{ "no host",
 		{ "network: {deny: ['*']}" },

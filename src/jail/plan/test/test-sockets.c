@@ -95,8 +95,8 @@ static const struct {
 		"dir @\n" NO_HOME },
 	{ "leads to what is denied",
 		{ "network: {allow: ['unix:@/var/run/s'], deny: ['unix:@/run/s']}" },
-		"EACCES @/var/run/s leads to @/run/s, which network.deny (unix:@/run/s) forbids | "
-		"grant another path, or let the link lead elsewhere (policy.yaml:1)\n" },
+		"EACCES @/var/run/s resolves to @/run/s, which network.deny (unix:@/run/s) denies "
+		"| grant another path, or change the symbolic link (policy.yaml:1)\n" },
 	{ "by a link that commands may replace",
 		{ "{fs: {write: [@/out/**]}, network: {allow: ['unix:@/out/link']}}" },
 		"EACCES @/out/link resolves to @/run/s through the symbolic link @/out/link, "
@@ -104,18 +104,16 @@ static const struct {
 		"intended (policy.yaml:1)\n" },
 	{ "behind what is denied",
 		{ "{fs: {read: [@/**], deny: [@/run/**]}, network: {allow: ['unix:@/run/s']}}" },
-		"EOPNOTSUPP @/run/s is allowed inside @/run, which is denied inside what is "
-		"allowed: "
-		"mounts cannot hold this | allow the folders around it that are needed one by one "
-		"(policy.yaml:1)\n" },
+		"EOPNOTSUPP @/run/s is allowed inside @/run, which is denied inside an allowed "
+		"folder: mounts cannot enforce this | allow the folders that are needed one by "
+		"one (policy.yaml:1)\n" },
 	{ "not there", { "network: {allow: ['unix:@/run/none']}" },
-		"ENOENT unix:@/run/none is granted, but there is no such socket | start what "
-		"listens "
-		"there first (policy.yaml:1)\n" },
+		"ENOENT unix:@/run/none is granted, but there is no such socket | start its "
+		"server first (policy.yaml:1)\n" },
 	{ "no socket", { "network: {allow: ['unix:@/run/plain']}" },
-		"ENOTSOCK unix:@/run/plain is granted, but that is no socket (policy.yaml:1)\n" },
+		"ENOTSOCK unix:@/run/plain is granted, but it is not a socket (policy.yaml:1)\n" },
 	{ "a folder", { "network: {allow: ['unix:@/run/inner']}" },
-		"ENOTSOCK unix:@/run/inner is granted, but that is no socket (policy.yaml:1)\n" },
+		"ENOTSOCK unix:@/run/inner is granted, but it is not a socket (policy.yaml:1)\n" },
 };
 
 static void test_cases(void **state)
@@ -181,7 +179,7 @@ static void test_too_many(void **state)
 	test_policy_init(&t, (const char *const[]){ buffer_text(&yaml), NULL });
 	o = test_policy_options(&t);
 	got = test_plan_text(&o);
-	assert_string_equal(got, "E2BIG more than 64 sockets cannot be granted (policy.yaml:1)\n");
+	assert_string_equal(got, "E2BIG at most 64 sockets can be granted (policy.yaml:1)\n");
 	free(got);
 	test_policy_deinit(&t);
 }

@@ -165,12 +165,17 @@ static const struct {
 	int code;
 	const char *sentence; /* a part of it */
 } refusals[] = {
-	{ "network: {allow: ['api.example.com:443']}", -EOPNOTSUPP, "no names and no addresses" },
-	{ "network: {allow: ['*.example.com']}", -EOPNOTSUPP, "no names and no addresses" },
-	{ "network: {allow: ['10.0.0.0/8']}", -EOPNOTSUPP, "no names and no addresses" },
-	{ "network: {allow: ['127.0.0.1:80']}", -EOPNOTSUPP, "no names and no addresses" },
-	{ "network: {allow: ['*:1000-2000']}", -EOPNOTSUPP, "no ranges of ports" },
-	{ "network: {allow: ['*'], deny: ['evil.example.com']}", -EOPNOTSUPP, "no names" },
+	{ "network: {allow: ['api.example.com:443']}", -EOPNOTSUPP,
+		"it does not support names and addresses" },
+	{ "network: {allow: ['*.example.com']}", -EOPNOTSUPP,
+		"it does not support names and addresses" },
+	{ "network: {allow: ['10.0.0.0/8']}", -EOPNOTSUPP,
+		"it does not support names and addresses" },
+	{ "network: {allow: ['127.0.0.1:80']}", -EOPNOTSUPP,
+		"it does not support names and addresses" },
+	{ "network: {allow: ['*:1000-2000']}", -EOPNOTSUPP, "it does not support port ranges" },
+	{ "network: {allow: ['*'], deny: ['evil.example.com']}", -EOPNOTSUPP,
+		"does not support names" },
 	{ "network: {allow: ['*'], rate_limit: 10/min}", -EOPNOTSUPP, "limits of the network" },
 	{ "exec: ['git push:*']", -EOPNOTSUPP, "not its arguments" },
 	{ "fs: {read: ['/a/\"*']}", -EOPNOTSUPP, "quotation mark" },

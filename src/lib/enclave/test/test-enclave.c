@@ -463,7 +463,7 @@ static void test_question_and_answer(void **state)
 	assert_int_equal(test_enclave_told(enclave, "approval", "asked", URL, "asked for"), 5);
 	assert_int_equal(test_enclave_told(enclave, "approval", "allowed", "given", NULL), 1);
 	assert_int_equal(test_enclave_told(enclave, "approval", "allowed", URL, "used"), 1);
-	assert_int_equal(test_enclave_told(enclave, "net.connect", "allowed", URL, "agreed"), 1);
+	assert_int_equal(test_enclave_told(enclave, "net.connect", "allowed", URL, "approved"), 1);
 	corral_enclave_free(enclave);
 }
 
@@ -538,7 +538,7 @@ static void test_refusal(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(check(enclave, URL), -EACCES);
 	assert_int_equal(
-		test_enclave_told(enclave, "net.connect", "denied", URL, "somebody refused it"), 3);
+		test_enclave_told(enclave, "net.connect", "denied", URL, "it was refused"), 3);
 	assert_int_equal(corral_enclave_withdraw(enclave, test_enclave_token, refusal, NULL), 0);
 	assert_int_equal(check(enclave, URL), -EINPROGRESS);
 	corral_enclave_free(enclave);

@@ -491,7 +491,7 @@ static void test_arguments_in_shield_rules(void **state)
 	is_denied(RUN(enclave, "printf", "y"));
 	fails(RUN(enclave, "sh", "-c", "/usr/bin/printf x"));
 	assert_true(test_enclave_told(enclave, "session", "none",
-			    "rules that hold for calls, not for what commands start",
+			    "rules enforced for calls but not for child processes",
 			    "no (test.yaml:1)") > 0);
 	corral_enclave_free(enclave);
 }

@@ -80,10 +80,10 @@ static void test_bad_folders(void **state)
 	refuses(b, -ENOENT, "/no/such/folder");
 	b = empty();
 	assert_int_equal(corral_builder_work_dir(b, "/etc/passwd"), 0);
-	refuses(b, -ENOTDIR, "no folder");
+	refuses(b, -ENOTDIR, "is not a folder");
 	b = empty();
 	assert_int_equal(corral_builder_data_dir(b, "/proc/x/y"), 0);
-	refuses(b, -ENOENT, "cannot make the folder");
+	refuses(b, -ENOENT, "cannot create the folder");
 	b = empty();
 	assert_int_equal(corral_builder_variable(b, "NO_DIR", "/x"), -EINVAL);
 	refuses(b, -EINVAL, "NO_DIR");

@@ -231,7 +231,7 @@ static void test_guarded(void **state)
 
 		assert_int_equal(corral_builder_work_dir(b, test_folder), 0);
 		assert_int_equal(corral_builder_build(b, &s, &e), -EPERM);
-		test_says(e, "is reached by the link");
+		test_says(e, "is reached through the symbolic link");
 		corral_builder_free(b);
 	}
 	assert_int_equal(unlink(link), 0);

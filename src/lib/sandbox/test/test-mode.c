@@ -220,7 +220,7 @@ static void test_rwx_enforces_nothing(void **state)
 	assert_int_equal(corral_sandbox_tier(s), CORRAL_TIER_NONE);
 	check_attempts(s, false);
 	assert_int_equal(corral_sandbox_update(s, NULL, 0, NULL, &e), -EOPNOTSUPP);
-	test_says(e, "confines nothing");
+	test_says(e, "does not confine anything");
 	r = test_run(s, "grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status | cut -f2", NULL);
 	assert_string_equal(corral_result_stdout(r, NULL), "0\n0\n");
 	assert_string_equal(corral_result_backend(r), "none");
@@ -440,7 +440,7 @@ static void test_rwx_promises_nothing(void **state)
 		else
 			assert_int_equal(corral_builder_pids_limit(b, 10), 0);
 		assert_int_equal(corral_builder_build(b, &s, &e), -EOPNOTSUPP);
-		test_says(e, "mode rwx confines nothing");
+		test_says(e, "mode rwx does not confine anything");
 		corral_permissions_free(p);
 		corral_builder_free(b);
 	}
@@ -476,7 +476,7 @@ static void test_rwx_is_told(void **state)
 	assert_int_equal(h.sessions, 1);
 	assert_int_equal(h.started, 1);
 	assert_int_equal(h.ended, 1);
-	assert_string_equal(h.message, "mode rwx: nothing is confined");
+	assert_string_equal(h.message, "mode rwx: not confined");
 	corral_sandbox_free(s);
 }
 
@@ -499,7 +499,7 @@ static void test_rwx_log(void **state)
 	test_prints(s, "echo x", "x\n", 0);
 	corral_sandbox_free(s);
 	assert_int_equal(corral_audit_free(a, &e), 0);
-	(void)snprintf(line, sizeof(line), "grep -qa 'mode rwx: nothing is confined' %s*", log);
+	(void)snprintf(line, sizeof(line), "grep -qa 'mode rwx: not confined' %s*", log);
 	assert_int_equal(bare_shell(line), 0);
 }
 
@@ -538,7 +538,7 @@ static void test_prompts(void **state)
 	assert_string_equal(text, "");
 	free(text);
 	assert_int_equal(corral_mode_prompt(CORRAL_MODE_RX, NULL, &text, &e), -EINVAL);
-	test_says(e, "needs a data folder");
+	test_says(e, "requires a data folder");
 	assert_int_equal(corral_mode_prompt(CORRAL_MODE_RX, "/srv/a\nb", &text, &e), -EINVAL);
 	test_says(e, "control characters");
 }
@@ -551,7 +551,7 @@ static void test_misuse(void **state)
 	(void)state;
 	assert_int_equal(
 		corral_builder_from_mode(&b, (enum corral_mode)7, data, NULL, &e), -EINVAL);
-	test_says(e, "no mode 7");
+	test_says(e, "unknown mode 7");
 	assert_int_equal(
 		corral_builder_from_mode(&b, CORRAL_MODE_SANDBOX, NULL, NULL, &e), -EINVAL);
 	test_says(e, "data folder");

@@ -309,7 +309,7 @@ static void test_exec_list(void **state)
 				 s, (const char *[]){ "no-such-thing", NULL }, NULL, NULL, &e),
 		-ENOENT);
 	assert_null(corral_error_denial(e));
-	test_says(e, "no program");
+	test_says(e, "command not found");
 	/* The shell is implied, and grants nothing else. */
 	test_prints(s, "echo builtin", "builtin\n", 0);
 	test_prints(s, "ls >/dev/null 2>&1; echo $?", "126\n", 0);

@@ -467,7 +467,7 @@ static void test_published_ports(void **state)
 	test_prints(s, "cat a b 2>/dev/null", "b\n", 1);
 	old = start_shell(s);
 	assert_int_equal(try_update(s, with_a, NULL, &e), -EADDRINUSE);
-	test_says(e, "end it first");
+	test_says(e, "stop it first");
 	test_prints(s, "cat a b 2>/dev/null", "b\n", 1);
 	finish_shell(old, "cat b\n", "b\n");
 	(void)update(s, with_a);

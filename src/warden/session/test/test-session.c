@@ -261,7 +261,7 @@ static void is_refused(void **state)
 	assert_int_equal(session_start(s, 2, &nowhere, stdio, &e), 0);
 	box_until(s, &seen, 2);
 	assert_string_equal(seen.texts[1],
-		"the folder /nowhere is not there inside: No such file or directory");
+		"the folder /nowhere does not exist in the sandbox: No such file or directory");
 	session_free(s);
 }
 
