@@ -124,9 +124,27 @@ echo "see $scratch/tree/src" >README.md
 fails "words: a path of this machine" "README.md:1" "$tools/check-words" .
 fresh
 mkdir docs && echo 'first `one_get()`, then `one_gone()`' >docs/architecture.md
-fails "words: a function that the guide names and nobody has" "there is no one_gone()" "$tools/check-words" .
+fails "words: a function that the guide names and src/ does not have" "there is no one_gone()" "$tools/check-words" .
 echo 'first `one_get()`' >docs/architecture.md
 passes "words: one that is there" "$tools/check-words" .
+fresh
+mkdir docs man
+echo 'int f(void) { return puts("a CMD is missing"); }' >>src/base/one.c
+fails "words: a message that is not plain" "src/base/one.c:8: CMD is missing: write plainly" "$tools/check-words" .
+fresh
+echo '/* nobody is told; puts(x) */' >>src/base/one.c
+passes "words: comments are not messages" "$tools/check-words" .
+fresh
+mkdir docs man
+echo 'The user is told.' >man/one.1.scd
+fails "words: a manual page that is not plain" "man/one.1.scd:1: is told" "$tools/check-words" .
+echo 'The user gets an error.' >man/one.1.scd
+echo 'Programs run as root or `nobody`.' >docs/one.md
+passes "words: plain ones, and the user nobody" "$tools/check-words" .
+echo 'Rules that cannot be held are refused.' >docs/one.md
+fails "words: a document that is not plain" "docs/one.md:1: cannot be held" "$tools/check-words" .
+mkdir -p docs/decisions && mv docs/one.md docs/decisions/0001-one.md
+passes "words: decisions stay as they were written" "$tools/check-words" .
 
 # --- symbols ---
 build() {

@@ -70,7 +70,7 @@ static void words_add_file(const struct describe *c, const char *pattern, struct
 
 	if (words_place_of(c, pattern, &p) < 0 ||
 		(!(p.folder && !*p.rest) && glob_parse(&g, &scratch, p.rest, NULL, NULL) < 0)) {
-		buffer_printf(out, "what “%s” means, which is no valid pattern", pattern);
+		buffer_printf(out, "“%s”, which is not a valid pattern", pattern);
 		return;
 	}
 	if (p.folder && !*p.rest) {
@@ -162,7 +162,7 @@ static void words_add_host(const char *pattern, struct buffer *out)
 	struct host_pattern h;
 
 	if (host_pattern_parse(&h, &scratch, pattern, NULL, NULL) < 0) {
-		buffer_printf(out, "what “%s” means, which is no valid host", pattern);
+		buffer_printf(out, "“%s”, which is not a valid host", pattern);
 		return;
 	}
 	add_endpoint(&h, out);
@@ -183,7 +183,7 @@ static void words_add_command(const struct describe *c, const char *pattern, str
 	struct command_pattern p;
 
 	if (command_pattern_parse(&p, &scratch, pattern, NULL, NULL) < 0) {
-		buffer_printf(out, "what “%s” means, which is no valid command", pattern);
+		buffer_printf(out, "“%s”, which is not a valid command", pattern);
 		return;
 	}
 	if (p.line) {

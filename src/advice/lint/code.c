@@ -195,8 +195,8 @@ int lint_write_path(struct lint *l, const struct lint_entry *e)
 		return r;
 	return lint_report(l, e,
 		lint_say(l,
-			"programs are looked for in %s: what is written there runs outside of the "
-			"sandbox, under the name of another program",
+			"%s is in PATH: a file written there runs outside of the sandbox, under "
+			"the name of another program",
 			found),
 		lint_say(l, "grant another folder, or deny fs.write to %s by a rule", found));
 }
@@ -267,7 +267,7 @@ static int lint_exec_report(
 int lint_exec_any_code(struct lint *l, const struct lint_entry *e)
 {
 	return lint_exec_report(l, e, THREAT_CODE,
-		"the list of programs is then no boundary: see that fs, network and env are");
+		"the list of programs then restricts nothing: rely on fs, network and env");
 }
 
 int lint_exec_root(struct lint *l, const struct lint_entry *e)
@@ -290,7 +290,7 @@ int lint_exec_everything(struct lint *l, const struct lint_entry *e)
 {
 	if (e->width != LINT_EVERYTHING || lint_exec_has_name(e))
 		return 0;
-	return lint_report(l, e, "any program may run, so the list is no boundary",
+	return lint_report(l, e, "any program may run, so the list restricts nothing",
 		"name the programs that are needed");
 }
 

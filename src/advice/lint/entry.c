@@ -188,7 +188,7 @@ static int lint_entry_add(struct lint *l, struct lint_entries *to, struct lint_e
 	return e.implied ? 0
 			 : lint_report_at(l, &e.where, e.text ? e.text : "",
 				   lint_say(l, "%s", err.text),
-				   lint_say(l, "%s", err.hint[0] ? err.hint : "write it anew"));
+				   lint_say(l, "%s", err.hint[0] ? err.hint : "rewrite it"));
 }
 
 static int lint_entry_add_list(

@@ -193,7 +193,9 @@ int lint_baseline_forbids(struct lint *l, const struct lint_entry *e)
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return lint_report(l, e,
-		lint_say(l, "this grants nothing: the baseline lets nobody %s %s (%s)",
+		lint_say(l,
+			"this grants nothing: the baseline does not allow any command to %s %s "
+			"(%s)",
 			e->op == OPERATION_FS_WRITE ? "write" : "read", b->pattern, b->why),
 		"remove it; if it is really needed, name it in dangerously_allow as well");
 }

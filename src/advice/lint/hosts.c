@@ -50,12 +50,13 @@ bool lint_net_public_suffix(struct lint *l, const struct host_pattern *h, struct
 
 	if (r < 0) {
 		w->text = lint_say(l,
-			"libpsl is not there to say whether anybody can get a name below %s",
+			"libpsl is not installed, so it is not known whether anyone can register "
+			"a name below %s",
 			h->name);
 		w->hint = "install libpsl, or name the host itself";
 	} else if (r > 0) {
 		w->text = lint_say(l,
-			"anybody can get a name below %s, so this lets in hosts of anybody",
+			"anyone can register a name below %s, so this grants hosts of strangers",
 			h->name);
 		w->hint = lint_say(l, "name the host itself, such as my-app.%s:443", h->name);
 	}
@@ -97,7 +98,7 @@ bool lint_net_private(struct lint *l, const struct host_pattern *h, struct lint_
 	w->text = lint_say(l,
 		"this reaches into %s (%s), where services often trust whoever can reach them",
 		guard->text, guard->why);
-	w->hint = "be sure that it is meant; name one address and one port";
+	w->hint = "make sure that this is intended; list one address and one port";
 	return true;
 }
 
@@ -107,7 +108,8 @@ bool lint_net_metadata(struct lint *l, const struct host_pattern *h, struct lint
 
 	if (!never)
 		return false;
-	w->text = lint_say(l, "this grants nothing: the baseline lets nobody reach %s (%s)",
+	w->text = lint_say(l,
+		"this grants nothing: the baseline does not allow any command to reach %s (%s)",
 		never->text, never->why);
 	w->hint = "remove it";
 	return true;
@@ -130,8 +132,8 @@ bool lint_net_drop(struct lint *l, const struct host_pattern *h, struct lint_wor
 bool lint_net_dns(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
 	(void)l;
-	w->text = "a name server passes questions on to servers of anybody, and a question can "
-		  "hold any data";
+	w->text = "a name server forwards queries to servers of strangers, and a query can carry "
+		  "any data";
 	w->hint = "remove it: granted names are resolved without it";
 	return h->port_lo == h->port_hi && (h->port_lo == 53 || h->port_lo == 853);
 }

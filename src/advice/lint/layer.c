@@ -48,7 +48,7 @@ static const struct risk {
 } risks[] = {
 	{ "browser", SERVICE_OPEN | SERVICE_NAVIGATE, "domains",
 		"any page may be opened, and its address can carry data out" },
-	{ "email", SERVICE_SEND, "recipients", "mail with any content may be sent to anybody" },
+	{ "email", SERVICE_SEND, "recipients", "mail with any content may be sent to any address" },
 	{ "vault", SERVICE_READ, "secrets", "every secret in the vault may be read" },
 	{ "clipboard", SERVICE_READ, NULL, "whatever is copied may be read, also passwords" },
 	{ "clipboard", SERVICE_WRITE, NULL,

@@ -75,7 +75,7 @@ static const struct lint_check checks[] = {
 
 	HOST("net-everything", LINT_WARNING, lint_net_everything, "any host may be reached"),
 	HOST("net-public-suffix", LINT_WARNING, lint_net_public_suffix,
-		"subdomains that anybody can get"),
+		"subdomains that anyone can register"),
 	HOST("net-private", LINT_WARNING, lint_net_private,
 		"this machine or a private network may be reached"),
 	HOST("net-metadata", LINT_WARNING, lint_net_metadata,

@@ -191,9 +191,8 @@ int lint_not_compared(struct lint *l)
 		return 0;
 	return lint_report_layer(l,
 		lint_say(l,
-			"there are more than %d entries, or patterns too intricate: not all of "
-			"them "
-			"were compared with each other",
+			"there are more than %d entries, or patterns are too complex: not all of "
+			"them were compared with each other",
 			LINT_COMPARE_MAX),
 		"split the policy, or write simpler patterns");
 }

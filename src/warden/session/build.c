@@ -80,7 +80,8 @@ static int session_build_died(struct session *s, struct error *e)
 			"the sandbox's first process exited with status %d and gave no reason",
 			WEXITSTATUS(status));
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		error_hint(e, "somebody killed it, or the machine is out of memory (see dmesg)");
+		error_hint(e,
+			"another process killed it, or the machine is out of memory (see dmesg)");
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
 		error_hint(e, "a seccomp filter around corral forbids what a sandbox needs; see "
 			      "`corral doctor`");

@@ -254,12 +254,11 @@ static void test_made_by_code(void **state)
 	static const struct {
 		const char *title, *lines;
 	} rows[] = {
-		{ READ, "read what “$NOBODY/x” means, which is no valid pattern | "
-			"read what “/[” means, which is no valid pattern | "
-			"read everything in $NOBODY, as /g | read /srv/\\x1b[31m (rule without an "
-			"id)" },
-		{ REACH, "connect to what “a b” means, which is no valid host" },
-		{ RUN, "run what “python*” means, which is no valid command" HELPERS },
+		{ READ, "read “$NOBODY/x”, which is not a valid pattern | read “/[”, which is "
+			"not a valid pattern | read everything in $NOBODY, as /g | read "
+			"/srv/\\x1b[31m (rule without an id)" },
+		{ REACH, "connect to “a b”, which is not a valid host" },
+		{ RUN, "run “python*”, which is not a valid command" HELPERS },
 		{ USE, "nothing" },
 	};
 	auto_permissions *p = permissions_new();
@@ -324,7 +323,7 @@ static const struct {
 		"could read what is not its own, but send it nowhere" },
 	{ "fs: {read: [/**]}", RISK_MEDIUM, "could read a whole home, or every file" },
 	{ "{network: {allow: ['*:443']}, exec: [jq]}", RISK_MEDIUM,
-		"could reach hosts of anybody" },
+		"could reach hosts of strangers" },
 	{ "{network: {allow: ['localhost:1']}, exec: [jq]}", RISK_MEDIUM,
 		"could reach this machine or a private network" },
 	{ "env: [GITHUB_TOKEN]", RISK_MEDIUM, "could see secrets" },
@@ -349,7 +348,7 @@ static const struct {
 	{ "{fs: {read: [~/]}, services: {browser: {access: open, domains: [a.b]}}}", RISK_HIGH,
 		"could send nearly every file out by mail or browser" },
 	{ "{fs: {read: [$WORK_DIR/**]}, network: {allow: ['*:443']}, exec: []}", RISK_HIGH,
-		"could send what it may read to anybody" },
+		"could send what it may read to any host" },
 	{ "{network: {allow: ['*:443']}}", RISK_HIGH, "could fetch code from anywhere and run it" },
 	{ "{network: {allow: ['10.0.0.1:1']}, exec: [bash]}", RISK_HIGH,
 		"could attack services of this machine or of a private network" },
@@ -371,9 +370,9 @@ static const struct {
 		RISK_CRITICAL,
 		"could read what the baseline protects, such as keys, and send it out" },
 	{ "{env: ['*'], network: {allow: ['*:443']}}", RISK_CRITICAL,
-		"could send secrets to anybody" },
+		"could send secrets to any host" },
 	{ "{fs: {read: [/**]}, network: {allow: ['*:443']}}", RISK_CRITICAL,
-		"could send nearly every file to anybody" },
+		"could send nearly every file to any host" },
 
 	/* rules count as lists do; what a person is asked about does not */
 	{ "rules: [{id: a, action: allow, operations: [fs.write], patterns: [$WORK_DIR/a]}]",
