@@ -63,6 +63,37 @@ struct profile_git_user {
 	char hooks[PATH_BYTES]; /* core.hooksPath, if it is relative; else empty */
 };
 
+/* Whose settings are read, and so what is looked for in them. */
+enum profile_git_kind {
+	PROFILE_GIT_REPOSITORY,
+	PROFILE_GIT_USER,
+	PROFILE_GIT_MODULES,
+	PROFILE_GIT_FORMAT
+};
+
+/* A search, for git.c and git-index.c. */
+struct profile_git_leads {
+	const char *folder;   /* what is found lies below it */
+	const char *worktree; /* relative paths are meant from here */
+	profile_git_found *found;
+	void *data;
+	enum profile_git_kind kind;
+	struct profile_git_user *user;
+	unsigned files;
+};
+
+/* text, a path as git has them, from base. */
+int profile_git_resolve(const char *base, const char *text, char out[PATH_BYTES]);
+/* A file with one path in it, behind a prefix. 1: out is that path. */
+int profile_git_read_path(
+	const char *file, const char *prefix, const char *base, char out[PATH_BYTES]);
+/* The folder that .git is or names: 1; 0: there is none. */
+int profile_git_folder(const char *folder, char out[PATH_BYTES]);
+/* Tells of a path, if it lies below the folder. */
+int profile_git_tell(const struct profile_git_leads *l, const char *path, const char *who);
+/* One file of settings, and those that it includes. */
+int profile_git_read_file(struct profile_git_leads *l, const char *path, unsigned depth);
+
 /*
  * What .git in a worktree and its settings lead to inside of the folder, beyond `.git/…` itself;
  * whether it exists or not. is_bare: the worktree is the repository. -EFBIG, -E2BIG: more than is
@@ -76,9 +107,9 @@ int profile_git_modules(const char *folder, const char *worktree, struct profile
 	profile_git_found *found, void *data);
 
 /*
- * Where the index of a worktree was written since then: its submodules that have a repository of
- * their own, and theirs, if they were made or changed, or may have been added. -E2BIG: more of them
- * than are looked at.
+ * git-index.c: where the index of a worktree was written since then: its submodules that have a
+ * repository of their own, and theirs, if they were made or changed, or may have been added.
+ * -E2BIG: more of them than are looked at.
  */
 int profile_git_links(const char *folder, const char *worktree, const struct timespec *since,
 	profile_git_found *found, void *data);

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -425,6 +427,81 @@ static void test_links_confused(void **state)
 }
 
 /* From what happens to what is told. */
+/* A sparse index has one entry for a folder: what is in it, and a submodule too, is in a tree. */
+static void test_links_sparse(void **state)
+{
+	auto_buffer b = { 0 };
+
+	(void)state;
+	put_text(".git/config", "");
+	add_header(&b, 3, 2);
+	add_entry(&b, 3, 20, 0100644, "a");
+	add_entry(&b, 3, 20, 0040000, "vendor/");
+	add_zeros(&b, 20);
+	put(".git/index", b.data, b.len);
+	check_links("");
+	put_text("vendor/evil/.git/config", "");
+	check_links("vendor\n");
+}
+
+/* More than was read once: what stands at its end is found all the same. */
+static void test_links_large(void **state)
+{
+	enum { FILES = 900000 };
+	auto_buffer b = { 0 };
+	char name[32];
+
+	(void)state;
+	put_text(".git/config", "");
+	put_text("sub/.git/config", "");
+	add_header(&b, 2, FILES + 1);
+	for (unsigned i = 0; i < FILES; i++) {
+		(void)snprintf(name, sizeof(name), "a/folder/file%07u.c", i);
+		add_entry(&b, 2, 20, 0100644, name);
+	}
+	assert_true(b.len > 64 << 20);
+	add_entry(&b, 2, 20, 0160000, "sub");
+	add_zeros(&b, 20);
+	put(".git/index", b.data, b.len);
+	check_links("sub/.git\n");
+	/* Not as many entries as it says. */
+	put(".git/index", b.data, b.len - 100);
+	check_links(".git/index\n");
+}
+
+/* While it is read, it gets shorter and longer: no signal, and whatever is found is an answer. */
+static void test_links_shrinking(void **state)
+{
+	char path[PATH_BYTES + 16];
+	auto_buffer b = { 0 };
+	pid_t child;
+
+	(void)state;
+	put_text(".git/config", "");
+	add_header(&b, 2, 20001);
+	for (unsigned i = 0; i < 20000; i++)
+		add_entry(&b, 2, 20, 0100644, "some/folder/with/a/file.c");
+	add_entry(&b, 2, 20, 0160000, "sub");
+	add_zeros(&b, 20);
+	put(".git/index", b.data, b.len);
+	(void)snprintf(path, sizeof(path), "%s/.git/index", work);
+	child = fork();
+	assert_true(child >= 0);
+	for (unsigned i = 0; child == 0; i++) {
+		if (truncate(path, i % 2 ? (off_t)b.len : 4096) < 0)
+			_exit(1);
+	}
+	for (unsigned i = 0; i < 200; i++) {
+		struct timespec since = { 0 };
+		auto_buffer found = { 0 };
+
+		assert_int_equal(profile_git_links(work, work, &since, note, &found), 0);
+		assert_true(found.len == 0 || strcmp(buffer_text(&found), ".git/index\n") == 0);
+	}
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 static void test_news(void **state)
 {
 	struct runs_later_news news[RUNS_LATER_MAX];
@@ -512,6 +589,9 @@ int main(void)
 		cmocka_unit_test_setup(test_links_split, begin),
 		cmocka_unit_test_setup(test_links_shared, begin),
 		cmocka_unit_test_setup(test_links_confused, begin),
+		cmocka_unit_test_setup(test_links_sparse, begin),
+		cmocka_unit_test_setup(test_links_large, begin),
+		cmocka_unit_test_setup(test_links_shrinking, begin),
 		cmocka_unit_test_setup(test_news, begin),
 		cmocka_unit_test_setup(test_news_file, begin),
 		cmocka_unit_test_setup(test_news_link, begin),
