@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-static uint64_t hash_rotate(uint64_t x, int by)
+static inline uint64_t hash_rotate(uint64_t x, int by)
 {
 	return x << by | x >> (64 - by);
 }
 
-static void sip_round(uint64_t v[4])
+__attribute__((always_inline)) static inline void sip_round(uint64_t v[4])
 {
 	v[0] += v[1];
 	v[1] = hash_rotate(v[1], 13) ^ v[0];
@@ -23,7 +23,7 @@ static void sip_round(uint64_t v[4])
 	v[2] = hash_rotate(v[2], 32);
 }
 
-static void sip_absorb(uint64_t v[4], uint64_t word)
+__attribute__((always_inline)) static inline void sip_absorb(uint64_t v[4], uint64_t word)
 {
 	v[3] ^= word;
 	sip_round(v);

@@ -83,15 +83,19 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 		r = p->copies ? add_homes(p, o) : -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct permissions *copy = permissions_copy(layers[i]);
+		const struct permissions *layer = layers[i];
 
-		if (!copy) {
-			r = -ENOMEM;
-			break;
+		if (!o || !o->borrows) {
+			struct permissions *copy = permissions_copy(layer);
+
+			if (!copy) {
+				r = -ENOMEM;
+				break;
+			}
+			layer = p->copies[p->n_copies++] = copy;
 		}
-		p->copies[p->n_copies++] = copy;
-		p->arena.budget += copy->arena->used * BYTES_PER_BYTE;
-		r = policy_add_layer(p, copy, o, e);
+		p->arena.budget += layer->arena->used * BYTES_PER_BYTE;
+		r = policy_add_layer(p, layer, o, e);
 	}
 	/* A few {a,b} groups in each of many patterns make a small file stand for a great many. */
 	if (r == -ENOMEM && p && p->arena.used >= p->arena.budget / 4) {

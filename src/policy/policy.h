@@ -25,12 +25,14 @@ struct policy_options {
 	/* Where $HOME leads if links are in it, or NULL: what is secret in the one is so in both.
 	 */
 	const char *real_home;
+	/* The layers outlive the policy and do not change: they are not copied. */
+	bool borrows;
 };
 
 /*
  * Compiles the layers; all of them must allow. No layer at all denies everything. What the
- * permissions hold is copied. -EINVAL, -ENOENT (a variable has no value), -E2BIG with a sentence in
- * e.
+ * permissions hold is copied (but see `borrows`). -EINVAL, -ENOENT (a variable has no value),
+ * -E2BIG with a sentence in e.
  */
 int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
 	const struct policy_options *options, struct error *e);

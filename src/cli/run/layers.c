@@ -321,6 +321,7 @@ int run_layers(struct run *r)
 			i < r->n_base ? r->base[i] : r->ceiling.files[i - r->n_base].permissions;
 	}
 	options = load_options(&r->load);
+	options.borrows = true;
 	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
 	if (ret == 0)
 		run_baseline_notes(r);

@@ -22,6 +22,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "jail/plan/plan.h"
 #include "policy/match/glob.h"
@@ -80,6 +81,20 @@ struct plan_place {
 	size_t first_link, n_links; /* on the way, in planner.links */
 };
 
+/* The folder of a path, by its name; is_absent: it is not there, and no link is on the way. */
+struct plan_parent {
+	const char *path; /* not ended; NULL: none */
+	size_t len;
+	bool is_absent, is_settled, is_seen;
+};
+
+/* A pattern without wildcards in such a folder. */
+struct plan_absent {
+	const char *text;
+	const struct location *where;
+	size_t len; /* of the path */
+};
+
 /* A true glob that mounts cannot hold: nothing it could match may be mounted as a whole. */
 struct plan_glob {
 	const struct glob_alternative *alternative;
@@ -136,6 +151,12 @@ struct planner {
 	size_t n_exec_globs, cap_exec_globs;
 	const char **exec_folders;
 	size_t n_exec_folders, cap_exec_folders;
+	struct plan_absent
+		*absent; /* patterns about what is not there, until it is known what is seen */
+	size_t n_absent, cap_absent;
+	struct plan_parent *parents; /* a table of the folders that they lie in */
+	size_t n_parents, cap_parents;
+	struct hash_key parents_key;
 	struct plan_hop *hops;
 	size_t n_hops, cap_hops;
 	const char **lives; /* what is live in the skill; absolute */
@@ -179,6 +200,8 @@ int plan_compare_paths(const char *a, const char *b);
 
 /* plan/patterns.c: places from the lists and rules of all layers. */
 int plan_patterns_collect(struct planner *p);
+/* Of those that were put aside, what lies in something that can be seen. */
+int plan_patterns_settle(struct planner *p);
 /* One path pattern with its variable expanded, parsed into the planner's arena. */
 int plan_patterns_parse(
 	struct planner *p, const char *text, const struct location *where, struct glob *ret);

@@ -13,10 +13,13 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "host/links.h"
 #include "host/planted.h"
 #include "jail/plan/internal.h"
 
+/* Of the name that no pattern has. */
+enum { PROBE_BYTE = '\x01' };
 enum { FILE_OPERATIONS = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE };
 
 /* A list of patterns, and what it does. */
@@ -60,6 +63,108 @@ static int plan_patterns_add_glob(
 	return -EOPNOTSUPP;
 }
 
+/*
+ * Most rules of a long list are about what is not there: not even the folder that it would be in. A
+ * look at that folder is enough for all of them, and they become places only if commands see what
+ * is around it: only there a rule that denies has something to say. (One that lets write says that
+ * the path is not there.)
+ */
+
+static struct plan_parent *plan_patterns_probe(
+	const struct planner *p, const char *path, size_t len)
+{
+	size_t i = hash_keyed(&p->parents_key, 0, path, len) & (p->cap_parents - 1);
+
+	while (p->parents[i].path &&
+		(p->parents[i].len != len || memcmp(p->parents[i].path, path, len) != 0))
+		i = (i + 1) & (p->cap_parents - 1);
+	return &p->parents[i];
+}
+
+static int plan_patterns_grow_parents(struct planner *p)
+{
+	struct planner old = *p;
+
+	p->parents_key = hash_key_make();
+	p->cap_parents = old.cap_parents ? old.cap_parents * 2 : 64;
+	p->parents = arena_calloc(&p->arena, p->cap_parents, sizeof(*p->parents));
+	if (!p->parents)
+		return -ENOMEM;
+	for (size_t i = 0; i < old.cap_parents; i++) {
+		if (old.parents[i].path)
+			*plan_patterns_probe(p, old.parents[i].path, old.parents[i].len) =
+				old.parents[i];
+	}
+	return 0;
+}
+
+/* 1: it was put aside. */
+static int plan_patterns_put_aside(
+	struct planner *p, const char *text, size_t len, const struct location *where)
+{
+	const struct plan_absent absent = { text, where, len };
+	size_t folder = len;
+	struct plan_parent *parent;
+
+	while (folder > 0 && text[folder - 1] != '/')
+		folder--;
+	/* In the root; or with the byte that the name has that nobody names. */
+	if (folder < 2 || len >= PATH_BYTES || memchr(text, PROBE_BYTE, len))
+		return 0;
+	folder--;
+	if (p->n_parents * 2 >= p->cap_parents && plan_patterns_grow_parents(p) < 0)
+		return -ENOMEM;
+	parent = plan_patterns_probe(p, text, folder);
+	if (!parent->path) {
+		struct plan_place place = { 0 };
+		char path[PATH_BYTES];
+		int r;
+
+		memcpy(path, text, folder);
+		path[folder] = '\0';
+		r = plan_look_at(path, &place);
+		*parent = (struct plan_parent){
+			.path = text, .len = folder, .is_absent = r == -ENOENT || r == -ENOTDIR
+		};
+		p->n_parents++;
+	}
+	if (!parent->is_absent)
+		return 0;
+	return ARENA_PUSH(&p->arena, p->absent, p->n_absent, p->cap_absent, absent) < 0 ? -ENOMEM
+											: 1;
+}
+
+int plan_patterns_settle(struct planner *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_absent; i++) {
+		const struct plan_absent *a = &p->absent[i];
+		size_t folder = a->len;
+		struct plan_place place = {
+			.origin = PLAN_FROM_POLICY, .text = a->text, .where = a->where
+		};
+		struct plan_parent *parent;
+
+		while (a->text[--folder] != '/')
+			;
+		parent = plan_patterns_probe(p, a->text, folder);
+		if (!parent->is_settled) {
+			const char *path = arena_strndup(&p->arena, a->text, folder);
+
+			if (!path)
+				return -ENOMEM;
+			parent->is_seen = plan_nodes_find(p, path)->kind == PLAN_BIND;
+			parent->is_settled = true;
+		}
+		if (!parent->is_seen)
+			continue;
+		place.path = arena_strndup(&p->arena, a->text, a->len);
+		r = place.path ? plan_add_place(p, place) : -ENOMEM;
+	}
+	return r;
+}
+
 static int plan_patterns_add(
 	struct planner *p, const char *text, const struct location *where, const void *data)
 {
@@ -78,6 +183,9 @@ static int plan_patterns_add(
 	if (glob_plain(text, &len, &kind)) {
 		if (len >= PATH_BYTES)
 			return 0;
+		r = named.writes ? 0 : plan_patterns_put_aside(p, text, len, where);
+		if (r != 0)
+			return r < 0 ? r : 0;
 		/* The layers outlive the planner. */
 		if (len)
 			place.path =
@@ -175,7 +283,7 @@ int plan_patterns_collect(struct planner *p)
 	for (unsigned i = 0; i < 1000; i++) {
 		size_t k = 0;
 
-		(void)snprintf(p->probe, sizeof(p->probe), ".corral-\x01%u", i);
+		(void)snprintf(p->probe, sizeof(p->probe), ".corral-%c%u", PROBE_BYTE, i);
 		while (k < p->n && !strstr(p->places[k].path, p->probe))
 			k++;
 		if (k == p->n)

@@ -137,6 +137,7 @@ static int (*const steps[])(struct planner *p) = {
 	plan_skill_collect,
 	plan_look,
 	plan_nodes_build,
+	plan_patterns_settle,
 	plan_baseline_collect,
 	plan_sockets_hide,
 	plan_look,
