@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "codec/node.h"
 #include "host/account.h"
+#include "host/policy-cache.h"
 #include "host/resolver.h"
 #include "launch/skill.h"
 #include "launch/source.h"
@@ -303,15 +304,33 @@ static int load_read_text(struct load *l, struct call *c, const char *path, stru
 	return strcmp(path, "-") == 0 ? load_leave_input(l, c) : 0;
 }
 
+/* A long file that was read before need not be read by its grammar again. */
+static int load_read_manifest(const struct load *l, struct call *c, const char *path,
+	const struct policy_cache_input *in, struct manifest *m)
+{
+	bool uses_cache = l->uses_cache && in->len >= POLICY_CACHE_LEAST && !load_is_stream(path);
+	int r;
+
+	if (uses_cache && policy_cache_find(in, m))
+		return 0;
+	r = manifest_read(m, in->kind, in->file, in->text, in->len, c->error);
+	if (r == 0 && uses_cache)
+		policy_cache_keep(in, m);
+	return r;
+}
+
 static int load_read_file(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
 {
-	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	struct policy_cache_input in = { .file = strcmp(path, "-") == 0 ? "standard input" : path,
+		.kind = kind };
 	auto_buffer text = { 0 };
 	struct manifest m = { 0 };
 	int r = load_read_text(l, c, path, &text);
 
+	in.text = buffer_text(&text);
+	in.len = text.len;
 	if (r == 0)
-		r = manifest_read(&m, kind, name, buffer_text(&text), text.len, c->error);
+		r = load_read_manifest(l, c, path, &in, &m);
 	if (r < 0)
 		return r;
 	if (ARENA_PUSH(c->arena, l->files, l->n, l->cap, m) == 0)

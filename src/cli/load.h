@@ -33,6 +33,7 @@ struct load {
 	bool many_skills;            /* of different folders */
 	struct manifest *files;      /* in the order in which they were named */
 	size_t n, cap;
+	bool uses_cache;      /* of what long files became: host/policy-cache.h */
 	const char **sources; /* files and folders that were read, absolute and normal */
 	size_t n_sources, cap_sources;
 	struct load_builtin builtin; /* of the first file that extends one */

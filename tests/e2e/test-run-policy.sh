@@ -26,6 +26,52 @@ run_refuses 125 "no such profile" "unknown profile \`worspace\`" --profile worsp
 err_has "did you mean workspace?" "and which there are"
 run_refuses 125 "a path is not a profile name" "is not a valid profile name" --profile ../x -- true
 
+# --- a long policy is kept as it was understood ---
+long_policy() { # long_policy NAME PATH: reads what every program needs, the path, and much that is not there
+	{
+		printf 'permissions:\n  fs:\n    read:\n      - /usr/**\n      - /bin/**\n      - /lib/**\n      - /lib64/**\n      - /etc/**\n'
+		printf '      - %s\n' "$2"
+		i=0
+		while [ "$i" -lt 600 ]; do
+			echo "      - /nowhere/project/of/somebody/folder$i/**"
+			i=$((i + 1))
+		done
+	} >"$1"
+}
+cache=$HOME/.local/state/corral/policy-cache
+long_policy "$scratch/long.yaml" "$scratch/data/file"
+run_prints data "a long policy, without a cache" --no-cache --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+[ ! -e "$cache" ]
+ok $? "and nothing is kept"
+run_prints data "the first time" --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+[ "$(find "$cache" -type f ! -name key | wc -l)" -eq 1 ] && [ "$(stat -c %a "$cache")" = 700 ]
+ok $? "it is kept, for the user alone"
+run_prints data "the second time" --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+run_stops "and nothing else" --policy "$scratch/long.yaml" -- cat "$scratch/data/inner/file"
+# As long, of the same time, and another.
+touch -r "$scratch/long.yaml" "$scratch/stamp"
+sed -i "s,$scratch/data/file,$scratch/data/none," "$scratch/long.yaml" && touch -r "$scratch/stamp" "$scratch/long.yaml"
+run_stops "a policy that was changed, with its old size and time" --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+sed -i "s,$scratch/data/none,$scratch/data/file," "$scratch/long.yaml" && touch -r "$scratch/stamp" "$scratch/long.yaml"
+for entry in "$cache"/[0-9a-f]*; do
+	printf x | dd of="$entry" bs=1 seek=200 conv=notrunc 2>/dev/null
+done
+run_prints data "a damaged entry is none" --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+for entry in "$cache"/[0-9a-f]*; do
+	: >"$entry"
+done
+run_prints data "an empty one, too" --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+run_stops "a command does not see it" --read "$HOME" -- ls "$cache"
+run_stops "nor write in it" --write "$HOME/.local/state" -- sh -c ": >'$cache/0123456789abcdef'"
+[ ! -e "$cache/0123456789abcdef" ]
+ok $? "and nothing was left there"
+run_stops "nor with a home of its own" --set "HOME=$scratch/data" --read "$HOME" -- cat "$cache/key"
+chmod 777 "$cache"
+run_prints data "a folder that others may write is not used" --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+rm -rf "$cache" && : >"$cache"
+run_prints data "no folder is no error" --policy "$scratch/long.yaml" -- cat "$scratch/data/file"
+rm -f "$cache"
+
 # --- where they do not work ---
 for dir in / "$HOME" "$scratch" "$HOME/.config/corral" "$HOME/.config" "$HOME/.local/state"; do
 	run_refuses 125 "workspace: not in ${dir#"$scratch"}" "the profile workspace cannot be used in $dir" --work-dir "$dir" -- true

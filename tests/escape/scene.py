@@ -194,9 +194,11 @@ exec: [{self.top}/tools/attempt, {self.top}/tools/spare]
   write: [{self.top}/ws/**, {self.top}/swap/**]
 """)
         os.symlink(self.path("out"), self.path("out/link"))
-        for name in (".ssh/id_test", ".aws/credentials"):
+        for name in (".ssh/id_test", ".aws/credentials",
+                     ".local/state/corral/policy-cache/entry"):
             self.write(f"home/{name}")
-        for name in (".bashrc", ".config/corral/profiles/workspace.yaml"):
+        for name in (".bashrc", ".config/corral/profiles/workspace.yaml",
+                     ".local/state/corral/policy-cache/key"):
             self.write(f"home/{name}", "\n")
         self.write("other/.ssh/id_test")
         os.symlink(self.path("out"), self.path("swap/link"))
@@ -268,7 +270,8 @@ exec: [{self.top}/tools/attempt, {self.top}/tools/spare]
         for folder in ("out", "ro", "ws/denied-dir"):
             if os.path.lexists(self.path(f"{folder}/{name}.made")):
                 return f"{folder}/{name}.made was made"
-        for file in (".bashrc", ".config/corral/profiles/workspace.yaml"):
+        for file in (".bashrc", ".config/corral/profiles/workspace.yaml",
+                     ".local/state/corral/policy-cache/key"):
             with open(self.path(f"home/{file}"), encoding="utf-8", errors="replace") as text:
                 if f"{name}\n" in text.read():
                     return f"home/{file} has changed"

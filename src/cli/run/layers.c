@@ -280,6 +280,7 @@ int run_layers(struct run *r)
 	int ret = run_layers_set_variables(r);
 
 	run_layers_note_unread(r);
+	r->load.uses_cache = r->ceiling.uses_cache = !r->options.no_cache;
 	if (ret == 0)
 		ret = add_policies(r);
 	if (ret == 0 && r->options.skill)

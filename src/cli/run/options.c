@@ -195,6 +195,8 @@ int run_options(struct run *r)
 			take_no_limits, &o->no_limits, OPTIONS_OPTIONAL },
 		{ "max-output", 0, "SIZE", "limit the output of the command; the rest is dropped",
 			run_options_take_size, &limits[LIMIT_OUTPUT], OPTIONS_OPTIONAL },
+		{ "no-cache", 0, NULL, "read long policies anew, and keep nothing of them",
+			options_flag, &o->no_cache, 0 },
 		{ "strict", 0, NULL, "refuse rules that cannot be enforced for child processes",
 			options_flag, &o->strict, 0 },
 		{ "cwd", 0, "DIR", "the folder in which the command starts", agent_take_dir,

@@ -69,7 +69,7 @@ struct run_options {
 	struct options_list policies, read, write, deny, dangerous, net, listen, exec, env;
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
-	bool yes, is_command, json, explain, no_limits, strict, ssh_agent;
+	bool yes, is_command, json, explain, no_limits, strict, ssh_agent, no_cache;
 	const char *tier;
 	struct limits limits;
 };
