@@ -151,11 +151,24 @@ static void baseline_notes_lifted(struct baseline_notes *n, const struct grant *
 typedef void baseline_notes_one(struct baseline_notes *n, const struct grant *g, enum operation op,
 	const struct glob_alternative *alt);
 
+/* Nearly all: a path that no entry of the baseline matches, told without parsing or asking. */
+static bool baseline_notes_is_free(
+	const struct baseline_home *home, const char *text, enum operation op)
+{
+	enum glob_kind kind;
+	size_t len;
+
+	return glob_plain(text, &len, &kind) && len > 0 &&
+	       !baseline_paths_match(home, op == OPERATION_FS_WRITE, text, len);
+}
+
 /* What a built-in profile and a mode grant nobody wrote for this run. */
 static void baseline_notes_each(struct baseline_notes *n, const struct permissions *p,
 	const struct grant_list *list, enum operation op, baseline_notes_one *one)
 {
 	struct run *r = n->run;
+	const struct baseline_home home =
+		baseline_paths_home(r->load.variables.values[VARIABLE_HOME]);
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct grant *g = &list->items[i];
@@ -163,6 +176,8 @@ static void baseline_notes_each(struct baseline_notes *n, const struct permissio
 		struct glob glob;
 
 		if (g->n != 1 || !g->where.file ||
+			(one == baseline_notes_judge &&
+				baseline_notes_is_free(&home, g->all[0], op)) ||
 			(p->origin && !g->where.line && strcmp(p->origin, g->where.file) == 0) ||
 			variable_expand(&r->load.variables, g->all[0], r->call->arena, &expanded,
 				NULL, NULL) < 0 ||
