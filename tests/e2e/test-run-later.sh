@@ -95,7 +95,7 @@ for way in 'rm .git/HEAD' 'echo x >.git/HEAD' 'rm -rf .git/refs' 'mv .git/object
 	rm -rf "$scratch/bare"
 	repository bare
 	attack "$bare; $way; bare ."
-	err_has 'the command created . (git takes it for a repository' "git: the folder itself as a repository is told of ($way)"
+	err_has 'the command created . (git treats it as a repository' "git: the folder itself as a repository is told of ($way)"
 	# For root it is still a repository.
 	if [ "$way" != 'chmod 0 .git/objects' ] || [ "$(id -u)" -ne 0 ]; then
 		ran "git: which git uses ($way)"
@@ -106,8 +106,8 @@ done
 repository inner
 mkdir -p src/deep
 attack "$bare; bare src/deep; bare new/er"
-err_has 'created src/deep (git takes it' 'git: a folder in it that becomes a repository'
-err_has 'created new/er (git takes it' 'git: and a new one'
+err_has 'created src/deep (git treats it' 'git: a folder in it that becomes a repository'
+err_has 'created new/er (git treats it' 'git: and a new one'
 cd src/deep || exit 1
 ran 'git: which git uses'
 cd ../.. || exit 1
@@ -126,8 +126,8 @@ echo "$EVIL
 repository lean
 mkdir src
 attack "$lean; lean src; lean new/er"
-err_has 'created src (git takes it' 'git: a folder with a commondir is a repository'
-err_has 'created new/er (git takes it' 'git: and a new one'
+err_has 'created src (git treats it' 'git: a folder with a commondir is a repository'
+err_has 'created new/er (git treats it' 'git: and a new one'
 cd src || exit 1
 ran 'git: which git uses'
 cd .. || exit 1
@@ -138,7 +138,7 @@ ok $? 'git: and the configuration where that leads'
 err_has 'created data/x/hooks' 'git: new hooks there are told of'
 repository lean-top
 attack "$lean; rm .git/HEAD; lean ."
-err_has 'the command created . (git takes it' 'git: the folder itself as one'
+err_has 'the command created . (git treats it' 'git: the folder itself as one'
 ran 'git: which git uses'
 
 # --- remotes as they were before there was a configuration ---
@@ -199,7 +199,7 @@ status_is 0 'git: a repository inside: --write names a file'
 err_empty 'git: of which nothing is told'
 attack 'git init -q new && git -C new config a.b c'
 is "$(grep -c . "$scratch/err")" 1 'git: a new repository is told of once'
-err_has 'created new/.git (git runs the hooks' 'git: by its folder'
+err_has 'created new/.git (git runs its hooks' 'git: by its folder'
 attack 'mkdir -p a/b/c/d/e/f/g/h && cd a/b/c/d/e/f/g/h && git init -q . && echo x >.envrc'
 err_has 'created a/b/c/d/e/f/g/h/.git' 'git: at any depth'
 err_has 'created a/b/c/d/e/f/g/h/.envrc' 'and other files'
