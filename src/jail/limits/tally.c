@@ -425,7 +425,8 @@ int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *re
 	t = machine;
 	if (by_process)
 		r = tally_count_memory(proc_fd, limits, &t);
-	else if (limits->pids && machine.tasks > limits->pids)
+	else if (limits->pids && machine.tasks > limits->pids / 2)
+		/* Also where that would do: others' threads are no reason to look more often. */
 		r = tally_count(proc_fd, limits, tally_read_tasks, machine.memory, &t);
 	if (r < 0)
 		return r;

@@ -308,6 +308,7 @@ static void count_machine(void)
 {
 	const struct tally_limits wide = { .memory = UINT64_C(1) << 60, .pids = UINT64_C(1) << 60 };
 	const struct tally_limits few = { .memory = UINT64_C(1) << 60, .pids = 3 };
+	struct tally_limits near = { .memory = UINT64_C(1) << 60 };
 	struct tally t = { 0 };
 	struct sysinfo machine;
 
@@ -319,6 +320,10 @@ static void count_machine(void)
 	NEED(t.tasks >= 30);
 	/* Processes are still counted where there are more of them. */
 	NEED(tally_check(proc, &few, &t) == TALLY_PIDS);
+	/* And where there are nearly as many: others' threads are no reason to look more often. */
+	near.pids = (uint64_t)machine.procs + machine.procs / 2;
+	NEED(tally_check(proc, &near, &t) == TALLY_WITHIN);
+	NEED(t.tasks >= 5 && t.tasks <= 60 && t.tasks < machine.procs);
 }
 
 static void lie(void *unused)
