@@ -108,11 +108,11 @@ int confine_allow(int rules, int fd)
 	return landlock_grant(rules, version, fd, LANDLOCK_READ);
 }
 
-int confine_enter(int rules)
+int confine_enter(int rules, bool watched)
 {
 	int r = landlock_enter(rules);
 
 	if (r == 0)
 		r = privilege_drop();
-	return r < 0 ? r : seccomp_close();
+	return r < 0 ? r : seccomp_close(watched);
 }

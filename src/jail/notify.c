@@ -62,6 +62,8 @@ static const struct notify_call calls[] = {
 	{ "execve", ONE(AT(EXEC, HERE, 0)), HERE, false },
 	{ "execveat", ONE(AT(EXEC, 0, 1)), HERE, false },
 	{ "connect", ONE(AT(CONNECT, HERE, 1)), 2, false },
+	{ "clone", ONE(AT(NAMESPACE, HERE, HERE)), 0, false },
+	{ "unshare", ONE(AT(NAMESPACE, HERE, HERE)), 0, false },
 };
 /* clang-format on */
 
@@ -84,6 +86,27 @@ void notify_calls(const struct notify_call *ret[SECCOMP_NUMBERS], const struct s
 	}
 }
 
+/* Some calls are stopped for some arguments only. */
+static const struct {
+	const char *name;
+	enum seccomp_rule rule;
+} rules[] = {
+	/* Two with which most programs ask about an open file, and those name none. */
+	{ "newfstatat", RULE_NOTIFY_FSTATAT },
+	{ "statx", RULE_NOTIFY_STATX },
+	/* With flags for namespaces. */
+	{ "clone", RULE_NOTIFY_CLONE },
+	{ "unshare", RULE_NOTIFY_UNSHARE },
+};
+
+static enum seccomp_rule notify_rule_of(const char *name)
+{
+	for (size_t i = 0; i < ROWS(rules); i++)
+		if (strcmp(rules[i].name, name) == 0)
+			return rules[i].rule;
+	return RULE_NOTIFY;
+}
+
 void notify_table(struct seccomp_table *ret, const struct seccomp_arch *arch)
 {
 	ret->arch = arch;
@@ -93,11 +116,8 @@ void notify_table(struct seccomp_table *ret, const struct seccomp_arch *arch)
 		const char *name = calls[i].name;
 		int number = notify_number_of(arch, name);
 
-		/* Two with which most programs ask about an open file, and those name none. */
 		if (number != SECCOMP_NONE)
-			ret->rules[number] = strcmp(name, "newfstatat") == 0 ? RULE_NOTIFY_FSTATAT
-					     : strcmp(name, "statx") == 0    ? RULE_NOTIFY_STATX
-									     : RULE_NOTIFY;
+			ret->rules[number] = notify_rule_of(name);
 	}
 }
 

@@ -85,6 +85,6 @@ int writes_confine(const char *const *folders, size_t n, struct error *e)
 	if (r == 0)
 		r = seccomp_base(&filter);
 	if (r == 0)
-		r = seccomp_close();
+		r = seccomp_close(false);
 	return r < 0 ? error_set(e, r, NULL, "cannot confine the command: %s", strerror(-r)) : 0;
 }

@@ -268,6 +268,25 @@ void explain_line(const struct request *r, const struct decision *d, struct buff
 	}
 }
 
+void explain_where(const struct layer *l, const char *line, struct buffer *out)
+{
+	enum line_place place = l ? l->line_place : LINE_AT_TOP;
+	const char *origin = l && place != LINE_NOWHERE ? l->origin : NULL;
+
+	if (place == LINE_IN_OTHER_WORDS && origin) {
+		buffer_adds(out, "grant it in ");
+		explain_visible(out, origin);
+		return;
+	}
+	buffer_printf(out, "add %s", line);
+	if (origin) {
+		buffer_adds(out, " to ");
+		explain_visible(out, origin);
+	}
+	if (place == LINE_BELOW_PERMISSIONS)
+		buffer_adds(out, ", below permissions:");
+}
+
 void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	auto_buffer line = { 0 };
@@ -287,11 +306,7 @@ void explain_remedy(const struct request *r, const struct decision *d, struct bu
 		buffer_printf(out, "the baseline denies it unless it is granted and listed: %s",
 			buffer_text(&line));
 	} else {
-		buffer_printf(out, "add %s", buffer_text(&line));
-		if (d->layer && d->layer->origin) {
-			buffer_adds(out, " to ");
-			explain_visible(out, d->layer->origin);
-		}
+		explain_where(d->layer, buffer_text(&line), out);
 	}
 	if (d->n_deny > 1)
 		buffer_printf(out, " (%u layers do not allow it)", d->n_deny);

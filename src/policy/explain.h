@@ -15,6 +15,8 @@ void explain_rule(const struct decision *d, struct buffer *out);
  * forbids it for good).
  */
 void explain_line(const struct request *r, const struct decision *d, struct buffer *out);
+/* "add LINE to FILE": how a line gets into what a layer, which may be NULL, was read from. */
+void explain_where(const struct layer *l, const char *line, struct buffer *out);
 /* What to do, as a sentence; nothing if it is allowed. */
 void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out);
 /* The lines of operation_rows. */

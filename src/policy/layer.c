@@ -556,6 +556,7 @@ int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 
 	*l = (struct layer){
 		.origin = p->origin,
+		.line_place = p->line_place,
 		.fallback = p->fallback,
 		.mode = p->mode,
 		.exec_listed = p->exec_listed,

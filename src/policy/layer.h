@@ -55,6 +55,7 @@ struct text_globs {
 
 struct layer {
 	const char *origin;
+	enum line_place line_place;
 	enum verdict fallback;
 	enum mode mode;
 	bool exec_listed;

@@ -213,6 +213,7 @@ static int copy_into(struct permissions *to, const struct permissions *from)
 		r = permissions_copy_text(to, from->extends, &to->extends);
 	if (r == 0)
 		r = copy_location(to, &from->extends_where, NULL, &to->extends_where);
+	to->line_place = from->line_place;
 	to->exec_listed = from->exec_listed;
 	to->exec_at_start = from->exec_at_start;
 	to->limits = from->limits;

@@ -134,10 +134,19 @@ struct guest_path {
 	struct location where;
 };
 
+/* Where a line such as "fs: {read: [/srv/**]}" can be added to what a layer was read from. */
+enum line_place {
+	LINE_AT_TOP,
+	LINE_BELOW_PERMISSIONS, /* of a skill's manifest, below its `permissions:` */
+	LINE_IN_OTHER_WORDS,    /* a file of another format */
+	LINE_NOWHERE,           /* it is built in */
+};
+
 struct permissions {
 	struct arena *arena;
 	const char
 		*origin; /* what this layer is called in messages: a file name, "command line" … */
+	enum line_place line_place;
 
 	/*
 	 * A profile that this adds to, by its name; NULL: none. Only the caller who read the file

@@ -251,6 +251,47 @@ static void attend(struct running *run)
 }
 
 /*
+ * Whether something was sent to where nothing is: by UDP to a port on which nobody listens, or to
+ * an address without a route. The kernel counts that for the network, which is the command's alone
+ * where it is the session's only one.
+ */
+
+/* A number in lines of pairs: "Udp: InDatagrams NoPorts …" and below "Udp: 0 3 …". */
+static bool init_has_counted(const char *text, const char *group, const char *name)
+{
+	size_t len = strlen(group);
+	const char *names = text, *values;
+
+	while (names && strncmp(names, group, len) != 0)
+		names = (names = strchr(names, '\n')) ? names + 1 : NULL;
+	values = names ? strchr(names, '\n') : NULL;
+	if (!values || strncmp(values + 1, group, len) != 0)
+		return false;
+	for (values++; names && values && *names != '\n';) {
+		names += strcspn(names, " \n");
+		values += strcspn(values, " \n");
+		if (*names != ' ' || *values != ' ')
+			return false;
+		names++;
+		values++;
+		if (strncmp(names, name, strlen(name)) == 0 && names[strlen(name)] <= ' ')
+			return *values != '0';
+	}
+	return false;
+}
+
+static bool init_was_unheard(void)
+{
+	char text[4096];
+	auto_fd fd = open("/proc/self/net/snmp", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	return init_has_counted(text, "Udp: ", "NoPorts") ||
+	       init_has_counted(text, "Ip: ", "OutNoRoutes");
+}
+
+/*
  * Once the command is over, so is everything that it left behind. Whoever is in this namespace is a
  * descendant of init, and becomes its child when its parent ends: without a child there is nobody.
  * That is asked first, as kill(-1) looks at every process of the host. A fork that is under way
@@ -268,6 +309,8 @@ static void init_finish(struct running *run)
 			;
 	}
 	spawn_end(report, run->status, run->began);
+	if (run->init->tree && run->status != 0 && init_was_unheard())
+		report->flags |= REPORT_UNHEARD;
 	if (run->start.memory > 0)
 		report->memory_by = REPORT_BY_POLLING;
 	if (run->start.pids > 0)

@@ -166,7 +166,7 @@ static int spawn_prepare(struct attempt *a)
 			    : frame_send(l->witness, FRAME_WITNESS, l->id, NULL, 0, &listener, 1);
 	}
 	if (r == 0 && l->rules >= 0)
-		r = confine_enter(l->rules);
+		r = confine_enter(l->rules, l->witness >= 0);
 	if (r == 0 && syscall(SYS_close_range, 3U, ~0U, 0U) < 0)
 		r = -errno;
 	if (r < 0)

@@ -451,7 +451,7 @@ static int confine_init(const struct plan *plan, struct error *e)
 	rules = confine_rules(plan, e);
 	if (rules < 0)
 		return rules;
-	r = confine_enter(rules);
+	r = confine_enter(rules, false);
 	if (r == 0)
 		r = privilege_hide();
 	return r < 0 ? error_set(e, r, NULL, "cannot confine the command: %s", strerror(-r)) : 0;

@@ -29,6 +29,7 @@ struct record {
 	uint64_t count;          /* how often: 0 counts as 1 */
 	uint32_t pid;            /* as the sandbox's processes see it from outside; 0: not known */
 	const char *program;     /* "" if it is not known */
+	bool is_told;            /* not sent: the user has heard of it already */
 };
 
 enum { RECORD_TEXT_MAX = 4096 };

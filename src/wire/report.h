@@ -19,7 +19,10 @@ enum {
 	REPORT_OUT_OF_MEMORY = 1 << 1,
 	REPORT_TOO_MANY_PIDS = 1 << 2,
 	REPORT_KILLED = 1 << 3, /* somebody asked for it */
-	REPORT_FLAGS = 15,
+	/* It failed, and something was sent to where nothing is: without a network that is where
+	 * other hosts and name servers are. Told of the only command of a session. */
+	REPORT_UNHEARD = 1 << 4,
+	REPORT_FLAGS = 31,
 };
 
 struct report {

@@ -2,6 +2,7 @@
 """What the tests of suggested lines share: reads the options and lines of policies that Corral
 suggests out of its messages, as they stand, and applies them.
 """
+import json
 import os
 import re
 import shlex
@@ -77,13 +78,26 @@ def lines_in(text):
     return [(line, file) for line, file in LINE.findall(text)]
 
 
-def add_line(scene, file, line):
-    """Puts a line into a file, whatever it holds already: as `corral policy merge` has it."""
-    more = scene.write("suggested.yaml", line + "\n")
-    status, text = scene.corral("policy", "merge", file, more)
+def merged(one, other):
+    """Two documents as one: lists behind each other."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: merged(one.get(key), other.get(key)) for key in {**one, **other}}
+    if isinstance(one, list) and isinstance(other, list):
+        return one + other
+    return one if other is None else other
+
+
+def read_policy(scene, file):
+    status, text = scene.corral("policy", "show", "--format", "json", file)
     if status != 0:
-        raise ValueError(f"{line!r} cannot be added to {file}: {text}")
-    scene.write(file, text)
+        raise ValueError(f"{file} cannot be read: {text}")
+    return json.loads(text)
+
+
+def add_line(scene, file, line):
+    """Puts a line into a file, whatever it holds already. JSON is YAML."""
+    more = read_policy(scene, scene.write("suggested.yaml", line + "\n"))
+    scene.write(file, json.dumps(merged(read_policy(scene, file), more)))
 
 
 class Tap:

@@ -3,14 +3,44 @@
 """Every line that Corral suggests is applied, as it stands, and must help.
 
 A case provokes a message, reads the suggested options or lines out of it mechanically, applies them,
-and looks whether what was denied works now.
+and looks whether what was denied works now. The last test looks through the source for texts that
+suggest something: each must belong to a case (SITES).
 """
+import glob
 import os
+import re
+import socket
+import subprocess
+import threading
 
 import suggestions
-from suggestions import Scene, Tap
+from suggestions import Scene, Tap, add_line, lines_in, options_in
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+SYSTEM = "/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**"
 SSH = ".ssh/id_ed25519"
+
+
+def helps(tap, scene, name, given, command, cwd=None):
+    """It fails; the options that --explain suggests are added; it works."""
+    status, text = scene.corral("run", "--explain", *given, "--", *command, cwd=cwd)
+    table = text[text.rfind("corral: denied, and what"):]
+    more = options_in(table)
+    tap.ok(status != 0 and more, f"{name}: a line is suggested", text)
+    status, text = scene.corral("run", *given, *more, "--", *command, cwd=cwd)
+    tap.ok(status == 0, f"{name}: {' '.join(more)}: it helps", text)
+    return more
+
+
+def line_helps(tap, scene, name, file, command, given=()):
+    """The same of the line for a policy's file."""
+    status, text = scene.corral("run", "--explain", "-p", file, *given, "--", *command)
+    lines = lines_in(text)
+    tap.ok(status != 0 and lines and lines[0][1] == file, f"{name}: a line for the file", text)
+    for line, where in lines:
+        add_line(scene, where, line)
+    status, text = scene.corral("run", "-p", file, *given, "--", *command)
+    tap.ok(status == 0, f"{name}: {lines[:1]}: it helps", text)
 
 
 def baseline(tap):
@@ -19,7 +49,7 @@ def baseline(tap):
         s.write(f"{s.home}/{SSH}", "key\n")
         s.write(f"{s.home}/.ssh/known_hosts", "host key\n")
         s.write(f"{s.home}/.bashrc", "")
-        s.write("p.yaml", "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**, ~/.ssh/**]}\n")
+        s.write("p.yaml", f"fs: {{read: [{SYSTEM}, ~/.ssh/**]}}\n")
         secret, cat = f"{s.home}/{SSH}", ["--", "cat", f"{s.home}/{SSH}"]
         for name, given, command in (
                 ("a folder", ["--read", s.home + "/.ssh"], cat),
@@ -29,28 +59,28 @@ def baseline(tap):
                 ("what may be read, and not written", ["--write", s.home + "/.bashrc"],
                  ["--", "sh", "-c", f"echo x >{s.home}/.bashrc"])):
             status, text = s.corral("run", *given, *command)
-            more = [w for w in suggestions.options_in(text)]
-            tap.ok(status != 0 and text.count("the baseline protects it") >= 1 and
-                   more[:1] == ["--dangerously-allow"], f"baseline: {name}: said at once", text)
+            more = options_in(text)
+            tap.ok(status != 0 and "the baseline protects it" in text and more[:1] == ["--dangerously-allow"],
+                   f"baseline: {name}: said at once", text)
             status, text = s.corral("run", *given, *more, *command)
             tap.ok(status == 0 and "does not protect" in text, f"baseline: {name}: it helps, loudly", text)
         status, text = s.corral("run", "-p", "p.yaml", *cat)
-        lines = suggestions.lines_in(text)
+        lines = lines_in(text)
         tap.ok(status != 0 and len(lines) == 1 and lines[0][1] == "p.yaml", "baseline: a policy's line", text)
-        suggestions.add_line(s, "p.yaml", lines[0][0])
+        add_line(s, "p.yaml", lines[0][0])
         status, text = s.corral("run", "-p", "p.yaml", *cat)
         tap.ok(status == 0 and text == "key\n", "baseline: which helps", text)
         status, text = s.corral("run", "--dangerously-allow", secret, *cat)
-        more = suggestions.options_in(text.split("not granted: ")[-1])
+        more = options_in(text.split("not granted: ")[-1])
         tap.ok(status != 0 and more[:1] == ["--read"], "baseline: lifted and not granted", text)
         status, text = s.corral("run", "--dangerously-allow", secret, *more[:2], *cat)
         tap.ok(status == 0 and text.endswith("key\n"), "baseline: --read helps", text)
         s.write(f"{s.home}/.config/corral/policy.yaml", "fs: {read: [/**], write: [$WORK_DIR/**]}\n")
         status, text = s.corral("run", "--read", secret, *cat)
-        more, lines = suggestions.options_in(text), suggestions.lines_in(text)
+        more, lines = options_in(text), lines_in(text)
         tap.ok(len(lines) == 1 and more[:1] == ["--dangerously-allow"], "baseline: under a policy of the user's",
                text)
-        suggestions.add_line(s, lines[0][1], lines[0][0])
+        add_line(s, lines[0][1], lines[0][0])
         status, text = s.corral("run", "--read", secret, *more[:2], *cat)
         tap.ok(status == 0 and text.endswith("key\n"), "baseline: both together help", text)
         os.remove(f"{s.home}/.config/corral/policy.yaml")
@@ -66,15 +96,353 @@ def baseline(tap):
         status, text = s.corral("run", "--write", known, "--", "sh", "-c", f"echo x >{known}")
         tap.ok(status != 0 and "cannot be written" in text, "known_hosts cannot be written", text)
         status, text = s.corral("run", "--read", s.home, "--explain", "--", "cat", known)
-        tap.ok(status != 0 and "hidden as a whole" in text and not suggestions.options_in(text),
+        tap.ok(status != 0 and "hidden as a whole" in text and not options_in(text),
                "known_hosts in a hidden folder: said, without a line that is refused", text)
+
+
+def explained_options(tap):
+    """What --explain suggests on the command line."""
+    with Scene() as s:
+        data, tools = s.root + "/data", s.root + "/tools"
+        for name in ("one", "two", "three", "conf"):
+            s.write(f"{data}/{name}")
+        s.write(f"{tools}/tool", "#!/bin/sh\necho tool\n", 0o755)
+        s.env["PATH"] = f"{tools}:{s.env['PATH']}"
+        os.symlink(data, s.root + "/link")
+        helps(tap, s, "a file", [], ["cat", f"{data}/one"])
+        helps(tap, s, "a folder", [], ["ls", data])
+        helps(tap, s, "a link", [], ["cat", f"{s.root}/link/one"])
+        helps(tap, s, "a new file", [], ["sh", "-c", f"echo x >{data}/new"])
+        helps(tap, s, "a file to be written", [], ["sh", "-c", f"echo x >{data}/one"])
+        helps(tap, s, "a program in PATH", [], ["bash", "-c", "tool"])
+        more = helps(tap, s, "access(X_OK)", [], ["bash", "-c", f"[ -x {tools}/tool ] && {tools}/tool"])
+        tap.ok(more[:1] == ["--read"], "without a list of programs a program has to be readable")
+        s.write("list.yaml", f"fs: {{read: [{SYSTEM}]}}\nexec: [bash, sh]\nenv: [PATH]\n")
+        for name, command in (("a program in PATH", "tool"), ("access(X_OK)", f"[ -x {tools}/tool ] && {tools}/tool"),
+                              ("a program by its path", f"{tools}/tool"), ("a program of the system", "id")):
+            more = helps(tap, s, f"with a list: {name}", ["-p", "list.yaml"], ["bash", "-c", f"{command}"])
+            tap.ok(more[:1] == ["--exec"], f"with a list: {name}: --exec, not --read", more)
+        # A single file is a mount, and cannot be replaced.
+        replace = f"echo new >{data}/x && mv {data}/x {data}/conf || exit 1"
+        status, text = s.corral("run", "--explain", "--write", f"{data}/conf", "--", "sh", "-c",
+                                f"echo x >$HOME/x; mv -T $HOME/x {data}/conf; exit 1")
+        more = options_in(text)
+        tap.ok(more == ["--write", data], "a single file cannot be replaced: its folder is suggested", text)
+        status, text = s.corral("run", "--write", f"{data}/conf", *more, "--", "sh", "-c", replace)
+        tap.ok(status == 0 and open(f"{data}/conf", encoding="ascii").read() == "new\n", "which helps", text)
+        s.write(f"{s.home}/.tool.json", "{}")
+        status, text = s.corral("run", "--explain", "--write", f"{s.home}/.tool.json", "--", "sh", "-c",
+                                "echo x >~/x; mv ~/x ~/.tool.json; exit 1")
+        tap.ok("can be changed but not replaced" in text and not options_in(text),
+               "a single file of the home: said, and the home is not suggested", text)
+        # What other programs run later.
+        subprocess.run(["git", "init", "-q", s.work], check=True, env=s.env)
+        helps(tap, s, "what runs later", [], ["sh", "-c", "echo x >.git/config"])
+
+
+def repository(tap):
+    """git in a folder of a repository."""
+    with Scene() as s:
+        repo = s.root + "/repo"
+        s.write(f"{repo}/sub/file")
+        git = ["git", "-C", repo, "-c", "user.name=x", "-c", "user.email=x@example.com"]
+        for words in (["git", "init", "-q", repo], [*git, "add", "."], [*git, "commit", "-q", "-m", "x"]):
+            subprocess.run(words, check=True, env=s.env)
+        more = helps(tap, s, "git in a subfolder", [], ["git", "status", "--short"], cwd=repo + "/sub")
+        tap.ok(more == ["--read", repo], "the repository is named", more)
+        status, text = s.corral("run", *more, "--", "git", "status", "--short", cwd=repo + "/sub")
+        tap.ok(status == 0 and text == "", "and git sees all of it", text)
+
+
+def explained_lines(tap):
+    """What --explain suggests for a policy's file."""
+    with Scene() as s:
+        data = s.root + "/data"
+        s.write(f"{data}/one")
+        s.write(s.root + "/tools/tool", "#!/bin/sh\n", 0o755)
+        policy = f"fs: {{read: [{SYSTEM}]}}\nexec: [cat, sh]\n"
+        for name, command in (("a file", ["cat", f"{data}/one"]), ("a folder", ["sh", "-c", f"cd {data}"]),
+                              ("a new file", ["sh", "-c", f"echo x >{data}/new"]),
+                              ("a program", ["sh", "-c", "id >/dev/null"]),
+                              ("a program elsewhere", ["sh", "-c", s.root + "/tools/tool"])):
+            s.write("p.yaml", policy)
+            line_helps(tap, s, f"policy: {name}", "p.yaml", command)
+        # A skill has its grants below `permissions:`.
+        s.write("skill/skill.yaml", "name: x\ndescription: x\nentry: run.sh\nruntime: sh\npermissions:\n"
+                f"  fs: {{read: [{SYSTEM}, $SKILL_DIR/**]}}\n")
+        s.write("skill/run.sh", f"cat {data}/one\n")
+        status, text = s.corral("run", "--explain", "--yes", "--skill", "skill")
+        tap.ok(status != 0 and ", below permissions:" in text, "skill: where the line goes", text)
+        line = lines_in(text)[0][0]
+        with open(s.work + "/skill/skill.yaml", "a", encoding="ascii") as out:
+            out.write("  " + line.replace("fs: {read: [", f"fs: {{read: [{SYSTEM}, $SKILL_DIR/**, ") + "\n")
+        text = open(s.work + "/skill/skill.yaml", encoding="ascii").read()
+        s.write("skill/skill.yaml", text.replace(f"  fs: {{read: [{SYSTEM}, $SKILL_DIR/**]}}\n", "", 1))
+        status, text = s.corral("run", "--yes", "--skill", "skill")
+        tap.ok(status == 0, "skill: it helps", text)
+        # A file of another format is named without a line that it would not understand.
+        s.write("enclave.json", '{"allowed_roots": ["/usr", "/bin", "/lib", "/lib64", "/etc"],'
+                ' "allowed_commands": ["cat"], "allowed_hosts": []}')
+        status, text = s.corral("run", "--explain", "-p", "enclave.json", "--", "cat", f"{data}/one")
+        tap.ok(status != 0 and "grant it in enclave.json" in text and not lines_in(text), "another format", text)
+        helps(tap, s, "another format: the option", ["-p", "enclave.json"], ["cat", f"{data}/one"])
+
+
+def own_sandbox(tap):
+    """Programs that want namespaces for a sandbox of their own."""
+    with Scene() as s:
+        program = ('#!/bin/bash\nfor word in "$@"; do case $word in %s) exit 0;; esac; done\n'
+                   "unshare -U true 2>/dev/null || exit 7\n")
+        for name, off in (("chrome", "--no-sandbox"), ("chromium", "--no-sandbox"),
+                          ("codex", "danger-full-access")):
+            s.write(name, program % off, 0o755)
+            status, text = s.corral("run", "--explain", "--", f"./{name}")
+            found = re.search(r"with (--[a-z-]+(?: [a-z-]+)?):", text)
+            tap.ok(status == 7 and found and f"sandbox~ {name}" in text, f"{name}: said as such", text)
+            status, text = s.corral("run", "--", f"./{name}", *(found[1].split() if found else []))
+            tap.ok(status == 0, f"{name}: what is suggested helps", text)
+        for name, want in (("podman", "outside of Corral"), ("bwrap", "outside of Corral"),
+                           ("some-program", "turn its own sandbox off")):
+            s.write(name, program % "never", 0o755)
+            status, text = s.corral("run", "--explain", "--", f"./{name}")
+            tap.ok(status == 7 and want in text, f"{name}: said as such", text)
+        status, text = s.corral("run", "--explain", "--", "sh", "-c", "(true) & wait; id >/dev/null")
+        tap.ok(status == 0 and "sandbox~" not in text, "plain children are none", text)
+
+
+def network(tap):
+    """Hosts: with --explain, without, and where there is no network at all."""
+    with Scene() as s:
+        server = socket.create_server(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+
+        def serve():
+            while True:
+                try:
+                    server.accept()[0].close()
+                except OSError:
+                    return
+
+        threading.Thread(target=serve, daemon=True).start()
+        reach = ["bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port}"]
+        helps(tap, s, "a port of the host", [], reach)
+        with socket.socket(socket.AF_UNIX) as unix:
+            unix.bind(s.root + "/data/socket")
+            unix.listen()
+            connect = ["python3", "-c", "import socket; socket.socket(socket.AF_UNIX).connect("
+                       f"'{s.root}/data/socket')"]
+            if os.access("/usr/bin/python3", os.X_OK):
+                helps(tap, s, "a socket of the host", [], ["/usr/bin/python3", *connect[1:]])
+        status, text = s.corral("run", "--", "getent", "ahosts", "evil.example.com")
+        tap.ok(status != 0 and "this run has no network" in text and "--explain" in text,
+               "a name, and no network: said", text)
+        status, text = s.corral("run", "--explain", "--", "getent", "ahosts", "evil.example.com")
+        tap.ok("--net evil.example.com:443" in text, "--explain names it", text)
+        status, text = s.corral("run", "--profile", "offline", "--", "getent", "ahosts", "evil.example.com")
+        tap.ok("the profile offline never has one" in text and "--net" not in text,
+               "with the profile offline, which refuses --net, that is said instead", text)
+        status, text = s.corral("run", "--", "false")
+        tap.ok(text == "", "nothing is said of a command that fails for another reason", text)
+        status, text = s.corral("run", "--net", "other.example.com:443", "--", "bash", "-c",
+                                f"getent ahosts evil.example.com; exec 3<>/dev/tcp/127.0.0.1/{port}")
+        more = options_in(text)
+        tap.ok(["--net", "evil.example.com:443"] == more[:2], "a denied name, without --explain", text)
+        server.close()
+
+
+def refused(tap):
+    """What stands in errors of `run`."""
+    with Scene() as s:
+        s.write(s.root + "/tools/tool", "#!/bin/sh\nexit 0\n", 0o755)
+        tool = s.root + "/tools/tool"
+        s.write("list.yaml", f"fs: {{read: [{SYSTEM}]}}\nexec: [sh]\n")
+        for name, given, command in (("a program that may not be read", [], tool),
+                                     ("a program that is not on the list", ["-p", "list.yaml"], "id"),
+                                     ("a program elsewhere, and a list", ["-p", "list.yaml"], tool)):
+            status, text = s.corral("run", *given, "--", command)
+            more = options_in(text)
+            tap.ok(status == 126 and more and "to profile" not in text, f"126: {name}: the option", text)
+            status, text = s.corral("run", *given, *more, "--", command)
+            tap.ok(status == 0, f"126: {name}: {more}: it helps", text)
+        status, text = s.corral("run", "-p", "list.yaml", "--", "id")
+        add_line(s, "list.yaml", lines_in(text)[0][0])
+        status, text = s.corral("run", "-p", "list.yaml", "--", "id")
+        tap.ok(status == 0, "126: the line of the file helps", text)
+        status, text = s.corral("run", "--cwd", s.root + "/data", "--", "true")
+        status, text = s.corral("run", "--cwd", s.root + "/data", *options_in(text), "--", "true")
+        tap.ok(status == 0, "--cwd: --read helps", text)
+        s.write("var.yaml", f"fs: {{read: [{SYSTEM}, $SKILL_DIR/**]}}\n")
+        status, text = s.corral("run", "-p", "var.yaml", "--", "true")
+        found = re.search(r"--set SKILL_DIR=DIR", text)
+        status, text = s.corral("run", "-p", "var.yaml", "--set", f"SKILL_DIR={s.root}/data", "--", "true")
+        tap.ok(found and status == 0, "a variable without a value: --set helps", text)
+        status, text = s.corral("run", "--set", "SKILL_DIRR=/", "--", "true")
+        tap.ok("--set SKILL_DIR=DIR" in text, "a variable that is misspelt", text)
+        s.write("text.yaml", "fs: {read: /usr/**}\n")
+        status, text = s.corral("policy", "show", "text.yaml")
+        line = lines_in(text)[0][0]
+        s.write("text.yaml", f"fs: {{{line}}}\n")
+        status, text = s.corral("policy", "show", "text.yaml")
+        tap.ok(status == 0, f"a list that is none: {line}: it helps", text)
+        status, text = s.corral("run", "--profile", "./list.yaml", "--", "true")
+        tap.ok("--policy FILE" in text and s.corral("run", "--policy", "list.yaml", "--", "sh", "-c", ":")[0] == 0,
+               "a file for --profile: --policy helps", text)
+        status, text = s.corral("run", "--", "true", cwd=s.home)
+        tap.ok(status == 125 and "--work-dir DIR" in text and
+               s.corral("run", "--work-dir", s.work, "--", "true", cwd=s.home)[0] == 0,
+               "the home as working folder: --work-dir helps", text)
+        status, text = s.corral("run", "--audit", s.work + "/log.db", "--", "true")
+        more = options_in(text)
+        tap.ok(status != 0 and (not more or more[0] == "--deny"), "a log where the command writes", text)
+        hidden = s.write("hidden", "hidden\n")
+        with open(hidden, encoding="ascii") as given:
+            done = subprocess.run([suggestions.CORRAL, "run", "--deny", "hidden", "--", "cat"], stdin=given, env=s.env,
+                                  cwd=s.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        tap.ok(done.returncode != 0 and f"cat {hidden} | corral run" in done.stdout, "a denied file as input",
+               done.stdout)
+        status, text = s.corral("run", "--deny", "hidden", "--", "cat", stdin="hidden\n")
+        tap.ok(status == 0 and text == "hidden\n", "a denied file as input: a pipe helps", text)
+        for words in (["doctor"], ["audit", "verify", "--help"], ["run", "--help"], ["inspect", "--help"]):
+            status, text = s.corral(*words)
+            tap.ok(status in (0, 1) and text, f"corral {' '.join(words)}: as messages name it", text)
+
+
+def skill(tap):
+    """What is suggested about skills."""
+    with Scene() as s:
+        s.write("skill/skill.yaml", "name: x\ndescription: x\nentry: run.x\npermissions:\n"
+                f"  fs: {{read: [{SYSTEM}, $SKILL_DIR/**]}}\n")
+        s.write("skill/run.x", "exit 0\n")
+        status, text = s.corral("run", "--skill", "skill")
+        tap.ok(status == 126 and "corral approve" in text and "--yes" in text, "a skill that is not approved", text)
+        status, text = s.corral("run", "--yes", "--skill", "skill")
+        found = re.search(r"`(runtime: bash)`", text)
+        tap.ok(status == 126 and found, "a skill without a runtime", text)
+        if found:
+            with open(s.work + "/skill/skill.yaml", "a", encoding="ascii") as out:
+                out.write(found[1] + "\n")
+        status, text = s.corral("run", "--yes", "--skill", "skill")
+        tap.ok(status == 0, "skill: runtime and --yes help", text)
+        status, text = s.corral("approve", "--yes", "skill")
+        status, text = s.corral("run", "--skill", "skill")
+        tap.ok(status == 0, "skill: approving helps", text)
+        s.write("slip.yaml", "name: x\nfs: {read: [/usr/**]}\n")
+        status, text = s.corral("policy", "show", "--from", "skill", "slip.yaml")
+        tap.ok(status != 0 and "permissions:" in text, "skill: grants at the top", text)
+        s.write("slip.yaml", "name: x\ndescription: x\npermissions:\n  fs: {read: [/usr/**]}\n")
+        status, text = s.corral("policy", "show", "--from", "skill", "slip.yaml")
+        tap.ok(status == 0, "skill: below permissions: helps", text)
+
+
+def lint(tap):
+    """What lint suggests takes its warning away."""
+    with Scene() as s:
+        base = f"fs: {{read: [{SYSTEM}], write: [$WORK_DIR/**]}}\nexec: [sh, touch]\n"
+        for code, text in (("mode-monitor", base + "mode: monitor\n"), ("default-allow", base + "default: allow\n"),
+                           ("no-limits", base), ("deferred-execution", base)):
+            s.write("p.yaml", text)
+            status, said = s.corral("policy", "lint", "p.yaml")
+            rows = said.splitlines()
+            at = next((i for i, row in enumerate(rows) if f"({code})" in row), None)
+            hint = rows[at + 1] if at is not None else ""
+            found = re.search(r"`(([a-z]+): .*?)`", hint)
+            tap.ok(found is not None, f"lint: {code}: a line", said)
+            if not found:
+                continue
+            kept = [row for row in text.splitlines() if not row.startswith(found[2] + ":")]
+            s.write("p.yaml", "\n".join([*kept, found[1]]) + "\n")
+            status, said = s.corral("policy", "lint", "p.yaml")
+            tap.ok(f"({code})" not in said and status in (0, 1), f"lint: {code}: {found[2]}: it helps", said)
+        # `run` cannot hold such patterns; what is named for it can.
+        os.makedirs(s.work + "/.git/hooks")
+        more = ["--profile", "workspace"]
+        tap.ok(" ".join(more) in hint, "lint: deferred-execution: an option for run", hint)
+        status, said = s.corral("run", *more, "--", "touch", "x", ".git/hooks/x")
+        tap.ok(status != 0 and os.path.exists(s.work + "/x") and not os.path.exists(s.work + "/.git/hooks/x"),
+               "lint: deferred-execution: which protects them", said)
+
+
+def environment(tap):
+    """Limits of a built-in profile, which a message names."""
+    with Scene() as s:
+        status, text = s.corral("run", "--pids", "4", "--", "bash", "-c",
+                                "for i in 1 2 3 4 5 6 7 8; do sleep 5 & done; kill $(jobs -p); exit 3")
+        tap.ok(status != 0, "a limit of processes", text)
+        status, text = s.corral("run", "--limits", "none", "--", "bash", "-c",
+                                "for i in 1 2 3 4 5 6 7 8; do sleep 5 & done; kill $(jobs -p); exit 0")
+        tap.ok(status == 0, "--limits none", text)
+
+
+# Texts in the source that suggest something, by what they suggest; and the case that applies it, or a
+# file with a test that does, and a text in it. The first that fits counts.
+SITES = {
+    "dangerously_allow: [": baseline, "granted: add --read ": baseline, "add --read %s": refused,
+    "--no-sandbox": own_sandbox, "--sandbox danger": own_sandbox, "network: {allow: [": network,
+    "--explain": network, "add %s": explained_lines, "Or for this once": refused, "--set %s=DIR": refused,
+    "--work-dir DIR": refused, "--policy FILE": refused, "--deny": refused, "%s --help": refused,
+    "did you mean": refused, "corral doctor": refused, "--limits none": environment, "| corral run": refused,
+    "corral approve %s": skill, "corral inspect %s": "test-inspect-approve.sh:corral inspect",
+    "entry: FILE": "test-run-skill.sh:entry", "runtime: bash": skill, "permissions:`": skill,
+    "`%s: [": refused, "mode: enforce": lint, "default: deny": lint, "limits: {%s}": lint,
+    "--profile workspace": lint, "add env: [": "../../src/host/test/test-environment.c:add env",
+    "--key": "test-audit-verify.sh:--key", "corral audit verify": "test-audit-verify.sh:audit verify",
+    "--output": "test-audit.sh:--output", "--strict": "test-run-shield.sh:--strict", "corral run --skill": skill,
+    "allowed_hosts: [": "../../src/policy/format/test/test-nanocrab.c:allowed_hosts",
+    "git push:*": "../../src/policy/format/test/test-rules.c:git push",
+    "fuser %s.lock": "../../src/audit/store/test/test-store.c:lock",
+    "`extends`": "test-extends.sh:extends", "`workspace`": "test-extends.sh:extends", "corral policy show": "test-extends.sh:policy show",
+    "--set HOME": refused, "under `permissions`": skill,
+    "--tier 3": "test-run-tier3.py:--tier", "--extra DIR": "test-run-policy.sh:--extra",
+    "unix:/path": "../../src/jail/seatbelt/test/test-seatbelt.c:EOPNOTSUPP",
+}
+CONCRETE = re.compile(r"(?<![\w-])--[a-z]|`[^`]+`|(?<![a-z])[a-z_]+: ?[\[{]|\bcorral [a-z]+ ")
+SUGGESTS = re.compile(r"\badd (--|[a-z_]+: |%s)|\b(write|add|use) `|--no-sandbox|--sandbox|, --limits none|Or for this once")
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+
+
+def sites():
+    """Texts in the source that name an option or a line to add: (place, text)."""
+    for path in sorted(glob.glob(os.path.join(HERE, "../../src/**/*.c"), recursive=True)):
+        if "/test/" in path or "/broker/" in path:
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), file.read(), flags=re.S)
+        for found in re.finditer(STRING + r"(?:\s*" + STRING + ")*", text):
+            words = "".join(part[1:-1] for part in re.findall(STRING, found[0]))
+            before = text[max(0, found.start() - 200):found.start()]
+            call = before[max(before.rfind(";"), before.rfind("{")) + 1:]
+            if ("error_hint(" in call and CONCRETE.search(words)) or SUGGESTS.search(words):
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{os.path.relpath(path, HERE + '/../..')}:{line}", words
+
+
+def guard(tap, done):
+    """No text suggests something that no test applies."""
+    number = 0
+    if not os.path.isdir(HERE + "/../../src"):
+        tap.skip("texts in the source that suggest something", "the source is not beside the tests")
+        return
+    for place, words in sites():
+        number += 1
+        by = next((case for part, case in SITES.items() if part in words), None)
+        good = by in done
+        if isinstance(by, str):
+            file, _, part = by.partition(":")
+            with open(os.path.join(HERE, file), encoding="utf-8") as text:
+                good = part in text.read()
+        if not good:
+            tap.ok(False, f"{place} suggests something, and no case applies it: {words}")
+    tap.ok(number > 40, f"{number} texts suggest something, and each is applied")
 
 
 def main():
     suggestions.needs_sandbox()
-    tap = Tap()
-    for case in (baseline,):
+    tap, done = Tap(), []
+    for case in (baseline, explained_options, repository, explained_lines, own_sandbox, network, refused, skill,
+                 lint, environment):
         case(tap)
+        done.append(case)
+    guard(tap, done)
     tap.end()
 
 

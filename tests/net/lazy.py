@@ -144,12 +144,24 @@ def test_refused(scene, tap, grant, why):
         tap.say(wrong, f"{grant} is refused, {place} ({scene.account.name})", result)
 
 
+def test_at_once(scene, tap):
+    """A granted name that leads to a private address is told while the command tries again."""
+    run = ("/usr/bin/python3 {pub}/lazy.py talk inner.example.com 80; sleep 5; echo later >&2; "
+           "/usr/bin/python3 {pub}/lazy.py talk inner.example.com 80")
+    result = scene.run(["/bin/sh", "-c", run], ["inner.example.com:80"], seconds=60)
+    first, later = result.err.find("leads to"), result.err.find("later")
+    wrong = [] if 0 <= first < later else ["it is not told at once"]
+    wrong += ["it is told twice"] if result.err.count("leads to") != 1 else []
+    tap.say(wrong, f"a private address is told at once ({scene.account.name})", result)
+
+
 def test_account(scene, tap):
     doctor = scene.run([scene.world.path("without-nft"), scene.corral, "doctor"])
     tap.say([] if "no  nf_tables" in doctor.out else ["it has nf_tables"],
             f"corral doctor ({scene.account.name})", doctor)
     for case in CASES:
         test_case(scene, tap, case)
+    test_at_once(scene, tap)
     for grant, why in REFUSED:
         test_refused(scene, tap, grant, why)
 

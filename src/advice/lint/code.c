@@ -88,9 +88,9 @@ static bool has_too_many_shields(struct lint *l, const struct lint_entry *e)
 static const char *advise(struct lint *l, const struct lint_entry *e, const char *patterns)
 {
 	const char *rule = lint_say(l,
-		"write `rules: [{id: run-later, action: deny, operations: [fs.write], "
-		"patterns: [%s]}]`; what need not be read either can stand in "
-		"fs.deny instead",
+		"for `corral run` use --profile workspace, which protects such files in the "
+		"working folder; for an enclave write `rules: [{id: run-later, action: deny, "
+		"operations: [fs.write], patterns: [%s]}]`",
 		patterns);
 
 	if (!rule || !l->rule || strcmp(rule, l->rule) != 0) {

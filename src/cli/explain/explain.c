@@ -162,6 +162,7 @@ static uint32_t explain_keep(struct run_explain *e, const struct denial *d)
 	item->is_look = item->is_look && d->is_look;
 	item->is_quiet = item->is_quiet && d->is_quiet;
 	item->is_folder = item->is_folder || d->is_folder;
+	item->is_replaced = item->is_replaced && d->is_replaced;
 	explain_count(e, item);
 	return (uint32_t)(item - e->denials.items) + 1;
 }
@@ -170,6 +171,11 @@ bool run_explain_found(const struct run *r, const char *name)
 {
 	const struct run_explain *e = r->explain;
 
+	const char *slash = r->n_argv ? strrchr(r->argv[0], '/') : NULL;
+
+	/* What was not started is not explained here. */
+	if (r->n_argv && strcmp(slash ? slash + 1 : r->argv[0], name) == 0)
+		return true;
 	for (size_t i = 0; i < e->n_found; i++)
 		if (strcmp(e->found[i], name) == 0)
 			return true;
@@ -202,7 +208,8 @@ static void seen(void *context, const struct sight *s)
 	struct denial d;
 	int r;
 
-	if (known->hash == hash) {
+	/* By its flags, who asks is not known. */
+	if (known->hash == hash && s->kind != NOTIFY_NAMESPACE) {
 		if (known->denial)
 			explain_count(e, &e->denials.items[known->denial - 1]);
 		return;

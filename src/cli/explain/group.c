@@ -56,7 +56,7 @@ static void drop_steps(struct denials *l)
 		for (size_t k = 0; k < l->n && step->path; k++) {
 			const struct denial *d = &l->items[k];
 
-			if (k != i && d->path && d->kind != DENIAL_CONNECT &&
+			if (k != i && d->path && d->kind < DENIAL_CONNECT &&
 				path_is_below(d->path, step->path) &&
 				strcmp(d->path, step->path) != 0)
 				step->path = NULL;
@@ -209,7 +209,7 @@ int run_explain_group(
 		*d = from->items[i];
 		d->is_fixed = is_fixed(r, d);
 		/* Somebody looked along PATH, and went on to the next folder. */
-		if (d->kind != DENIAL_WRITE && d->kind != DENIAL_CONNECT && !d->is_folder &&
+		if ((d->kind == DENIAL_READ || d->kind == DENIAL_EXEC) && !d->is_folder &&
 			run_explain_found(r, run_explain_name(d->path)) &&
 			access(d->path, X_OK) == 0)
 			d->is_quiet = true;

@@ -16,12 +16,13 @@ enum denial_kind {
 	DENIAL_WRITE,
 	DENIAL_EXEC,
 	DENIAL_CONNECT, /* path: a host or socket, as the policy names it */
+	DENIAL_SANDBOX, /* new namespaces; path: the name of the program that wanted them */
 };
 
-/* By kind: the option that grants it, what it is called, and what the policy and the log call it.
- */
+/* By kind: the option that grants it, what it is called, and what the policy and the log call it;
+ * of DENIAL_SANDBOX neither knows. */
 struct denial_row {
-	const char *option, *word;
+	const char *option, *word, *action_name;
 	enum operation op;
 	enum audit_action action;
 };
@@ -34,6 +35,7 @@ struct denial {
 	bool is_look;              /* it was only asked whether it is there */
 	bool is_quiet;             /* programs ask for it and do without */
 	bool is_fixed;             /* by a rule or the baseline: it stands for itself only */
+	bool is_replaced;          /* a file in the folder: granted alone, it cannot be replaced */
 	bool is_exact;             /* the relay said so: */
 	const char *said, *remedy; /* its reason, and what it would change; else NULL */
 	const char *path;
@@ -89,6 +91,11 @@ struct explain_mounts {
 };
 int run_explain_mounts_read(struct explain_mounts *m, struct arena *a, const char *list);
 bool run_explain_mounts_act(const struct explain_mounts *m, const char *path);
+
+/* explain/sandbox.c: a program that wants a sandbox of its own. */
+int run_explain_sandbox(const struct sight *s, struct denial *ret, char path[PATH_BYTES]);
+struct denial_words;
+void run_explain_sandbox_words(const struct denial *d, struct denial_words *w);
 
 /* explain/group.c: as few as are enough, what is likely to matter first. -ENOMEM. */
 int run_explain_group(

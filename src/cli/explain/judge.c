@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 #include "cli/explain/internal.h"
 #include "host/links.h"
@@ -303,8 +304,35 @@ enum explain_skill run_explain_skill(const struct run *r, const char *path)
 	return entry->kind == PLAN_BIND && !entry->exec ? EXPLAIN_SKILL_LIVE : EXPLAIN_NO_SKILL;
 }
 
+/*
+ * A file that is granted by itself is a mount: it can be changed, but neither be removed nor be
+ * replaced by another that is renamed to it, as most programs save their settings. With its folder
+ * it can.
+ */
+static bool explain_judge_is_mount(const struct question *q)
+{
+	const enum notify_kind kind = q->sight->kind;
+	const struct plan_entry *entry = plan_at(q->run->plan, q->real);
+
+	return (kind == NOTIFY_MAKE || kind == NOTIFY_REMOVE) && q->exists && entry &&
+	       entry->kind == PLAN_BIND && !entry->is_dir && entry->writable;
+}
+
+static int denied_replacement(struct question *q)
+{
+	char folder[PATH_BYTES];
+	int r;
+
+	explain_judge_folder_of(q->real, folder);
+	r = denied(q, DENIAL_WRITE, folder, true);
+	q->denial->is_replaced = true;
+	return r;
+}
+
 static int judge_write(struct question *q)
 {
+	if (explain_judge_is_mount(q))
+		return denied_replacement(q);
 	/* A skill's copy is not written, whatever the policy says. */
 	if (explain_judge_is_private(q) ||
 		(explain_judge_may(q->run, OPERATION_FS_WRITE, q->real) &&
@@ -384,6 +412,80 @@ static int judge_exec(struct question *q)
 	return is_inside(q, false) ? 0 : denied(q, DENIAL_READ, either(q, q->path, q->real), false);
 }
 
+/* In a folder of the command's PATH. */
+static bool explain_judge_is_in_path(const struct run *r, const char *path)
+{
+	size_t len = folder_len(path);
+
+	for (size_t i = 0; i < r->n_env; i++) {
+		if (strncmp(r->env[i], "PATH=", 5) != 0)
+			continue;
+		for (const char *p = r->env[i] + 5; *p;) {
+			size_t n = strcspn(p, ":");
+
+			if (n == len && strncmp(p, path, n) == 0)
+				return true;
+			p += n + (p[n] == ':');
+		}
+	}
+	return false;
+}
+
+/*
+ * Who asks whether a file can be run wants to run it; so do shells, which ask in each folder of
+ * PATH whether it is there. Without a list of programs it only has to be there to be read.
+ */
+static bool explain_judge_is_for_program(const struct question *q)
+{
+	const struct sight *s = q->sight;
+	bool asks = s->kind == NOTIFY_ACCESS && s->extra & X_OK;
+
+	return q->exists && S_ISREG(q->host.st_mode) && host_lets(q->real, X_OK) &&
+	       (asks || (q->run->plan->exec_listed && explain_judge_is_in_path(q->run, q->path)));
+}
+
+/*
+ * A repository around the working folder. git looks for .git in the folder and in those above it,
+ * and gives up where a mount begins, which is where the working folder is granted; so it is looked
+ * for further up here. What it needs is the repository as a whole.
+ */
+static bool explain_judge_is_repository(const struct question *q, char folder[PATH_BYTES])
+{
+	static const char *const names[] = { ".git", ".hg", ".jj", ".svn" };
+	const char *name = run_explain_name(q->path);
+	char there[PATH_BYTES];
+	bool is_one = false;
+	struct stat st = { 0 };
+
+	for (size_t i = 0; i < ROWS(names); i++)
+		is_one = is_one || strcmp(name, names[i]) == 0;
+	explain_judge_folder_of(q->real, folder);
+	if (!is_one || !path_is_below(q->run->cwd, folder))
+		return false;
+	while (folder[1] && (snprintf(there, sizeof(there), "%s/%s", folder, name) >= PATH_BYTES ||
+				    run_explain_acts(q->run, there) || lstat(there, &st) < 0))
+		folder[folder_len(folder)] = '\0';
+	return folder[1] && !explain_judge_may(q->run, OPERATION_FS_READ, folder);
+}
+
+static int judge_look(struct question *q)
+{
+	char folder[PATH_BYTES];
+	int r;
+
+	if (explain_judge_is_repository(q, folder)) {
+		r = denied(q, DENIAL_READ, folder, true);
+		q->denial->is_look = true;
+		return r;
+	}
+	if (!explain_judge_is_for_program(q))
+		return judge_read(q, true);
+	r = judge_exec(q);
+	if (r == EXPLAIN_DENIED)
+		q->denial->is_look = true;
+	return r;
+}
+
 /* A socket with a name. */
 static int judge_connect(struct question *q)
 {
@@ -415,9 +517,9 @@ static int explain_judge_look_at(struct question *q, const struct sight *s)
 	q->exists = lstat(q->real, &q->host) == 0;
 	switch (s->kind) {
 	case NOTIFY_LOOK:
-		return judge_read(q, true);
+		return judge_look(q);
 	case NOTIFY_ACCESS:
-		r = judge_read(q, true);
+		r = judge_look(q);
 		if (r != 0 || !(s->extra & W_OK))
 			return r;
 		r = judge_write(q);
@@ -436,6 +538,7 @@ static int explain_judge_look_at(struct question *q, const struct sight *s)
 	case NOTIFY_MAKE:
 	case NOTIFY_REMOVE:
 		return judge_write(q);
+	case NOTIFY_NAMESPACE:
 	case NOTIFY_NONE:
 		break;
 	}
@@ -447,10 +550,14 @@ int run_explain_judge(
 {
 	struct question q = { .run = r, .denial = ret, .target = path };
 	struct sight sight = *s;
+	/* What is there may still not be written, or be run. */
+	const uint64_t more = r->plan->exec_listed ? W_OK | X_OK : W_OK;
 
+	if (s->kind == NOTIFY_NAMESPACE)
+		return run_explain_sandbox(s, ret, path);
 	if (!s->path)
 		return s->address ? run_explain_loopback(r, s, ret, path) : EXPLAIN_NOTHING;
-	if (s->kind == NOTIFY_LOOK || (s->kind == NOTIFY_ACCESS && !(s->extra & W_OK)) ||
+	if (s->kind == NOTIFY_LOOK || (s->kind == NOTIFY_ACCESS && !(s->extra & more)) ||
 		(s->kind == NOTIFY_OPEN && !opens_for_writing(s->extra))) {
 		auto_fd fd = open_inside(s, s->path, s->itself);
 		struct stat st;

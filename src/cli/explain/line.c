@@ -20,10 +20,12 @@
 enum { LEAVES_MAX = 256 };
 
 const struct denial_row run_explain_kinds[] = {
-	[DENIAL_READ] = { "--read", "read", OPERATION_FS_READ, AUDIT_FS_READ },
-	[DENIAL_WRITE] = { "--write", "write", OPERATION_FS_WRITE, AUDIT_FS_WRITE },
-	[DENIAL_EXEC] = { "--exec", "run", OPERATION_EXEC, AUDIT_EXEC },
-	[DENIAL_CONNECT] = { "--net", "connect", OPERATION_NET_CONNECT, AUDIT_NET_CONNECT },
+	[DENIAL_READ] = { "--read", "read", "fs.read", OPERATION_FS_READ, AUDIT_FS_READ },
+	[DENIAL_WRITE] = { "--write", "write", "fs.write", OPERATION_FS_WRITE, AUDIT_FS_WRITE },
+	[DENIAL_EXEC] = { "--exec", "run", "exec", OPERATION_EXEC, AUDIT_EXEC },
+	[DENIAL_CONNECT] = { "--net", "connect", "net.connect", OPERATION_NET_CONNECT,
+		AUDIT_NET_CONNECT },
+	[DENIAL_SANDBOX] = { NULL, "sandbox", "namespace", OPERATION_EXEC, AUDIT_EXEC },
 };
 
 void run_explain_words_deinit(struct denial_words *w)
@@ -194,9 +196,12 @@ static void explain_line_add_line(const struct run *r, const struct denial *d,
 	add_policy_line(d, request, decision, w, &line);
 	if (!line.len)
 		return;
-	buffer_printf(&w->line, "add %s", buffer_text(&line));
-	if (blame.layer && blame.layer->origin)
-		buffer_printf(&w->line, " to %s", blame.layer->origin);
+	/* What is built in has no file: then options are all there is. */
+	if (blame.layer && blame.layer->line_place == LINE_NOWHERE && w->word.len) {
+		add_option(w);
+		return;
+	}
+	explain_where(blame.layer, buffer_text(&line), &w->line);
 	if (blame.n > 1)
 		buffer_printf(&w->line, " (%u layers do not allow it)", blame.n);
 	if (w->word.len) {
@@ -247,6 +252,10 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	struct decision decision;
 
 	*w = (struct denial_words){ 0 };
+	if (d->kind == DENIAL_SANDBOX) {
+		run_explain_sandbox_words(d, w);
+		return;
+	}
 	if (explain_line_is_of_skill(r, d, w))
 		return;
 	explain_line_find_real(r, d, w);
@@ -273,7 +282,11 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 		add_option(w);
 		return;
 	}
-	explain_reason(&request, &decision, &w->reason);
+	if (d->is_replaced)
+		buffer_adds(&w->reason,
+			"a file in it is granted by itself, which can be changed but not replaced");
+	else
+		explain_reason(&request, &decision, &w->reason);
 	explain_rule(&decision, &w->rule);
 	if (d->kind != DENIAL_CONNECT && run_explain_is_protected(r, d->path))
 		buffer_adds(&w->reason, "; this folder is too broad to be granted as a whole");

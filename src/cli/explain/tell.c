@@ -84,7 +84,7 @@ static void explain_tell_print_one(const struct run *r, const struct denial *d, 
 	auto_words w = { 0 };
 
 	run_explain_words(r, d, &w);
-	buffer_printf(out, "{\"action\": \"%s\"", operation_name(run_explain_kinds[d->kind].op));
+	buffer_printf(out, "{\"action\": \"%s\"", run_explain_kinds[d->kind].action_name);
 	put_foreign(out, "target", d->path);
 	buffer_printf(out, ", \"folder\": %s, \"exact\": %s, \"look\": %s, \"quiet\": %s",
 		words[d->is_folder], words[d->is_exact], words[d->is_look], words[d->is_quiet]);

@@ -370,7 +370,10 @@ void report_explain(struct output *o, const struct ask *a, struct arena *arena)
 	}
 	print_row(o, "why", &reason);
 	print_row(o, "rule", &rule);
-	print_row(o, "to allow", &remedy);
+	/* What is built in has no file; `corral run` names the option. */
+	if (!j->decision.layer || j->decision.layer->line_place != LINE_NOWHERE ||
+		j->decision.source)
+		print_row(o, "to allow", &remedy);
 	if (j->kind == JUDGED_REQUEST)
 		print_layers(o, a);
 	if (report_notes(a, arena, &notes) < 0)

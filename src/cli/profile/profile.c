@@ -59,6 +59,7 @@ struct permissions *profile_builtin(const char *name)
 	if (!p)
 		return NULL;
 	p->origin = where.file = arena_printf(p->arena, "profile %s", name);
+	p->line_place = LINE_NOWHERE;
 	if (!p->origin)
 		return NULL;
 	for (size_t i = 0; i < data->n; i++) {

@@ -73,11 +73,11 @@ static void baseline_notes_put_line(const char *text, const char *file, struct b
 
 /* A layer of a file is changed in that file; options join every layer of the base, and none of the
  * ceiling. */
-static void baseline_notes_put_remedy(const struct run *r, const struct grant *g, const char *path,
-	const struct glob_alternative *alt, struct buffer *out)
+static void baseline_notes_put_remedy(const struct run *r, const struct permissions *p,
+	const struct grant *g, const char *path, const struct glob_alternative *alt,
+	struct buffer *out)
 {
-	bool is_file = g->where.line && r->n_base == 1 &&
-		       run_edit_kind(r, g->where.file) == RUN_EDIT_PERMISSIONS;
+	bool is_file = g->where.line && r->n_base == 1 && p->line_place == LINE_AT_TOP;
 
 	if (is_file) {
 		baseline_notes_put_line(g->all[0], g->where.file, out);
@@ -96,8 +96,8 @@ static void baseline_notes_put_remedy(const struct run *r, const struct grant *g
 }
 
 /* One alternative of a grant. */
-static void baseline_notes_judge(struct baseline_notes *n, const struct grant *g, enum operation op,
-	const struct glob_alternative *alt)
+static void baseline_notes_judge(struct baseline_notes *n, const struct permissions *p,
+	const struct grant *g, enum operation op, const struct glob_alternative *alt)
 {
 	struct run *r = n->run;
 	struct request request = { .op = op, .target = baseline_notes_path(r, alt) };
@@ -114,13 +114,13 @@ static void baseline_notes_judge(struct baseline_notes *n, const struct grant *g
 		: op == OPERATION_FS_READ          ? "read"
 						   : "read or written",
 		d.baseline_why);
-	baseline_notes_put_remedy(r, g, request.target, alt, &text);
+	baseline_notes_put_remedy(r, p, g, request.target, alt, &text);
 	output_note_at(&n->output, &g->where, buffer_text(&text));
 }
 
 /* --dangerously-allow: what is open now, and what is missing for it to do something. */
-static void baseline_notes_lifted(struct baseline_notes *n, const struct grant *g,
-	enum operation op, const struct glob_alternative *alt)
+static void baseline_notes_lifted(struct baseline_notes *n, const struct permissions *p,
+	const struct grant *g, enum operation op, const struct glob_alternative *alt)
 {
 	struct run *r = n->run;
 	const struct baseline_home home =
@@ -130,6 +130,7 @@ static void baseline_notes_lifted(struct baseline_notes *n, const struct grant *
 		path ? baseline_paths_match(&home, true, path, strlen(path)) : NULL;
 	auto_buffer text = { 0 };
 
+	(void)p;
 	if (!path || strcmp(g->where.file, lift_option) != 0 || !baseline_notes_is_new(n, path))
 		return;
 	if (entry)
@@ -148,8 +149,8 @@ static void baseline_notes_lifted(struct baseline_notes *n, const struct grant *
 	output_note_at(&n->output, &g->where, buffer_text(&text));
 }
 
-typedef void baseline_notes_one(struct baseline_notes *n, const struct grant *g, enum operation op,
-	const struct glob_alternative *alt);
+typedef void baseline_notes_one(struct baseline_notes *n, const struct permissions *p,
+	const struct grant *g, enum operation op, const struct glob_alternative *alt);
 
 /* Nearly all: a path that no entry of the baseline matches, told without parsing or asking. */
 static bool baseline_notes_is_free(
@@ -184,7 +185,7 @@ static void baseline_notes_each(struct baseline_notes *n, const struct permissio
 			glob_parse(&glob, r->call->arena, expanded, NULL, NULL) < 0)
 			continue;
 		for (size_t k = 0; k < glob.n; k++)
-			one(n, g, op, &glob.alternatives[k]);
+			one(n, p, g, op, &glob.alternatives[k]);
 	}
 }
 

@@ -94,6 +94,10 @@ void run_stdio_stop(struct run_stdio *s);
 void run_stdio_reserve(void);
 /* The window is gone: so is the terminal inside. */
 void run_stdio_hang_up(struct run_stdio *s);
+/* The command reads single keys from its terminal, so it draws what is on it. */
+bool run_stdio_is_drawn(const struct run_stdio *s);
+/* Writes lines of ours on standard error while the command runs. */
+void run_stdio_say(const struct run_stdio *s, const char *text);
 /* The command has ended: makes the user's terminal as it was, and takes its answers out of it. */
 void run_stdio_settle(struct run_stdio *s);
 /* True if all output has passed. */

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "cli/explain/explain.h"
+#include "cli/output.h"
 #include "cli/run/internal.h"
 #include "launch/command.h"
 #include "warden/session/session.h"
@@ -44,6 +45,21 @@ static const char *run_loop_keep(struct loop *l, const char *text)
 	const char *copy = arena_strdup(l->run->call->arena, text ? text : "");
 
 	return copy ? copy : "";
+}
+
+/* At once, unless the command draws its own screen: then it is told in the end. */
+static void run_loop_tell_record(struct loop *l)
+{
+	struct run_network *all = &l->run->network;
+	struct record *last = all->n ? &all->items[all->n - 1] : NULL;
+	auto_output o = output_for(STDERR_FILENO);
+
+	if (!last || last->is_told || last->count > 1 || l->run->options.json ||
+		!run_network_is_granted(last, l->run->policy) || run_stdio_is_drawn(l->stdio))
+		return;
+	run_network_tell(&(struct run_network){ .items = last, .n = 1 }, &o);
+	last->is_told = true;
+	run_stdio_say(l->stdio, buffer_text(&o.text));
 }
 
 static void run_loop_on_event(void *context, const struct session_event *e)
@@ -77,6 +93,7 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 	case SESSION_RECORD:
 		run_audit_network(l->run, e->record);
 		(void)run_network_add(&l->run->network, l->run->call->arena, e->record);
+		run_loop_tell_record(l);
 		run_explain_heard(l->run->explain, e->record);
 		break;
 	case SESSION_POLICY:

@@ -2,6 +2,7 @@
 #include "cli/run/network.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -49,9 +50,20 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 
 /* For people */
 
-static void tell_remedy(const char *remedy, const char *profile, struct output *o)
+bool run_network_is_granted(const struct record *r, const struct policy *policy)
 {
-	static const char begin[] = "add network: {allow: [\"", end[] = "\"]} to ";
+	char target[512];
+
+	if (r->kind != RECORD_DENIED || r->dns || !*r->name ||
+		snprintf(target, sizeof(target), "%s:%u", r->name, r->port) >= (int)sizeof(target))
+		return false;
+	return policy_allows(
+		policy, &(struct request){ .op = OPERATION_NET_CONNECT, .target = target });
+}
+
+static void tell_remedy(const char *remedy, struct output *o)
+{
+	static const char begin[] = "add network: {allow: [\"", end[] = "\"]}";
 	const char *pattern = NULL, *quote = NULL;
 	auto_buffer text = { 0 };
 
@@ -59,14 +71,15 @@ static void tell_remedy(const char *remedy, const char *profile, struct output *
 	if (!*remedy || strncmp(remedy, "none: ", 6) == 0)
 		return;
 	buffer_adds(&o->text, "        to allow it: ");
-	/* Where the layer that an option joins lacks a line, the option is the shorter way. */
-	if (profile && strncmp(remedy, begin, strlen(begin)) == 0) {
+	/* What is built in has no file to add it to, and an option joins it (explain_where()). */
+	if (strncmp(remedy, begin, strlen(begin)) == 0) {
 		pattern = remedy + strlen(begin);
 		quote = strchr(pattern, '"');
 	}
 	if (quote && strncmp(quote, end, strlen(end)) == 0 &&
-		strcmp(quote + strlen(end), profile) == 0) {
+		strncmp(quote + strlen(end), " to ", 4) != 0) {
 		buffer_add(&text, pattern, (size_t)(quote - pattern));
+		buffer_adds(&text, quote + strlen(end));
 		buffer_adds(&o->text, "--net ");
 		remedy = buffer_text(&text);
 	}
@@ -74,15 +87,15 @@ static void tell_remedy(const char *remedy, const char *profile, struct output *
 	buffer_addc(&o->text, '\n');
 }
 
-void run_network_tell(const struct run_network *n, const char *profile, struct output *o)
+void run_network_tell(const struct run_network *n, struct output *o)
 {
 	uint64_t all = n->missed, shown = 0;
 
 	for (size_t i = 0; i < n->n; i++) {
 		const struct record *r = &n->items[i];
 
-		all += r->kind != RECORD_CLOSED;
-		if (r->kind == RECORD_CLOSED || shown == RUN_NETWORK_SHOWN)
+		all += r->kind != RECORD_CLOSED && !r->is_told;
+		if (r->kind == RECORD_CLOSED || r->is_told || shown == RUN_NETWORK_SHOWN)
 			continue;
 		shown++;
 		output_note(o);
@@ -96,7 +109,7 @@ void run_network_tell(const struct run_network *n, const char *profile, struct o
 			buffer_printf(&o->text, " (%llu times)", (unsigned long long)r->count);
 		buffer_addc(&o->text, '\n');
 		if (r->kind == RECORD_DENIED)
-			tell_remedy(r->remedy, profile, o);
+			tell_remedy(r->remedy, o);
 	}
 	if (all > shown) {
 		output_note(o);

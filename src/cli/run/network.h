@@ -7,6 +7,7 @@
  */
 #include "base/arena.h"
 #include "cli/output.h"
+#include "policy/policy.h"
 #include "wire/record.h"
 
 enum { RUN_NETWORK_MAX = 1024, RUN_NETWORK_SHOWN = 10 };
@@ -19,10 +20,10 @@ struct run_network {
 
 /* -ENOMEM: it is counted as missed. */
 int run_network_add(struct run_network *n, struct arena *a, const struct record *r);
-/*
- * For a person: what was denied or could not be reached, and what would help. profile: the origin
- * of the layer that an option joins for this once, or NULL.
- */
-void run_network_tell(const struct run_network *n, const char *profile, struct output *o);
+/* Denied although the policy grants the host: its address, or what was said to it, is why. A
+ * program may try that for minutes, so it is told when it happens. */
+bool run_network_is_granted(const struct record *r, const struct policy *policy);
+/* For a person: what was denied or could not be reached, and what would help. */
+void run_network_tell(const struct run_network *n, struct output *o);
 /* For a program: a list of objects, as the value of a key that is indented by two. */
 void run_network_print(const struct run_network *n, struct buffer *out);

@@ -76,22 +76,34 @@ static void run_result_tell_limits(struct output *o, const struct run *r, const 
 	}
 }
 
+/* The command itself can say no more than that a name is not known. */
+static void run_result_tell_unheard(struct output *o, const struct run *r)
+{
+	const char *name = r->options.profile;
+
+	output_note(o);
+	buffer_adds(&o->text, "the command tried to reach a host, but this run has no network: ");
+	if (name && strcmp(name, "offline") == 0)
+		buffer_adds(&o->text, "the profile offline never has one\n");
+	else
+		buffer_adds(&o->text, "add --explain to see the host, and --net HOST:PORT to allow "
+				      "it\n");
+}
+
 /* With --explain what was denied is in one table; hosts that could not be reached are not. */
 static void run_result_tell_denied(struct output *o, const struct run *r, int status)
 {
-	const struct permissions *profile = r->profile.permissions;
 	struct run_network failed = { 0 };
 
-	/* An option joins the profile; policies have to be changed. */
 	if (!r->options.explain) {
-		run_network_tell(&r->network, profile ? profile->origin : NULL, o);
+		run_network_tell(&r->network, o);
 		return;
 	}
 	for (size_t i = 0; i < r->network.n; i++) {
 		if (r->network.items[i].kind == RECORD_FAILED)
 			(void)run_network_add(&failed, r->call->arena, &r->network.items[i]);
 	}
-	run_network_tell(&failed, NULL, o);
+	run_network_tell(&failed, o);
 	run_explain_tell(r, status, o);
 }
 
@@ -102,6 +114,8 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
+	if (report && report->flags & REPORT_UNHEARD && r->plan->network == PLAN_NETWORK_NONE)
+		run_result_tell_unheard(&o, r);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	run_later_tell(r, &o);
 	run_claude_tell(r, &o);

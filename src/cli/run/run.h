@@ -145,16 +145,6 @@ int run_ssh_agent(struct run *r);
 /* run/grants.c: adds the single grants to the base. */
 int run_grants(struct run *r);
 
-/* run/edit.c: whether a line of permissions can be written where a layer comes from. */
-enum run_edit {
-	RUN_EDIT_NONE,        /* built in, or read from no file */
-	RUN_EDIT_PERMISSIONS, /* a file of permissions */
-	RUN_EDIT_SKILL,       /* below `permissions:` */
-	RUN_EDIT_OTHER,       /* a file of another format */
-};
-/* origin: of the layer (struct permissions); NULL is none. */
-enum run_edit run_edit_kind(const struct run *r, const char *origin);
-
 /* run/baseline-notes.c: says which grants the baseline takes back, and what --dangerously-allow
  * lifts. Behind the policy. */
 void run_baseline_notes(struct run *r);

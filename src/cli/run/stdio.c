@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -335,6 +336,29 @@ static void run_stdio_undo(
 		terminal_take_answers(s->terminal, STDOUT_FILENO, &s->answers);
 	s->filters[0].n_identities = 0;
 	s->filters[0].has_asked = false;
+}
+
+bool run_stdio_is_drawn(const struct run_stdio *s)
+{
+	struct termios mode;
+
+	return s->is_terminal &&
+	       (s->master < 0 || tcgetattr(s->master, &mode) < 0 || !(mode.c_lflag & ICANON));
+}
+
+void run_stdio_say(const struct run_stdio *s, const char *text)
+{
+	auto_buffer lines = { 0 };
+
+	/* A raw terminal does not go back to the start of the line by itself. */
+	for (const char *p = text; s->raw.is_raw && *p; p++) {
+		if (*p == '\n' || p == text)
+			buffer_addc(&lines, '\r');
+		buffer_addc(&lines, *p);
+	}
+	if (s->raw.is_raw)
+		text = buffer_text(&lines);
+	(void)terminal_write(STDERR_FILENO, text, strlen(text));
 }
 
 void run_stdio_settle(struct run_stdio *s)

@@ -85,6 +85,19 @@ static const struct seccomp_rule_text texts[RULES] = {
 		RULE(ERROR(EPERM), WHEN(ALLOW, ARG_MASKED(0, ~UNSHARE_PLAIN, 0), ARG_HIGH(0, 0))),
 
 	/*
+	 * New namespaces of a command that is watched: the listener hears of them, and refuses them
+	 * always (notify.h). Where nobody listens, as in an init, the kernel answers ENOSYS.
+	 */
+	[RULE_CLONE_WATCHED] = RULE(
+		SECCOMP_RET_USER_NOTIF, WHEN(ALLOW, ARG_MASKED(0, CLONE_ANY_NEW & ~ZYGOTE_NEW, 0))),
+	[RULE_UNSHARE_WATCHED] = RULE(SECCOMP_RET_USER_NOTIF,
+		WHEN(ALLOW, ARG_MASKED(0, ~(UNSHARE_PLAIN | ZYGOTE_NEW), 0), ARG_HIGH(0, 0))),
+	[RULE_NOTIFY_CLONE] =
+		RULE(SECCOMP_RET_USER_NOTIF, WHEN(ALLOW, ARG_MASKED(0, CLONE_ANY_NEW, 0))),
+	[RULE_NOTIFY_UNSHARE] = RULE(SECCOMP_RET_USER_NOTIF,
+		WHEN(ALLOW, ARG_MASKED(0, ~UNSHARE_PLAIN, 0), ARG_HIGH(0, 0))),
+
+	/*
 	 * Terminals: no input for others (TIOCSTI, TIOCLINUX), no console, no line disciplines;
 	 * none of the virtual console's calls (types K and V: a keymap can type). Nothing on a
 	 * namespace's descriptor (0xb7). btrfs (0x94): older kernels snapshot a whole subvolume

@@ -105,8 +105,11 @@ void seccomp_table_base(
 		seccomp_table_set(ret, i, seccomp_calls[i].rule);
 	if (o->no_memfd_exec)
 		seccomp_table_set(ret, CALL_memfd_create, RULE_MEMFD_NOEXEC);
-	if (o->listener)
+	if (o->listener) {
 		seccomp_table_set(ret, CALL_seccomp, RULE_ALLOW);
+		seccomp_table_set(ret, CALL_clone, RULE_CLONE_WATCHED);
+		seccomp_table_set(ret, CALL_unshare, RULE_UNSHARE_WATCHED);
+	}
 	for (size_t i = 0; o->shared && i < ROWS(shared); i++)
 		seccomp_table_set(ret, shared[i].call, shared[i].rule);
 	if (o->no_unix) {
@@ -122,13 +125,18 @@ void seccomp_table_base(
 		seccomp_table_set(ret, closed[i].call, closed[i].rule);
 }
 
-void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch)
+void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch, bool watched)
 {
 	ret->arch = arch;
 	ret->rest = RULE_ALLOW;
 	memset(ret->rules, RULE_ALLOW, sizeof(ret->rules));
-	for (size_t i = 0; i < ROWS(closed); i++)
-		seccomp_table_set(ret, closed[i].call, closed[i].rule);
+	for (size_t i = 0; i < ROWS(closed); i++) {
+		bool heard = closed[i].call == CALL_clone || closed[i].call == CALL_unshare;
+
+		/* What this filter refuses, the one of notify.h would not hear of. */
+		if (!(watched && heard))
+			seccomp_table_set(ret, closed[i].call, closed[i].rule);
+	}
 }
 
 int seccomp_install(const struct seccomp_table *t, unsigned long flags)
@@ -154,10 +162,10 @@ int seccomp_base(const struct seccomp_options *o)
 	return seccomp_install(&t, 0);
 }
 
-int seccomp_close(void)
+int seccomp_close(bool watched)
 {
 	struct seccomp_table t;
 
-	seccomp_table_close(&t, seccomp_native);
+	seccomp_table_close(&t, seccomp_native, watched);
 	return seccomp_install(&t, 0);
 }

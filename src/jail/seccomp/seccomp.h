@@ -27,4 +27,5 @@ struct seccomp_options {
 
 /* Both need no_new_privs or CAP_SYS_ADMIN. Negative errno. */
 int seccomp_base(const struct seccomp_options *o);
-int seccomp_close(void);
+/* watched: notify_install() was before, and its listener refuses new namespaces instead. */
+int seccomp_close(bool watched);

@@ -31,6 +31,7 @@ enum seccomp_rule {
 	/* From here on arguments count. */
 	RULE_CLONE,
 	RULE_CLONE_CLOSED,
+	RULE_CLONE_WATCHED, /* the base filter's, where notify_install() may follow */
 	RULE_FCNTL,
 	RULE_IOCTL,
 	RULE_MEMFD_NOEXEC,
@@ -44,6 +45,8 @@ enum seccomp_rule {
 	RULE_NOTIFY, /* notify.h */
 	RULE_NOTIFY_FSTATAT,
 	RULE_NOTIFY_STATX,
+	RULE_NOTIFY_CLONE,
+	RULE_NOTIFY_UNSHARE,
 	RULE_PERSONALITY,
 	RULE_PRCTL,
 	RULE_PRLIMIT64,
@@ -62,6 +65,7 @@ enum seccomp_rule {
 	RULE_SOCKETPAIR_FIXED,
 	RULE_UNSHARE,
 	RULE_UNSHARE_CLOSED,
+	RULE_UNSHARE_WATCHED,
 	RULES,
 };
 
@@ -116,7 +120,7 @@ struct seccomp_table {
 const struct seccomp_rule_text *seccomp_rule_text(enum seccomp_rule rule);
 void seccomp_table_base(struct seccomp_table *ret, const struct seccomp_arch *arch,
 	const struct seccomp_options *o);
-void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch);
+void seccomp_table_close(struct seccomp_table *ret, const struct seccomp_arch *arch, bool watched);
 
 /* Code is written from the end of the array towards its start: see seccomp/program.c. */
 struct seccomp_program {

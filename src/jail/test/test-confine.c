@@ -117,7 +117,8 @@ static int confine_and_try(void)
 	auto_fd rules = confine_rules(&plan, &e);
 	int wrong = 0;
 
-	if (rules < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || confine_enter(rules) < 0)
+	if (rules < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		confine_enter(rules, false) < 0)
 		return 100;
 	for (size_t i = 0; i < ROWS(folders); i++) {
 		for (size_t k = 0; k < ROWS(ways); k++) {

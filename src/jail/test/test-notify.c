@@ -9,8 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,7 +116,8 @@ static void rows_make_sense(void **state)
 			assert_int_not_equal(c->paths[0].kind, NOTIFY_NONE);
 			assert_true(c->extra < 6 || c->extra == NOTIFY_ABSENT);
 			for (size_t k = 0; k < NOTIFY_PATHS; k++) {
-				assert_true(c->paths[k].path < 6);
+				assert_true(c->paths[k].path < 6 ||
+					    c->paths[k].kind == NOTIFY_NAMESPACE);
 				assert_true(c->paths[k].folder < 6 ||
 					    c->paths[k].folder == NOTIFY_ABSENT);
 			}
@@ -155,7 +159,7 @@ static int under_open_base(void)
 	listener = notify_install();
 	if (listener < 0 || !(fcntl(listener, F_GETFD) & FD_CLOEXEC))
 		return 97;
-	if (seccomp_close() < 0)
+	if (seccomp_close(false) < 0)
 		return 96;
 	return -notify_install();
 }
@@ -163,7 +167,8 @@ static int under_open_base(void)
 /* Nobody listens: then there is only the filter that could refuse. */
 static int closed_without(void)
 {
-	if (seccomp_base(&(struct seccomp_options){ .listener = true }) < 0 || seccomp_close() < 0)
+	if (seccomp_base(&(struct seccomp_options){ .listener = true }) < 0 ||
+		seccomp_close(false) < 0)
 		return 98;
 	return -notify_install();
 }
@@ -176,6 +181,56 @@ static void only_once_and_only_before(void **state)
 	assert_int_equal(in_child(closed_without), EINVAL);
 }
 
+/* Namespaces: whoever is watched asks the listener; without one, as in an init, the kernel says
+ * ENOSYS. Both ways, with and without the last filter, there are none. */
+static int unshared(int flags)
+{
+	errno = 0;
+	return unshare(flags) == 0 ? 0 : errno;
+}
+
+static int without_listener(void)
+{
+	if (seccomp_base(&(struct seccomp_options){ .listener = true }) < 0)
+		return 98;
+	return unshared(CLONE_NEWUSER);
+}
+
+static int closed_as_watched(void)
+{
+	if (seccomp_base(&(struct seccomp_options){ .listener = true }) < 0 ||
+		seccomp_close(true) < 0)
+		return 98;
+	return unshared(CLONE_NEWUSER);
+}
+
+/* The listener is gone: the calls that wait fail, and so do those that come. */
+static int listener_is_gone(void)
+{
+	int listener;
+
+	if (seccomp_base(&(struct seccomp_options){ .listener = true }) < 0)
+		return 98;
+	listener = notify_install();
+	if (listener < 0 || seccomp_close(true) < 0)
+		return 97;
+	(void)syscall(SYS_close, listener);
+	if (unshared(CLONE_NEWNS) != ENOSYS)
+		return 96;
+	return syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL) <
+			       0
+		       ? errno
+		       : 0;
+}
+
+static void no_namespaces_without_an_answer(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(without_listener), ENOSYS);
+	assert_int_equal(in_child(closed_as_watched), ENOSYS);
+	assert_int_equal(in_child(listener_is_gone), ENOSYS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +238,7 @@ int main(void)
 		cmocka_unit_test(stops_nothing_else),
 		cmocka_unit_test(rows_make_sense),
 		cmocka_unit_test(only_once_and_only_before),
+		cmocka_unit_test(no_namespaces_without_an_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

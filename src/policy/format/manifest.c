@@ -30,14 +30,15 @@ static const struct {
 	 * and what no rule is about is judged by defaultAction like everything else.
 	 */
 	bool exec_listed;
+	enum line_place line_place;
 } formats[] = {
 	[MANIFEST_UNKNOWN] = { "unknown" },
 	[MANIFEST_PERMISSIONS] = { "permissions" },
-	[MANIFEST_SKILL] = { "skill", &manifest_skill_table },
-	[MANIFEST_SKILL_MD] = { "skill.md", &manifest_skill_table },
-	[MANIFEST_NANOCRAB] = { "manifest", &manifest_nanocrab_table, true },
-	[MANIFEST_RULES] = { "rules", &manifest_rules_table, true },
-	[MANIFEST_ENCLAVE] = { "enclave", &manifest_enclave_table, true },
+	[MANIFEST_SKILL] = { "skill", &manifest_skill_table, false, LINE_BELOW_PERMISSIONS },
+	[MANIFEST_SKILL_MD] = { "skill.md", &manifest_skill_table, false, LINE_BELOW_PERMISSIONS },
+	[MANIFEST_NANOCRAB] = { "manifest", &manifest_nanocrab_table, true, LINE_IN_OTHER_WORDS },
+	[MANIFEST_RULES] = { "rules", &manifest_rules_table, true, LINE_IN_OTHER_WORDS },
+	[MANIFEST_ENCLAVE] = { "enclave", &manifest_enclave_table, true, LINE_IN_OTHER_WORDS },
 };
 
 const char *manifest_kind_name(enum manifest_kind kind)
@@ -333,6 +334,9 @@ static int manifest_read_tree(
 	}
 	if (kind == MANIFEST_UNKNOWN)
 		r = kind_by_keys(d, e, &kind);
+	m->permissions->line_place = kind == MANIFEST_PERMISSIONS && inner
+					     ? LINE_BELOW_PERMISSIONS
+					     : formats[kind].line_place;
 	m->permissions->exec_listed = formats[kind].exec_listed;
 	m->permissions->exec_at_start = kind == MANIFEST_RULES;
 	if (r == 0 && formats[kind].table)

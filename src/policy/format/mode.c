@@ -116,6 +116,7 @@ int agent_mode_permissions(enum agent_mode mode, const char *data_dir, const cha
 	int r;
 
 	p->origin = arena_printf(p->arena, "mode %s", names[mode]);
+	p->line_place = LINE_NOWHERE;
 	r = p->origin ? 0 : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < ROWS(grants); i++) {
 		if (confined ? grants[i].confined : grants[i].unconfined)

@@ -281,6 +281,7 @@ static int read_all_of_item(const struct field *f, void *into)
 		return field_fail(&inner, "is only allowed at the top of a file");
 	}
 	layer->origin = p->origin;
+	layer->line_place = p->line_place;
 	r = permissions_read_layer(f, layer);
 	if (r == 0)
 		r = ARENA_PUSH(p->arena, p->all_of, p->n_all_of, p->cap_all_of, layer);

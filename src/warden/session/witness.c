@@ -167,6 +167,10 @@ static bool witness_read_path(struct witness *w, const struct notify_call *c, si
 
 	if (p->kind == NOTIFY_NONE)
 		return false;
+	if (p->kind == NOTIFY_NAMESPACE) {
+		w->paths[i][0] = '\0';
+		return true;
+	}
 	if (p->kind == NOTIFY_CONNECT)
 		return read_address(w, args[p->path], args[c->extra], w->paths[i]);
 	n = witness_read_memory(pid, args[p->path], w->paths[i], PATH_BYTES);
@@ -193,15 +197,34 @@ static void witness_tell(
 		.address = is_connect ? &w->address : NULL,
 		.root = w->root };
 
-	if (sight.path || is_connect)
+	if (sight.path || is_connect || sight.kind == NOTIFY_NAMESPACE)
 		seen(context, &sight);
+}
+
+/* The row of the call that waits; NULL: it is none of those that are watched. */
+static const struct notify_call *witness_call(const struct witness *w)
+{
+	int number = w->call->data.nr;
+
+	return number >= 0 && number < SECCOMP_NUMBERS ? w->calls[number] : NULL;
+}
+
+/* By what the kernel says of the call, and by nothing in the command's memory. */
+static void witness_answer(struct witness *w)
+{
+	const struct notify_call *c = witness_call(w);
+	bool goes_on = c && c->paths[0].kind != NOTIFY_NAMESPACE;
+
+	*w->answer = (struct seccomp_notif_resp){ .id = w->call->id,
+		.error = goes_on ? 0 : -EPERM,
+		.flags = goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0 };
+	/* That it is gone by now is of no interest. */
+	(void)ioctl(w->listener, SECCOMP_IOCTL_NOTIF_SEND, w->answer);
 }
 
 static void witness_look(struct witness *w, witness_seen *seen, void *context)
 {
-	int number = w->call->data.nr;
-	const struct notify_call *c =
-		number >= 0 && number < SECCOMP_NUMBERS ? w->calls[number] : NULL;
+	const struct notify_call *c = witness_call(w);
 	bool has[NOTIFY_PATHS] = { false };
 	bool is_first = w->root < 0;
 	char link[64];
@@ -239,10 +262,7 @@ int witness_dispatch(struct witness *w, witness_seen *seen, void *context)
 		if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, w->call) < 0)
 			continue;
 		witness_look(w, seen, context);
-		/* The only answer. That it is gone by now is of no interest. */
-		*w->answer = (struct seccomp_notif_resp){ .id = w->call->id,
-			.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
-		(void)ioctl(w->listener, SECCOMP_IOCTL_NOTIF_SEND, w->answer);
+		witness_answer(w);
 	}
 	return 0;
 }

@@ -2,9 +2,9 @@
 #pragma once
 /*
  * Outside the jail: sees what the command asks for (jail/notify.h), tells it, and lets each call go
- * on. All that is told is advisory. The names are in the command's memory, which another thread can
- * change between our look and the kernel's; so nothing may ever be allowed or refused because of
- * them, and nothing is.
+ * on, but those for new namespaces, which are refused. All that is told is advisory. The names are
+ * in the command's memory, which another thread can change between our look and the kernel's; so
+ * nothing may ever be allowed or refused because of them, and nothing is.
  *
  * A call waits until it was looked at. If the process that holds a witness dies, so does the
  * session; a witness that is freed lets all calls that wait fail (ENOSYS).
@@ -22,9 +22,10 @@ struct witness;
 struct sight {
 	pid_t pid; /* of the thread, as it is known outside */
 	enum notify_kind kind;
-	uint64_t extra; /* OPEN: flags; ACCESS: mode */
+	uint64_t extra; /* OPEN, NAMESPACE: flags; ACCESS: mode */
 	bool itself;    /* a link at the end is meant itself */
-	/* As it is inside: absolute, not normal. CONNECT: of a socket with a name, else NULL. */
+	/* As it is inside: absolute, not normal. CONNECT: of a socket with a name, else NULL.
+	 * NAMESPACE: NULL. */
 	const char *path;
 	const struct sockaddr_storage *address; /* CONNECT */
 	int root; /* the root folder inside, O_PATH; -1: not known yet */

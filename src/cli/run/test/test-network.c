@@ -24,8 +24,7 @@ static struct record denied(const char *target, const char *remedy)
 		.program = "" };
 }
 
-static void check_told(
-	const struct record *records, size_t n, const char *profile, const char *expected)
+static void check_told(const struct record *records, size_t n, const char *expected)
 {
 	auto_arena a = { 0 };
 	auto_output o = { 0 };
@@ -33,14 +32,14 @@ static void check_told(
 
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(run_network_add(&network, &a, &records[i]), 0);
-	run_network_tell(&network, profile, &o);
+	run_network_tell(&network, &o);
 	assert_string_equal(buffer_text(&o.text), expected);
 }
 
 static void test_nothing_is_told_of_nothing(void **state)
 {
 	(void)state;
-	check_told(NULL, 0, NULL, "");
+	check_told(NULL, 0, "");
 }
 
 static void test_the_same_is_told_once(void **state)
@@ -50,7 +49,7 @@ static void test_the_same_is_told_once(void **state)
 
 	(void)state;
 	records[1].count = 2;
-	check_told(records, 2, NULL,
+	check_told(records, 2,
 		"corral: denied: evil.example.com:443: nothing grants it (3 times)\n"
 		"        to allow it: add network: {allow: [\"evil.example.com:443\"]} to "
 		"policy.yaml\n");
@@ -63,25 +62,25 @@ static void test_another_reason_is_another_denial(void **state)
 
 	(void)state;
 	records[1].reason = "network.deny denies it";
-	check_told(records, 2, NULL,
+	check_told(records, 2,
 		"corral: denied: evil.example.com:443: nothing grants it\n"
 		"corral: denied: evil.example.com:443: network.deny denies it\n");
 }
 
-/* An option joins the profile, not a policy file. */
+/* What is built in has no file (explain_where()), and an option joins it; a policy has one. */
 static void test_the_option_for_a_profile(void **state)
 {
+	static const char allow[] = "add network: {allow: [\"evil.example.com:443\"]}";
 	const struct {
-		const char *remedy, *profile, *told;
+		const char *remedy, *told;
 	} rows[] = {
-		{ LINE "profile workspace", "profile workspace", "--net evil.example.com:443" },
-		{ LINE "policy.yaml", "profile workspace", LINE "policy.yaml" },
-		{ LINE "profile workspace", NULL, LINE "profile workspace" },
-		{ LINE "profile workspace (2 layers do not allow it)", "profile workspace",
-			LINE "profile workspace (2 layers do not allow it)" },
-		{ "add network: {allow: [\"x", "x", "add network: {allow: [\"x" },
-		{ "add network: {allow: [\"", "", "add network: {allow: [\"" },
-		{ "remove or narrow policy.yaml:3: *.example.com", "profile workspace",
+		{ allow, "--net evil.example.com:443" },
+		{ LINE "policy.yaml", LINE "policy.yaml" },
+		{ "add network: {allow: [\"evil.example.com:443\"]} (2 layers do not allow it)",
+			"--net evil.example.com:443 (2 layers do not allow it)" },
+		{ "add network: {allow: [\"x", "add network: {allow: [\"x" },
+		{ "add network: {allow: [\"", "add network: {allow: [\"" },
+		{ "remove or narrow policy.yaml:3: *.example.com",
 			"remove or narrow policy.yaml:3: *.example.com" },
 	};
 
@@ -94,8 +93,61 @@ static void test_the_option_for_a_profile(void **state)
 			"corral: denied: evil.example.com:443: nothing grants it\n"
 			"        to allow it: %s\n",
 			rows[i].told);
-		check_told(&r, 1, rows[i].profile, expected);
+		check_told(&r, 1, expected);
 	}
+}
+
+/* What is granted and denied all the same is told at once; and then not again. */
+static void test_what_is_granted(void **state)
+{
+	const struct {
+		const char *name;
+		uint16_t port;
+		bool dns, granted;
+	} rows[] = {
+		{ "inner.example.com", 443, false, true },
+		{ "inner.example.com", 80, false, false },
+		{ "evil.example.com", 443, false, false },
+		{ "inner.example.com", 443, true, false },
+		{ "", 443, false, false },
+	};
+	struct permissions *p = permissions_new();
+	struct policy *policy = NULL;
+	auto_arena a = { 0 };
+	auto_output o = { 0 };
+	struct run_network n = { 0 };
+
+	(void)state;
+	assert_non_null(p);
+	assert_int_equal(permissions_add(p, &p->network_allow, "inner.example.com:443", NULL), 0);
+	assert_int_equal(policy_new(&policy, (const struct permissions *const[]){ p }, 1,
+				 &(struct policy_options){ 0 }, NULL),
+		0);
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct record r = denied("inner.example.com:443", "");
+
+		r.name = rows[i].name;
+		r.port = rows[i].port;
+		r.dns = rows[i].dns;
+		assert_int_equal(run_network_is_granted(&r, policy), rows[i].granted);
+		r.kind = RECORD_FAILED;
+		assert_false(run_network_is_granted(&r, policy));
+	}
+	assert_int_equal(run_network_add(&n, &a,
+				 &(struct record){ .kind = RECORD_DENIED,
+					 .target = "x",
+					 .name = "",
+					 .address = "",
+					 .rule = "",
+					 .reason = "",
+					 .remedy = "",
+					 .program = "" }),
+		0);
+	n.items[0].is_told = true;
+	run_network_tell(&n, &o);
+	assert_string_equal(buffer_text(&o.text), "");
+	policy_free(policy);
+	permissions_free(p);
 }
 
 static void test_a_remedy_that_is_none(void **state)
@@ -105,7 +157,7 @@ static void test_a_remedy_that_is_none(void **state)
 
 	(void)state;
 	r.reason = "cloud metadata";
-	check_told(&r, 1, NULL, "corral: denied: 169.254.169.254:80: cloud metadata\n");
+	check_told(&r, 1, "corral: denied: 169.254.169.254:80: cloud metadata\n");
 }
 
 /* One look at a name is several questions. */
@@ -116,7 +168,7 @@ static void test_a_name_is_not_counted(void **state)
 	(void)state;
 	r.dns = true;
 	r.count = 4;
-	check_told(&r, 1, NULL, "corral: denied: the name evil.example.com: nothing grants it\n");
+	check_told(&r, 1, "corral: denied: the name evil.example.com: nothing grants it\n");
 }
 
 static void test_what_could_not_be_reached(void **state)
@@ -127,7 +179,7 @@ static void test_what_could_not_be_reached(void **state)
 	r.kind = RECORD_FAILED;
 	r.reason = "cannot be reached: Connection refused";
 	r.count = 2;
-	check_told(&r, 1, NULL,
+	check_told(&r, 1,
 		"corral: api.example.com:443: cannot be reached: Connection refused (2 times)\n");
 }
 
@@ -137,7 +189,7 @@ static void test_a_connection_is_not_told(void **state)
 
 	(void)state;
 	r.kind = RECORD_CLOSED;
-	check_told(&r, 1, NULL, "");
+	check_told(&r, 1, "");
 }
 
 /* What a program chose cannot write on the terminal. */
@@ -146,7 +198,7 @@ static void test_foreign_text_is_made_visible(void **state)
 	struct record r = denied("a\x1b[2Jb:443", "add \x1b[2J");
 
 	(void)state;
-	check_told(&r, 1, NULL,
+	check_told(&r, 1,
 		"corral: denied: a\\x1b[2Jb:443: nothing grants it\n"
 		"        to allow it: add \\x1b[2J\n");
 }
@@ -181,7 +233,7 @@ static void test_many_are_not_all_told(void **state)
 	add_many(&n, &a, RUN_NETWORK_MAX + 500);
 	assert_int_equal(n.n, RUN_NETWORK_MAX);
 	assert_int_equal(n.missed, 500);
-	run_network_tell(&n, NULL, &o);
+	run_network_tell(&n, &o);
 	assert_int_equal(count_lines(&o.text), RUN_NETWORK_SHOWN + 1);
 	assert_non_null(strstr(buffer_text(&o.text),
 		"corral: and 1514 more that were denied or could not be reached\n"));
@@ -195,7 +247,7 @@ static void test_exactly_as_many_as_are_shown(void **state)
 
 	(void)state;
 	add_many(&n, &a, RUN_NETWORK_SHOWN);
-	run_network_tell(&n, NULL, &o);
+	run_network_tell(&n, &o);
 	assert_int_equal(count_lines(&o.text), RUN_NETWORK_SHOWN);
 }
 
@@ -262,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_the_same_is_told_once),
 		cmocka_unit_test(test_another_reason_is_another_denial),
 		cmocka_unit_test(test_the_option_for_a_profile),
+		cmocka_unit_test(test_what_is_granted),
 		cmocka_unit_test(test_a_remedy_that_is_none),
 		cmocka_unit_test(test_a_name_is_not_counted),
 		cmocka_unit_test(test_what_could_not_be_reached),

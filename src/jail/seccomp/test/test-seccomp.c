@@ -48,7 +48,7 @@ static int install(enum mode mode, bool noexec)
 		return 0;
 	if (seccomp_base(&o) < 0)
 		return -1;
-	return mode == CLOSED ? seccomp_close() : 0;
+	return mode == CLOSED ? seccomp_close(false) : 0;
 }
 
 /* vhangup() has no terminal to hang up in a session of its own. */
@@ -242,7 +242,7 @@ static void install_reports_failure(void **state)
 		/* As root the capability would do in place of no_new_privs. */
 		if (setrlimit(RLIMIT_CORE, &none) < 0 || (!getuid() && setuid(65534) < 0))
 			_exit(BROKEN);
-		_exit(seccomp_base(&o) == -EACCES && seccomp_close() == -EACCES ? 0 : 1);
+		_exit(seccomp_base(&o) == -EACCES && seccomp_close(false) == -EACCES ? 0 : 1);
 	}
 	assert_int_equal(end_of(child), 0);
 }

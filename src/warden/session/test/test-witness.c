@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +175,38 @@ static void sees_plain_calls(void **state)
 	assert_int_equal(seen.items[7].extra, W_OK);
 	/* A descriptor that is none has no folder. */
 	assert_int_equal(seen.n, 8);
+}
+
+/* Namespaces are refused, whoever asks, even root with all capabilities; plain children are not
+ * even stopped. */
+static int unsharing(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		return 1;
+	if (unshare(CLONE_NEWUSER) == 0 || errno != EPERM)
+		return 2;
+	if (unshare(CLONE_NEWNS | CLONE_FS) == 0 || errno != EPERM)
+		return 3;
+	if (syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWNET | SIGCHLD, NULL, NULL, NULL, NULL) >=
+			0 ||
+		errno != EPERM)
+		return 4;
+	return unshare(CLONE_FILES) == 0 ? 0 : 5;
+}
+
+static void refuses_namespaces(void **state)
+{
+	(void)state;
+	look_at(unsharing, &seen);
+	assert_int_equal(seen.n, 3);
+	for (size_t i = 0; i < seen.n; i++)
+		is_seen(i, NOTIFY_NAMESPACE, "");
+	assert_int_equal(seen.items[1].extra, CLONE_NEWNS | CLONE_FS);
 }
 
 static int connecting(void)
@@ -490,6 +523,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sees_plain_calls),
+		cmocka_unit_test(refuses_namespaces),
 		cmocka_unit_test(sees_addresses),
 		cmocka_unit_test(sees_programs),
 		cmocka_unit_test(takes_broken_pointers),
