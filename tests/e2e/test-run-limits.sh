@@ -45,7 +45,7 @@ run run --policy "$scratch/shown.yaml" -- true
 status_is 0 "profile show: prints a policy"
 run profile show no-such
 status_is 2 "profile show: one that does not exist"
-err_has "there are: offline, readonly, workspace" "profile show: says which there are"
+err_has "available: offline, readonly, workspace" "profile show: lists the profiles"
 
 # --- what changes them ---
 json --limits none -- true
