@@ -33,7 +33,7 @@ def echo(name, run, port, see, **more):
 
 
 NEW_REPOSITORY = ("corral: the command created r/.git (git runs the hooks and the commands in it): "
-                  "look at it first\n")
+                  "review it first\n")
 CURL = "curl -sS "
 PYTHON = "/usr/bin/python3 {pub}/client.py "
 SSH = ("ssh -F /dev/null -i {ws}/key -o UserKnownHostsFile={pub}/known -o BatchMode=yes "

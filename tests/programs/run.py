@@ -254,7 +254,7 @@ def run(row, scene, inside):
 def without_news(row, inside):
     """The same without the lines about new repositories, and those that are missing or too many."""
     line = re.compile(r"(?:\x1b\[[0-9;]*m)*corral:(?:\x1b\[[0-9;]*m)* the command created (\S+) "
-                      r"\(git [^)]*\): look at it first\r?\n")
+                      r"\(git [^)]*\): review it first\r?\n")
     name = "out" if row.tty else "err"
     text = getattr(inside, name)
     wrong = sorted(set(line.findall(text)) ^ set(row.repositories))

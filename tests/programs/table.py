@@ -263,7 +263,7 @@ git -C one log --format=%s && git -C two status -sb""",
         "git init -q && git commit -q --allow-empty -m x && git log --format='%an <%ae>' && "
         "git config --global alias.last && git branch --show-current", needs=["git"],
         options=["--read", "~/.gitconfig", "--work-dir", "{ws}/text"], place="text",
-        see=["Someone <someone@example.org>", "trunk"], same=False, says=["look at it first"]),
+        see=["Someone <someone@example.org>", "trunk"], same=False, says=["review it first"]),
     Row("git: without the user's settings it asks for a name, as it does everywhere",
         GIT_NEW + "unset ${!GIT_@}; git commit -q --allow-empty -m x", needs=["git"], status=128,
         same=False, says=["Please tell me who you are"]),
