@@ -30,6 +30,8 @@ static int extend_layer(struct permissions *p, const struct permissions *file)
 	p->origin = file->origin ? arena_strdup(p->arena, file->origin) : NULL;
 	if (file->origin && !p->origin)
 		return -ENOMEM;
+	/* A line that would help goes into the file: the profile may be built in. */
+	p->line_place = file->line_place;
 	if (p->n_all_of)
 		return 0;
 	p->exec_listed = p->exec_listed || file->exec_listed;
