@@ -28,6 +28,13 @@ line=$(sed -n 's/.*add \(fs: {read: \["[^"]*"\]}\) to.*/\1/p' "$scratch/out" | h
 printf 'extends: workspace\n%s\n' "$line" >p/mended.yaml
 check p/mended.yaml --op fs.read --target "$HOME/x"
 status_is 0 "with that line it is allowed"
+for verb in merge intersect; do
+	run policy $verb p/more.yaml p/more.yaml
+	status_is 0 "policy $verb"
+	out_has '$WORK_DIR/**' "policy $verb: with what the profile grants"
+done
+run policy subset p/more.yaml p/more.yaml
+status_is 0 "policy subset"
 run policy show p/more.yaml
 status_is 0 "policy show"
 out_has '$WORK_DIR/**' "prints what both grant"
@@ -168,5 +175,11 @@ else
 	number=$((number + 1))
 	echo "ok $number - runs # SKIP kernel: no sandbox can be had here"
 fi
+
+# --- a policy that holds for every run ---
+printf 'extends: workspace\n' >"$XDG_CONFIG_HOME/corral/policy.yaml"
+run run -- echo there
+out_is there "the user's own policy may extend a profile"
+rm "$XDG_CONFIG_HOME/corral/policy.yaml"
 
 done_testing

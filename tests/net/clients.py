@@ -32,7 +32,7 @@ def echo(name, run, port, see, **more):
     return Row(name, run, "echo.example.com", port, ECHO, see, **more)
 
 
-NEW_REPOSITORY = ("corral: the command created r/.git (git runs the hooks and the commands in it): "
+NEW_REPOSITORY = ("corral: the command created r/.git (git runs its hooks and commands): "
                   "review it first\n")
 CURL = "curl -sS "
 PYTHON = "/usr/bin/python3 {pub}/client.py "

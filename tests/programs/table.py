@@ -352,7 +352,7 @@ LISTED = [
         place="repository"),
     Row("list: what is not in it is refused with 126", ["cat", "text/old"],
         options=[*LIST, "--exec", "git"], status=126, same=False,
-        says=["does not let", "cat", "to allow"]),
+        says=["does not allow running", "cat", "to allow"]),
     Row("list: nor does a listed shell run it", ["sh", "-c", "cat text/old"],
         options=[*LIST, "--exec", "sh"], status=126, same=False, says=["cat"]),
     Row("list: nor the listed git by an alias", ["git", "-c", "alias.x=!cat text/old", "x"],

@@ -142,7 +142,10 @@ static int verb_combine_run(struct call *c, load_operation *operation)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = load_add_all(&l, c, (const char *const *)c->words, c->n, MANIFEST_UNKNOWN);
+	/* A file may extend a profile, which asks where it is used. */
+	r = load_begin(&l, c);
+	if (r == 0)
+		r = load_add_all(&l, c, (const char *const *)c->words, c->n, MANIFEST_UNKNOWN);
 	if (r == 0)
 		r = load_combine(&l, c, operation, &p);
 	if (r == 0)

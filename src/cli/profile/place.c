@@ -57,8 +57,10 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 			"it contains Corral's own state", true },
 	};
 	char real[PATH_BYTES];
-	int r = links_follow(folder, NULL, NULL, real);
+	int r = folder ? links_follow(folder, NULL, NULL, real) : -EINVAL;
 
+	if (!folder)
+		return error_set(c->error, r, NULL, "the current folder is not known");
 	if (r < 0)
 		return error_set(c->error, r, NULL, "%s: %s", folder, strerror(-r));
 	if (strcmp(folder, "/") == 0 || strcmp(real, "/") == 0)

@@ -281,6 +281,8 @@ int run_layers(struct run *r)
 
 	run_layers_note_unread(r);
 	r->load.uses_cache = r->ceiling.uses_cache = !r->options.no_cache;
+	/* One of the ceiling's files may extend a profile, too. */
+	r->ceiling.variables = r->load.variables;
 	if (ret == 0)
 		ret = add_policies(r);
 	if (ret == 0 && r->options.skill)
