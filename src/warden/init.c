@@ -264,10 +264,12 @@ static bool init_has_counted(const char *text, const char *group, const char *na
 
 	while (names && strncmp(names, group, len) != 0)
 		names = (names = strchr(names, '\n')) ? names + 1 : NULL;
-	values = names ? strchr(names, '\n') : NULL;
+	if (!names)
+		return false;
+	values = strchr(names, '\n');
 	if (!values || strncmp(values + 1, group, len) != 0)
 		return false;
-	for (values++; names && values && *names != '\n';) {
+	for (values++; *names != '\n';) {
 		names += strcspn(names, " \n");
 		values += strcspn(values, " \n");
 		if (*names != ' ' || *values != ' ')

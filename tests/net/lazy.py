@@ -87,14 +87,14 @@ CASES = (
 
 # What is refused, and why.
 REFUSED = (
-    ("*", "only hosts that are named"),
-    ("*:443", "only hosts that are named"),
+    ("*", "only hosts that are listed by name"),
+    ("*:443", "only hosts that are listed by name"),
     ("10.0.0.0/8:443", "only single addresses"),
     ("udp://echo.example.com:7", "datagrams"),
     ("localhost:80", "the host's loopback"),
     ("127.0.0.1:80", "the host's loopback"),
-    ("echo.example.com", "no more than 16 ports"),
-    ("echo.example.com:1-17", "no more than 16 ports"),
+    ("echo.example.com", "at most 16 ports"),
+    ("echo.example.com:1-17", "at most 16 ports"),
 )
 
 
@@ -139,7 +139,7 @@ def test_refused(scene, tap, grant, why):
         result = scene.run("true", net)
         wrong = [] if result.status == 125 else [f"status {result.status}"]
         wrong += [f"no {text!r} in the message" for text in
-                  (place, "cannot be held: this kernel lacks nf_tables", why, "corral doctor")
+                  (place, "cannot be enforced: this kernel lacks nf_tables", why, "corral doctor")
                   if text not in result.err]
         tap.say(wrong, f"{grant} is refused, {place} ({scene.account.name})", result)
 

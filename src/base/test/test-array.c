@@ -106,7 +106,7 @@ static void test_sort_pointers(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		const void *items[8], *room[8];
-		const char *plain[8];
+		const char *plain[8] = { NULL };
 		size_t n = 0;
 
 		for (; rows[i][n]; n++)

@@ -96,7 +96,7 @@ static int set(struct fixture *f, const char *value)
 /* From the environment; a folder that is not absolute does not count. */
 static void test_variables_have_defaults(void **state)
 {
-	auto_fixture f;
+	auto_fixture f = { 0 };
 	const char *const *values = f.load.variables.values;
 
 	(void)state;
@@ -121,7 +121,7 @@ static void test_set_gives_a_variable_its_value(void **state)
 		{ "HOME=/srv/../home//x/", VARIABLE_HOME, "/home/x" },
 		{ "TEMP=/a=b", VARIABLE_TEMP, "/a=b" },
 	};
-	auto_fixture f;
+	auto_fixture f = { 0 };
 	const char *below;
 
 	(void)state;
@@ -153,7 +153,7 @@ static void test_set_refuses_other_values(void **state)
 		{ "=/x", "--set: unknown variable ``", "valid names: SKILL_DIR, WORK_DIR" },
 		{ "HOME=/b", "--set HOME was given more than once", "--help" },
 	};
-	auto_fixture f;
+	auto_fixture f = { 0 };
 
 	(void)state;
 	fixture_init(&f);
@@ -171,7 +171,7 @@ static void test_from_takes_a_kind_by_its_name(void **state)
 {
 	enum manifest_kind kind = MANIFEST_UNKNOWN;
 	const struct options_row row = { .name = "from", .target = &kind };
-	auto_fixture f;
+	auto_fixture f = { 0 };
 
 	(void)state;
 	fixture_init(&f);
@@ -186,7 +186,7 @@ static void test_from_takes_a_kind_by_its_name(void **state)
 /* The folder of the skill that was read; with two skills there is no telling which. */
 static void test_skill_dir_is_the_folder_of_the_skill(void **state)
 {
-	auto_fixture f;
+	auto_fixture f = { 0 };
 	const char *const *value = &f.load.variables.values[VARIABLE_SKILL_DIR];
 
 	(void)state;
@@ -219,7 +219,7 @@ static void test_files_that_cannot_be_read_are_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		auto_fixture f;
+		auto_fixture f = { 0 };
 
 		fixture_init(&f);
 		assert_int_equal(load_begin(&f.load, &f.call), 0);
@@ -241,7 +241,7 @@ static void test_what_was_read_is_compiled_and_combined(void **state)
 		{ algebra_intersect, "/srv/data/**", "write" },
 		{ algebra_merge, "write", "deny" },
 	};
-	auto_fixture f;
+	auto_fixture f = { 0 };
 	struct policy *policy = NULL;
 
 	(void)state;
@@ -273,7 +273,7 @@ static void test_paths_become_absolute(void **state)
 		{ "x/y", "@/x/y" },
 		{ "./x", "@/x" },
 	};
-	auto_fixture f;
+	auto_fixture f = { 0 };
 
 	(void)state;
 	fixture_init(&f);

@@ -152,7 +152,7 @@ static void test_paths_become_patterns(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		auto_fixture f;
+		auto_fixture f = { 0 };
 
 		fixture_init(&f, (const char *const[]){ "fs: {read: [/nothing]}", NULL });
 		assert_int_equal(grant(&f, rows[i].option, rows[i].value), 0);
@@ -164,7 +164,7 @@ static void test_paths_become_patterns(void **state)
 /* A folder is meant as it is written: its name is no pattern. */
 static void test_names_with_wildcards_are_escaped(void **state)
 {
-	auto_fixture f;
+	auto_fixture f = { 0 };
 
 	(void)state;
 	fixture_init(&f, (const char *const[]){ "{}", NULL });
@@ -178,7 +178,7 @@ static void test_names_with_wildcards_are_escaped(void **state)
 /* (A ∩ B) ∪ G is (A ∪ G) ∩ (B ∪ G): every layer has it, also one inside another. */
 static void test_every_layer_of_the_base_gets_a_grant(void **state)
 {
-	auto_fixture f;
+	auto_fixture f = { 0 };
 
 	(void)state;
 	fixture_init(&f, (const char *const[]){ "fs: {read: [/a]}", "fs: {read: [/b]}",
@@ -191,7 +191,7 @@ static void test_every_layer_of_the_base_gets_a_grant(void **state)
 
 static void test_programs_join_the_list(void **state)
 {
-	auto_fixture f;
+	auto_fixture f = { 0 };
 
 	(void)state;
 	fixture_init(&f, (const char *const[]){ "exec: [cat]", NULL });
@@ -218,7 +218,7 @@ static void test_what_is_no_grant_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		auto_fixture f;
+		auto_fixture f = { 0 };
 
 		fixture_init(&f, (const char *const[]){ "exec: [cat]", NULL });
 		assert_true(grant(&f, rows[i].option, rows[i].value) < 0);

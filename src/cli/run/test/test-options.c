@@ -44,7 +44,7 @@ static void test_limits_are_parsed(void **state)
 {
 	static const char *const words[] = { "run", "--timeout=500ms", "--memory=64M", "--pids=8",
 		"--max-output=1K", "--", "true", NULL };
-	auto_fixture f;
+	auto_fixture f = { 0 };
 	const uint64_t *limits = f.run.options.limits.values;
 
 	(void)state;
@@ -60,7 +60,7 @@ static void test_limits_are_parsed(void **state)
 static void test_without_options_there_are_no_limits(void **state)
 {
 	static const char *const words[] = { "run", "ls", "--json", NULL };
-	auto_fixture f;
+	auto_fixture f = { 0 };
 
 	(void)state;
 	assert_int_equal(parse(&f, words), 0);
@@ -114,7 +114,7 @@ static void test_bad_values_are_refused_with_what_was_expected(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		auto_fixture f;
+		auto_fixture f = { 0 };
 
 		assert_int_equal(parse(&f, rows[i].words), -EINVAL);
 		assert_string_equal(f.error.text, rows[i].says);
@@ -135,7 +135,7 @@ static void test_audit_takes_a_file_or_a_word(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		auto_fixture f;
+		auto_fixture f = { 0 };
 
 		assert_int_equal(parse(&f, (const char *const[]){ "run", "--audit", rows[i].value,
 						   "ls", NULL }),
