@@ -90,11 +90,17 @@ soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
 		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"
 
+# The nearest folder that exists decides, before minutes of building.
 install: ## build for use and install under PREFIX (/usr/local); DESTDIR is honoured
+	@to='$(DESTDIR)$(PREFIX)'; while [ ! -e "$$to" ] && [ "$${to%/*}" != "$$to" ]; do to=$${to%/*}; done; \
+		[ -e "$${to:-/}" ] || to=.; test -w "$${to:-/}" || { echo "make: cannot write $(DESTDIR)$(PREFIX): use \`sudo make install\`," \
+		"or \`make install PREFIX=\$$HOME/.local\`" >&2; exit 1; }
 	@tools/setup $(toolchain) man
 	@test ! -f $(BUILD)-install/build.ninja || meson configure $(BUILD)-install --prefix=$(PREFIX)
 	$(call compile,$(BUILD)-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
 	@meson install -C $(BUILD)-install --no-rebuild
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH";; esac
+	@echo "next: corral doctor; docs/tutorial.md"
 
 uninstall: ## remove what `make install` installed from this tree
 	@ninja -C $(BUILD)-install uninstall
