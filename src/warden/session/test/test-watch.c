@@ -136,6 +136,18 @@ static int count_mounts(struct session *s, struct seen *seen)
 	return (int)strtol(text, NULL, 10);
 }
 
+/* There is no inotify. */
+static bool by_folder;
+
+static bool is_gone(const struct seen *seen)
+{
+	for (size_t i = 0; i < seen->n; i++) {
+		if (seen->events[i].kind == SESSION_GONE)
+			return true;
+	}
+	return false;
+}
+
 /* Thousands of saves while a command tries to read: how often it succeeded is for information. */
 static void survives_a_storm(void **state)
 {
@@ -168,8 +180,12 @@ static void survives_a_storm(void **state)
 	(void)unlink(line);
 	(void)printf("# %d saves: in the gap between, the file could be read in attempts:  %s",
 		ROUNDS, text);
-	check(s, &seen, &c);
-	assert_int_equal(count_mounts(s, &seen), before);
+	/* Without inotify nobody says which name it was. Where that cannot be found out in time,
+	 * the sandbox ends, and nothing is left that could read. */
+	if (!by_folder || !is_gone(&seen)) {
+		check(s, &seen, &c);
+		assert_int_equal(count_mounts(s, &seen), before);
+	}
 	session_free(s);
 	cover_remove(&c);
 }
@@ -365,14 +381,13 @@ static int set_limit(const char *path, const char *value)
 /* In a user namespace of its own, where there is no inotify: nothing outside of it changes. */
 static int leave_inotify(void **state)
 {
-	static bool done;
 	uid_t uid = getuid();
 	gid_t gid = getgid();
 
 	(void)state;
-	if (done)
+	if (by_folder)
 		return 0;
-	done = true;
+	by_folder = true;
 	return unshare(CLONE_NEWUSER) < 0 || userns_map(uid, gid) < 0 ||
 	       set_limit("/proc/sys/user/max_inotify_instances", "0") < 0;
 }
