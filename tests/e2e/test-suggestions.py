@@ -403,7 +403,7 @@ STRING = r'"(?:[^"\\\n]|\\.)*"'
 def sites():
     """Texts in the source that name an option or a line to add: (place, text)."""
     for path in sorted(glob.glob(os.path.join(HERE, "../../src/**/*.c"), recursive=True)):
-        if "/test/" in path or "/broker/" in path:
+        if "/test/" in path or "/src/broker/" in path:
             continue
         with open(path, encoding="utf-8") as file:
             text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), file.read(), flags=re.S)
