@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import suggestions
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(HERE, "..", "..", "docs")
 SHOWN_HOME = "/home/anna"
@@ -147,10 +149,7 @@ def check_page(path, number, home):
 
 
 def main():
-    tier = subprocess.run([os.environ["CORRAL"], "doctor"], capture_output=True, check=False).returncode
-    if tier != 0:
-        print("1..0 # SKIP the kernel has no user namespaces for us: no sandbox can be made")
-        return 0
+    suggestions.needs_sandbox()
     pages = [os.path.join(DOCS, "tutorial.md")]
     tasks = os.path.join(DOCS, "tasks")
     pages += [os.path.join(tasks, name) for name in sorted(os.listdir(tasks))]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connections. Of a client only as much is read as can be worked on: a line that is being worked
- * on keeps the next in the socket, and so the program that sends them waits, nobody else.
+ * on keeps the next in the socket, and only the program that sends them waits.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ void client_free(struct client *c)
 
 /* Writing */
 
-/* Negative: nobody is there. */
+/* Negative: the peer has closed it. */
 static int client_write(struct client *c)
 {
 	while (c->sent < c->out.len) {
@@ -263,7 +263,7 @@ static void client_on_ready(struct watcher *w, uint32_t events)
 
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		r = client_read(c);
-	/* Both directions are closed: nobody will read an answer. */
+	/* Both directions are closed: no answer can be read. */
 	if (events & (EPOLLHUP | EPOLLERR) && r == 0 && c->ended)
 		r = -EPIPE;
 	if (r < 0)
@@ -272,7 +272,7 @@ static void client_on_ready(struct watcher *w, uint32_t events)
 		client_work(c);
 }
 
-/* Half a line, or answers that nobody reads. */
+/* Half a line, or answers that are not read. */
 static void client_on_stall(struct timer *t)
 {
 	client_free(container_of(t, struct client, stall));

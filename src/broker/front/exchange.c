@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A line has one call or many; its answer is one line, when all of them are there. A call is read,
- * checked by its row and handed to the monitor under a number; `ping` is answered here, for it
- * needs nobody's rights.
+ * checked by its row and handed to the monitor under a number; `ping` is answered here, which
+ * needs no rights.
  *
  * A number is a slot and how often it was used, so that an answer that comes late, for a caller
  * that has gone, is never taken for another's.

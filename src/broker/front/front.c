@@ -23,7 +23,8 @@ size_t front_bytes(const struct front *f)
 	return f->bytes;
 }
 
-/* Somebody new comes, and there is no room: who was silent longest and waits for nothing goes. */
+/* Makes room for a new client: the one that was silent longest, and waits for nothing, is closed.
+ */
 static bool front_make_room(struct front *f)
 {
 	for (struct client *c = f->first; f->n_clients >= FRONT_CLIENTS_MAX && c; c = c->next) {
@@ -45,7 +46,7 @@ static void front_on_listener(struct watcher *w, uint32_t events)
 
 		if (fd < 0)
 			return;
-		/* Without room it is closed, and its program is told by that. */
+		/* Without room it is closed at once. */
 		if (front_make_room(f) && client_new(f, fd) == 0)
 			(void)fd_take(&fd);
 	}

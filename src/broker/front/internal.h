@@ -17,7 +17,7 @@
 
 /* One line: its calls, and what is answered to them, once all is there. */
 struct exchange {
-	struct client *client; /* NULL: it has gone; nobody wants the answers */
+	struct client *client; /* NULL: it has gone; the answers are dropped */
 	struct document doc;
 	const struct node *next; /* the call that is read next */
 	bool is_batch;
@@ -92,7 +92,7 @@ int exchange_new(struct client *c, const char *line, size_t len);
 int exchange_feed(struct exchange *x, unsigned *calls);
 /* An answer of the monitor's. */
 void exchange_answer(struct front *f, const struct frame *frame);
-/* Nobody wants its answers. */
+/* Its answers are not wanted any more. */
 void exchange_abandon(struct exchange *x);
 /* All calls that the monitor had fail. */
 void exchange_lose_all(struct front *f);

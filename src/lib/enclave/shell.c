@@ -406,7 +406,7 @@ int corral_enclave_shell_start(struct corral_shell **ret, struct corral_enclave 
 	if (!s)
 		return handles_error(e, &(struct error){ .text = "out of memory" }, -ENOMEM);
 	enclave_begin(&s->c, enclave, by, AUDIT_EXEC, argv ? argv[0] : NULL);
-	/* It is told who it was when the caller's text is gone. */
+	/* The log names the actor later, when the caller's text may be gone. */
 	actor = arena_strdup(&s->arena, s->c.actor);
 	if (actor) {
 		s->c.actor = actor;

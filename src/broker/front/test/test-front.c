@@ -225,7 +225,7 @@ static void test_calls_and_answers(void **state)
 		0);
 	monitor_answers(s, first, "text");
 	hears(s, fd, "\"id\":\"r\",\"error\":{\"code\":-32001,\"message\":\"no\"");
-	/* An answer to no call, or to one that was answered, is nobody's. */
+	/* An answer to no call, or to one that was answered, is dropped. */
 	monitor_answers(s, first, "again");
 	monitor_answers(s, 12345678, "none");
 	say(s, fd, PING "\n");
@@ -272,7 +272,7 @@ static void test_pipelined_calls(void **state)
 			for (ssize_t k = 0; k < n; k++)
 				answers += bytes[k] == '\n';
 		}
-		/* Somebody else is served meanwhile. */
+		/* Another client is served meanwhile. */
 		if (turns == 100) {
 			say(s, other, PING "\n");
 			hears(s, other, "pong");
@@ -413,7 +413,7 @@ static void test_a_client_that_leaves(void **state)
 	assert_int_equal(monitor_hears(s)->type, FRAME_CALL_CANCEL);
 	assert_int_equal(s->frame.id, id);
 	monitor_answers(s, id, "SECRET");
-	/* The slot is used again, and nobody hears what was not for them. */
+	/* The slot is used again, and no client hears another's answer. */
 	say(s, other, READ "\n");
 	assert_true(monitor_hears(s)->id != id);
 	monitor_answers(s, id, "SECRET");

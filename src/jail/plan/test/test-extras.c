@@ -57,29 +57,10 @@ static struct plan *make_one(const char *layer)
 	return plan;
 }
 
-/* The entry at exactly that path; '@' as ever. */
-static const struct plan_entry *at(const struct plan *plan, const char *path)
-{
-	char *full = test_plan_expand(path);
-	const struct plan_entry *found = plan_find(plan, full);
-
-	if (found && strcmp(found->path, full) != 0)
-		found = NULL;
-	free(full);
-	return found;
-}
-
-static bool is_visible(const struct plan *plan, const char *path)
-{
-	const struct plan_entry *found = plan_find(plan, path);
-
-	return found && found->kind == PLAN_BIND;
-}
-
 static void test_essentials(void **state)
 {
 	auto_plan *plan = make_one("{}");
-	const struct plan_entry *passwd = at(plan, "/etc/passwd");
+	const struct plan_entry *passwd = test_plan_at(plan, "/etc/passwd");
 	char user[64];
 
 	(void)state;
@@ -88,20 +69,21 @@ static void test_essentials(void **state)
 	assert_int_equal(passwd->kind, PLAN_FILE);
 	assert_non_null(strstr(passwd->text, user));
 	assert_non_null(strstr(passwd->text, plan->home));
-	assert_non_null(strstr(at(plan, "/etc/hosts")->text, "127.0.0.1 localhost\n"));
-	assert_non_null(strstr(at(plan, "/etc/resolv.conf")->text, "nameserver 127.0.0.1\n"));
-	assert_non_null(strstr(at(plan, "/etc/group")->text, ":x:"));
-	assert_true(is_visible(plan, "/usr/lib/x"));
-	assert_true(is_visible(plan, "/usr/share/zoneinfo/UTC"));
-	assert_false(is_visible(plan, "/usr/bin/env"));
-	assert_false(is_visible(plan, "/etc/shadow"));
-	assert_false(is_visible(plan, "/root/x"));
-	assert_null(at(plan, "/proc"));
-	assert_null(at(plan, "/dev"));
+	assert_non_null(strstr(test_plan_at(plan, "/etc/hosts")->text, "127.0.0.1 localhost\n"));
+	assert_non_null(
+		strstr(test_plan_at(plan, "/etc/resolv.conf")->text, "nameserver 127.0.0.1\n"));
+	assert_non_null(strstr(test_plan_at(plan, "/etc/group")->text, ":x:"));
+	assert_true(test_plan_is_visible(plan, "/usr/lib/x"));
+	assert_true(test_plan_is_visible(plan, "/usr/share/zoneinfo/UTC"));
+	assert_false(test_plan_is_visible(plan, "/usr/bin/env"));
+	assert_false(test_plan_is_visible(plan, "/etc/shadow"));
+	assert_false(test_plan_is_visible(plan, "/root/x"));
+	assert_null(test_plan_at(plan, "/proc"));
+	assert_null(test_plan_at(plan, "/dev"));
 	for (size_t i = 0; i < plan->n; i++)
 		assert_false(plan->entries[i].kind == PLAN_BIND && plan->entries[i].writable);
-	assert_int_equal(at(plan, "/tmp")->kind, PLAN_TMP);
-	assert_int_equal(at(plan, "/var/tmp")->kind, PLAN_TMP);
+	assert_int_equal(test_plan_at(plan, "/tmp")->kind, PLAN_TMP);
+	assert_int_equal(test_plan_at(plan, "/var/tmp")->kind, PLAN_TMP);
 	assert_int_equal(plan->network, PLAN_NETWORK_NONE);
 	assert_null(plan->work_dir);
 }
@@ -112,11 +94,11 @@ static void test_denied_essentials(void **state)
 	auto_plan *plan = make_one("fs: {deny: [/etc/passwd, /usr/share/**, /usr/lib/locale/**]}");
 
 	(void)state;
-	assert_null(at(plan, "/etc/passwd"));
-	assert_non_null(at(plan, "/etc/group"));
-	assert_false(is_visible(plan, "/usr/share/zoneinfo"));
-	assert_true(is_visible(plan, "/usr/lib/x"));
-	assert_false(is_visible(plan, "/usr/lib/locale"));
+	assert_null(test_plan_at(plan, "/etc/passwd"));
+	assert_non_null(test_plan_at(plan, "/etc/group"));
+	assert_false(test_plan_is_visible(plan, "/usr/share/zoneinfo"));
+	assert_true(test_plan_is_visible(plan, "/usr/lib/x"));
+	assert_false(test_plan_is_visible(plan, "/usr/lib/locale"));
 }
 
 /* The deny stands in a layer behind one that grants nothing. */
@@ -128,7 +110,7 @@ static void test_denied_by_another_layer(void **state)
 
 	(void)state;
 	assert_non_null(plan);
-	assert_null(at(plan, "/etc/passwd"));
+	assert_null(test_plan_at(plan, "/etc/passwd"));
 }
 
 static void test_granted_originals(void **state)
@@ -136,11 +118,11 @@ static void test_granted_originals(void **state)
 	auto_plan *plan = make_one("fs: {read: [/etc/**]}");
 
 	(void)state;
-	assert_int_equal(at(plan, "/etc")->kind, PLAN_BIND);
-	assert_null(at(plan, "/etc/passwd"));
-	assert_null(at(plan, "/etc/hosts"));
+	assert_int_equal(test_plan_at(plan, "/etc")->kind, PLAN_BIND);
+	assert_null(test_plan_at(plan, "/etc/passwd"));
+	assert_null(test_plan_at(plan, "/etc/hosts"));
 	if (access("/etc/shadow", F_OK) == 0)
-		assert_int_equal(at(plan, "/etc/shadow")->kind, PLAN_MASK);
+		assert_int_equal(test_plan_at(plan, "/etc/shadow")->kind, PLAN_MASK);
 }
 
 static void test_temporary(void **state)
@@ -153,10 +135,10 @@ static void test_temporary(void **state)
 	test_plan_home = "/nonexistent";
 	all = make_one("fs: {write: [/tmp/**]}");
 	test_plan_home = NULL;
-	assert_int_equal(at(all, "/tmp")->kind, PLAN_BIND);
-	assert_true(at(all, "/tmp")->writable);
-	assert_int_equal(at(part, "/tmp")->kind, PLAN_TMP);
-	assert_int_equal(at(part, "@/data")->kind, PLAN_BIND);
+	assert_int_equal(test_plan_at(all, "/tmp")->kind, PLAN_BIND);
+	assert_true(test_plan_at(all, "/tmp")->writable);
+	assert_int_equal(test_plan_at(part, "/tmp")->kind, PLAN_TMP);
+	assert_int_equal(test_plan_at(part, "@/data")->kind, PLAN_BIND);
 }
 
 static void test_devices(void **state)
@@ -178,9 +160,11 @@ static void test_identity(void **state)
 
 	(void)state;
 	assert_int_equal(stat(folder, &st), 0);
-	assert_true(at(plan, folder)->dev == st.st_dev && at(plan, folder)->ino == st.st_ino);
+	assert_true(test_plan_at(plan, folder)->dev == st.st_dev &&
+		    test_plan_at(plan, folder)->ino == st.st_ino);
 	assert_int_equal(stat(file, &st), 0);
-	assert_true(at(plan, file)->dev == st.st_dev && at(plan, file)->ino == st.st_ino);
+	assert_true(test_plan_at(plan, file)->dev == st.st_dev &&
+		    test_plan_at(plan, file)->ino == st.st_ino);
 	free(folder);
 	free(file);
 }
@@ -193,19 +177,19 @@ static void test_home_by_link(void **state)
 	char *home = test_plan_expand("@/by-link");
 
 	(void)state;
-	assert_int_equal(at(there, "@/home")->kind, PLAN_BIND);
-	assert_int_equal(at(there, "@/home/.ssh")->kind, PLAN_MASK);
+	assert_int_equal(test_plan_at(there, "@/home")->kind, PLAN_BIND);
+	assert_int_equal(test_plan_at(there, "@/home/.ssh")->kind, PLAN_MASK);
 	test_plan_home = home;
 	real = make_one("fs: {read: [@/home/**]}");
 	test_plan_home = NULL;
-	assert_int_equal(at(real, "@/home/.ssh")->kind, PLAN_MASK);
+	assert_int_equal(test_plan_at(real, "@/home/.ssh")->kind, PLAN_MASK);
 	/* Not visible, it is the session's own, in its real place. */
 	test_plan_home = home;
 	plan_free(real);
 	real = make_one("{}");
 	test_plan_home = NULL;
-	assert_int_equal(at(real, "@/home")->kind, PLAN_TMP);
-	assert_int_equal(at(real, "@/by-link")->kind, PLAN_LINK);
+	assert_int_equal(test_plan_at(real, "@/home")->kind, PLAN_TMP);
+	assert_int_equal(test_plan_at(real, "@/by-link")->kind, PLAN_LINK);
 	free(home);
 }
 
@@ -221,7 +205,7 @@ static void test_swapped_link(void **state)
 	test_plan_make("@/home/swapped>../data");
 	plan = make(policy, NULL, &e);
 	assert_non_null(plan);
-	assert_int_equal(at(plan, "@/data")->kind, PLAN_BIND);
+	assert_int_equal(test_plan_at(plan, "@/data")->kind, PLAN_BIND);
 	plan_free(plan);
 	assert_int_equal(unlink(path), 0);
 	test_plan_make("@/home/swapped>.ssh");
@@ -260,16 +244,16 @@ static void test_guarded(void **state)
 
 	(void)state;
 	assert_non_null(plan);
-	entry = at(plan, "@/home/p/conf/policy.yaml");
+	entry = test_plan_at(plan, "@/home/p/conf/policy.yaml");
 	assert_non_null(entry);
 	assert_true(entry->kind == PLAN_BIND && !entry->writable && entry->over);
 	/* Or the folder could be moved away and made anew. */
-	entry = at(plan, "@/home/p/conf");
+	entry = test_plan_at(plan, "@/home/p/conf");
 	assert_non_null(entry);
 	assert_true(entry->kind == PLAN_BIND && entry->writable && entry->over);
 	/* Guarding grants nothing. */
-	assert_null(at(plan, "@/data/policy.yaml"));
-	assert_null(at(plan, "@/home/p/nope"));
+	assert_null(test_plan_at(plan, "@/data/policy.yaml"));
+	assert_null(test_plan_at(plan, "@/home/p/nope"));
 	for (size_t i = 0; i < ROWS(paths); i++)
 		free(paths[i]);
 }
@@ -372,10 +356,10 @@ static void test_listed(void **state)
 	for (size_t i = 0; i < plan->n_programs; i++)
 		found = found || strcmp(plan->programs[i], shell) == 0;
 	assert_true(found);
-	assert_true(is_visible(plan, shell) && at(plan, shell)->exec);
-	assert_false(is_visible(bare, shell));
-	assert_false(at(plan, "/tmp")->exec);
-	assert_false(at(plan, "@/home")->exec);
+	assert_true(test_plan_is_visible(plan, shell) && test_plan_at(plan, shell)->exec);
+	assert_false(test_plan_is_visible(bare, shell));
+	assert_false(test_plan_at(plan, "/tmp")->exec);
+	assert_false(test_plan_at(plan, "@/home")->exec);
 	assert_false(plan_find(plan, "/usr/share/x")->exec);
 	assert_false(plan_find(plan, "/etc/nsswitch.conf")->exec);
 	/* Besides the shell and its loader nothing runs. */
@@ -394,9 +378,9 @@ static void test_open_shell(void **state)
 	(void)state;
 	assert_non_null(plan);
 	assert_non_null(realpath("/bin/sh", shell));
-	assert_true(is_visible(plan, shell));
+	assert_true(test_plan_is_visible(plan, shell));
 	assert_false(plan->exec_listed);
-	assert_true(at(plan, "/tmp")->exec);
+	assert_true(test_plan_at(plan, "/tmp")->exec);
 }
 
 static void test_work_dir(void **state)
@@ -444,7 +428,7 @@ static void test_mode(void **state)
 	/* All of the public hosts are the relay's, unless that is said to be enough. */
 	assert_int_equal(plan_new(&plan, &o, &e), 0);
 	assert_int_equal(plan->network, PLAN_NETWORK_RELAY);
-	assert_int_equal(at(plan, "/etc/hosts")->kind, PLAN_FILE);
+	assert_int_equal(test_plan_at(plan, "/etc/hosts")->kind, PLAN_FILE);
 	plan_free(plan);
 	plan = NULL;
 	o.public_is_open = true;
@@ -453,10 +437,10 @@ static void test_mode(void **state)
 	assert_string_equal(plan->entries[0].path, "/");
 	assert_int_equal(plan->entries[0].kind, PLAN_BIND);
 	assert_false(plan->entries[0].writable);
-	assert_true(at(plan, "@/temp")->writable);
-	assert_true(at(plan, "@/data")->writable);
-	assert_true(at(plan, "@/home/.claude")->writable);
-	assert_int_equal(at(plan, "@/home/.ssh")->kind, PLAN_MASK);
+	assert_true(test_plan_at(plan, "@/temp")->writable);
+	assert_true(test_plan_at(plan, "@/data")->writable);
+	assert_true(test_plan_at(plan, "@/home/.claude")->writable);
+	assert_int_equal(test_plan_at(plan, "@/home/.ssh")->kind, PLAN_MASK);
 	/* Nothing can be made where the host's own folders are. */
 	for (size_t i = 0; i < plan->n; i++) {
 		assert_true(
@@ -514,15 +498,15 @@ static void test_program_names(void **state)
 	test_plan_make("@/data/tool!x");
 	plan = make(one, NULL, &e);
 	assert_non_null(plan);
-	assert_int_equal(at(plan, "@/data/tool")->kind, PLAN_MASK);
+	assert_int_equal(test_plan_at(plan, "@/data/tool")->kind, PLAN_MASK);
 	plan_free(plan);
 	assert_int_equal(link(path, other), 0);
 	assert_null(make(one, NULL, &e));
 	assert_non_null(strstr(e.text, "another hard link"));
 	plan = make(both, NULL, &e);
 	assert_non_null(plan);
-	assert_int_equal(at(plan, "@/data/tool")->kind, PLAN_MASK);
-	assert_int_equal(at(plan, "@/data/too")->kind, PLAN_MASK);
+	assert_int_equal(test_plan_at(plan, "@/data/tool")->kind, PLAN_MASK);
+	assert_int_equal(test_plan_at(plan, "@/data/too")->kind, PLAN_MASK);
 	plan_free(plan);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(unlink(other), 0);
@@ -551,15 +535,15 @@ static void test_renamed_socket(void **state)
 	(void)state;
 	(void)close(fd_take(&fd));
 	plan = make_one("fs: {write: [@/data/**]}");
-	assert_null(at(plan, "@/data/s"));
+	assert_null(test_plan_at(plan, "@/data/s"));
 	plan_free(plan);
 	plan = NULL;
 	assert_int_equal(unlink(path), 0);
 	fd = bind_at(path);
 	assert_int_equal(rename(path, other), 0);
 	plan = make_one("fs: {write: [@/data/**]}");
-	assert_non_null(at(plan, "@/data/t"));
-	assert_int_equal(at(plan, "@/data/t")->kind, PLAN_MASK);
+	assert_non_null(test_plan_at(plan, "@/data/t"));
+	assert_int_equal(test_plan_at(plan, "@/data/t")->kind, PLAN_MASK);
 	assert_int_equal(unlink(other), 0);
 	free(path);
 	free(other);

@@ -34,25 +34,6 @@ static struct plan *make_one(const char *layer)
 	return plan;
 }
 
-/* The entry at exactly that path; '@' as ever. */
-static const struct plan_entry *at(const struct plan *plan, const char *path)
-{
-	char *full = test_plan_expand(path);
-	const struct plan_entry *found = plan_find(plan, full);
-
-	if (found && strcmp(found->path, full) != 0)
-		found = NULL;
-	free(full);
-	return found;
-}
-
-static bool is_visible(const struct plan *plan, const char *path)
-{
-	const struct plan_entry *found = plan_find(plan, path);
-
-	return found && found->kind == PLAN_BIND;
-}
-
 static void mount_at(const char *from, const char *to)
 {
 	char *folder = test_plan_expand(from);
@@ -77,7 +58,7 @@ static void test_sockets_of_run(void **state)
 	(void)close(fd_take(&fd));
 	plan = make_one("fs: {read: [/run/**]}");
 	(void)unlink(address.sun_path);
-	entry = at(plan, address.sun_path);
+	entry = test_plan_at(plan, address.sun_path);
 	assert_non_null(entry);
 	assert_int_equal(entry->kind, PLAN_MASK);
 	assert_int_equal(umount2("/run", MNT_DETACH), 0);
@@ -92,16 +73,16 @@ static void test_other_mount(void **state)
 	test_plan_make("@/al ias/");
 	assert_int_equal(mount(from, to, NULL, MS_BIND, NULL), 0);
 	plan = make_one("fs: {read: [/**]}");
-	assert_int_equal(at(plan, "@/home/.ssh")->kind, PLAN_MASK);
-	assert_non_null(at(plan, "@/al ias/.ssh"));
-	assert_int_equal(at(plan, "@/al ias/.ssh")->kind, PLAN_MASK);
-	assert_true(is_visible(plan, "@/al ias/p"));
+	assert_int_equal(test_plan_at(plan, "@/home/.ssh")->kind, PLAN_MASK);
+	assert_non_null(test_plan_at(plan, "@/al ias/.ssh"));
+	assert_int_equal(test_plan_at(plan, "@/al ias/.ssh")->kind, PLAN_MASK);
+	assert_true(test_plan_is_visible(plan, "@/al ias/p"));
 	plan_free(plan);
 	plan = NULL;
 	assert_int_equal(mount("/proc", to, NULL, MS_BIND | MS_REC, NULL), 0);
 	plan = make_one("fs: {read: [/**]}");
-	assert_non_null(at(plan, "@/al ias"));
-	assert_int_equal(at(plan, "@/al ias")->kind, PLAN_MASK);
+	assert_non_null(test_plan_at(plan, "@/al ias"));
+	assert_int_equal(test_plan_at(plan, "@/al ias")->kind, PLAN_MASK);
 	assert_int_equal(umount2(to, MNT_DETACH), 0);
 	assert_int_equal(umount2(to, MNT_DETACH), 0);
 	free(from);
@@ -111,8 +92,8 @@ static void test_other_mount(void **state)
 static void check_link(const char *layer, bool link_is_made)
 {
 	auto_plan *plan = make_one(layer);
-	const struct plan_entry *link = at(plan, "/etc/resolv.conf");
-	const struct plan_entry *file = at(plan, "/run/systemd/resolve/stub-resolv.conf");
+	const struct plan_entry *link = test_plan_at(plan, "/etc/resolv.conf");
+	const struct plan_entry *file = test_plan_at(plan, "/run/systemd/resolve/stub-resolv.conf");
 
 	assert_int_equal(link != NULL, link_is_made);
 	if (link) {
@@ -137,7 +118,7 @@ static void test_link(void **state)
 	check_link("{fs: {read: [/etc/**, /run/**]}, network: {allow: ['a.example:443']}}", false);
 	check_link("{fs: {read: [/run/**]}, network: {allow: ['a.example:443']}}", true);
 	none = make_one("fs: {read: [/etc/**, /run/**]}");
-	assert_null(at(none, "/run/systemd/resolve/stub-resolv.conf"));
+	assert_null(test_plan_at(none, "/run/systemd/resolve/stub-resolv.conf"));
 	assert_int_equal(umount2("/etc", MNT_DETACH), 0);
 	assert_int_equal(umount2("/run", MNT_DETACH), 0);
 }

@@ -56,6 +56,10 @@ struct plan_options test_policy_options(const struct test_policy *t);
 
 /* The plan as text, or "-EACCES text | hint". For the caller to free. */
 char *test_plan_text(const struct plan_options *o);
+/* The entry at exactly that path, with '@'; or NULL. */
+const struct plan_entry *test_plan_at(const struct plan *plan, const char *path);
+/* Whether a file of the host is there inside. */
+bool test_plan_is_visible(const struct plan *plan, const char *path);
 /* One entry as a line. */
 void test_plan_print(const struct plan_entry *entry, struct buffer *out);
 /* What every plan must be: sorted, each path once, each entry in a folder that is there. */

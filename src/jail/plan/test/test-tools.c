@@ -234,3 +234,21 @@ char *test_plan_text(const struct plan_options *o)
 	assert_false(out.failed);
 	return shorten(buffer_text(&out));
 }
+
+const struct plan_entry *test_plan_at(const struct plan *plan, const char *path)
+{
+	char *full = test_plan_expand(path);
+	const struct plan_entry *found = plan_find(plan, full);
+
+	if (found && strcmp(found->path, full) != 0)
+		found = NULL;
+	free(full);
+	return found;
+}
+
+bool test_plan_is_visible(const struct plan *plan, const char *path)
+{
+	const struct plan_entry *found = plan_find(plan, path);
+
+	return found && found->kind == PLAN_BIND;
+}
