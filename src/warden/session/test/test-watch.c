@@ -139,6 +139,15 @@ static int count_mounts(struct session *s, struct seen *seen)
 /* There is no inotify. */
 static bool by_folder;
 
+/* Several times slower. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED true
+#elif defined(__has_feature)
+#define IS_SANITIZED __has_feature(address_sanitizer)
+#else
+#define IS_SANITIZED false
+#endif
+
 static bool is_gone(const struct seen *seen)
 {
 	for (size_t i = 0; i < seen->n; i++) {
@@ -180,9 +189,11 @@ static void survives_a_storm(void **state)
 	(void)unlink(line);
 	(void)printf("# %d saves: in the gap between, the file could be read in attempts:  %s",
 		ROUNDS, text);
-	/* Without inotify nobody says which name it was. Where that cannot be found out in time,
-	 * the sandbox ends, and nothing is left that could read. */
-	if (!by_folder || !is_gone(&seen)) {
+	/*
+	 * Without inotify, and so slow, the sandbox was seen to end now and then, with all that
+	 * could read. Why it does is not known yet. Elsewhere it must survive.
+	 */
+	if (!IS_SANITIZED || !by_folder || !is_gone(&seen)) {
 		check(s, &seen, &c);
 		assert_int_equal(count_mounts(s, &seen), before);
 	}
