@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "warden/inherited.h"
 #include "warden/spawn.h"
 #include "wire/report.h"
 
@@ -192,9 +193,12 @@ static int bare_watch_signals(struct bare *b)
 	struct sigaction now;
 	sigset_t set;
 
-	for (int i = 1; i < NSIG; i++)
-		if (sigaction(i, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+	for (int i = 1; i < NSIG; i++) {
+		if (sigaction(i, NULL, &now) < 0)
+			inherited_reset_signal(i);
+		else if (now.sa_handler == SIG_IGN)
 			(void)signal(i, bare_heed_nothing);
+	}
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -56,9 +57,17 @@ void inherited_erase_variables(void)
 	environ = NULL;
 }
 
+void inherited_reset_signal(int number)
+{
+	/* Larger than the kernel's struct sigaction, whose zeros are SIG_DFL and no flags. */
+	static const uint64_t zeros[8];
+
+	(void)syscall(SYS_rt_sigaction, number, zeros, NULL, NSIG / 8);
+}
+
 void inherited_reset_signals(void)
 {
 	for (int s = 1; s < NSIG; s++)
 		if (s != SIGKILL && s != SIGSTOP)
-			(void)signal(s, SIG_DFL);
+			inherited_reset_signal(s);
 }

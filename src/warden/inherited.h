@@ -11,5 +11,10 @@
 int inherited_erase_words(void);
 /* Overwrites the variables; there are none from here on. */
 void inherited_erase_variables(void);
-/* All signals have their defaults. */
+/*
+ * The signal has its default action. Also signals 32 and 33, which signal() and sigaction() refuse
+ * because the C library uses them: a host that ignored them would hand that on through exec().
+ */
+void inherited_reset_signal(int number);
+/* All signals have their default actions. */
 void inherited_reset_signals(void);

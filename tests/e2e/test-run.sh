@@ -253,8 +253,14 @@ fi
 
 # --- what nohup and & do to a command they do to what it runs ---
 ignored() { # ignored SIGNALS: the mask of ignored signals that a command has
-	# Also where this script was started with some ignored, which a shell cannot undo.
-	env --default-signal --ignore-signal="$1" "$CORRAL" run -- sed -n 's/^SigIgn:[^0-9a-f]*0*//p' /proc/self/status
+	# env: also where this script was started with some ignored, which a shell cannot undo.
+	# 32 and 33, the C library's own, are always ignored here: neither env nor signal() can undo it.
+	python3 -c 'import ctypes, os, sys
+call = {"x86_64": 13, "aarch64": 134}[os.uname().machine]
+ignore = (ctypes.c_ulong * 8)(1)
+assert not any(ctypes.CDLL(None).syscall(call, s, ignore, None, 8) for s in (32, 33))
+os.execvp(sys.argv[1], sys.argv[1:])' \
+		env --default-signal --ignore-signal="$1" "$CORRAL" run -- sed -n 's/^SigIgn:[^0-9a-f]*0*//p' /proc/self/status
 }
 is "$(ignored HUP)" 1 "an ignored SIGHUP is ignored inside"
 is "$(ignored HUP,INT,QUIT)" 7 "so are SIGINT and SIGQUIT"
