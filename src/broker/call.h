@@ -15,6 +15,10 @@ enum {
 	CALL_FLAGS = 3,
 };
 
+/* Notes of one call that its caller has not read yet: the front says by FRAME_CALL_NOTE (no body)
+ * that one was taken. */
+enum { CALL_NOTES_MAX = 8 };
+
 struct call {
 	const struct method *method;
 	uint32_t flags;

@@ -12,6 +12,8 @@ const char *const method_encodings[] = { "utf-8", "utf8", "base64", "hex", NULL 
 static const char *const http_methods[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE",
 	"OPTIONS", NULL };
 
+static const char *const output_streams[] = { "stdout", "stderr", NULL };
+
 enum {
 	BOTH = CHANNEL_SOCKET | CHANNEL_HTTP,
 	TIMEOUT_MAX = 600 * 1000, /* ms */
@@ -165,6 +167,11 @@ const struct method method_rows[METHOD_COUNT] = {
 			{ "status", NULL, VALUE_NUMBER, true, 999, NULL, "of the response" },
 			{ "resumed", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes that were there" },
 		},
+		.note = "network.progress",
+		.notes = {
+			{ "received", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes so far" },
+			{ "total", NULL, VALUE_NUMBER, false, UINT64_MAX, NULL, "bytes, if known" },
+		},
 	},
 	[METHOD_EXEC_RUN] = {
 		.name = "exec.run", .shield = "exec", .is_lossy = true,
@@ -181,6 +188,8 @@ const struct method method_rows[METHOD_COUNT] = {
 			ENCODING,
 			{ "shell", NULL, VALUE_FLAG, false, 0, NULL,
 				"must be false: name the shell as the command" },
+			{ "stream", "", VALUE_FLAG, false, 0, NULL,
+				"output comes as it is printed, by notifications, and not in the answer" },
 		},
 		.results = {
 			{ "exitCode", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL,
@@ -191,6 +200,12 @@ const struct method method_rows[METHOD_COUNT] = {
 			{ "signal", NULL, VALUE_TEXT, false, 0, NULL, "that ended it: SIGTERM" },
 			{ "timedOut", "", VALUE_FLAG, false, 0, NULL, "the timeout ended it" },
 			{ "truncated", "", VALUE_FLAG, false, 0, NULL, "there was more output" },
+		},
+		.note = "exec.output",
+		.notes = {
+			{ "stream", NULL, VALUE_CHOICE, true, 0, output_streams, "stdout or stderr" },
+			{ "data", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "what was printed" },
+			{ "encoding", NULL, VALUE_TEXT, false, 0, NULL, "how data is written" },
 		},
 	},
 	[METHOD_ENV_GET] = {

@@ -38,8 +38,9 @@ enum method_id {
 };
 
 enum {
-	METHOD_PARAMS_MAX = 9,  /* one more than any method has: the last row is empty */
+	METHOD_PARAMS_MAX = 10, /* one more than any method has: the last row is empty */
 	METHOD_RESULTS_MAX = 8, /* the same */
+	METHOD_NOTES_MAX = 4,   /* the same */
 	METHOD_DATA_MAX = 4 << 20,
 	METHOD_TEXT_MAX = 16 << 10,
 	METHOD_ITEMS_MAX = 1024, /* of a list or map */
@@ -86,6 +87,10 @@ struct method {
 	const char *target;
 	struct method_field params[METHOD_PARAMS_MAX];
 	struct method_field results[METHOD_RESULTS_MAX];
+	/* What may be said while a call runs: the notification's name, and its fields beside `id`,
+	 * which is that of the call. NULL: nothing. */
+	const char *note;
+	struct method_field notes[METHOD_NOTES_MAX];
 	bool is_lossy;       /* a result's bytes that are no text may become U+FFFD */
 	const char *refused; /* why it is never done; parameters are not looked at then */
 };

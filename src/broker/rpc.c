@@ -506,7 +506,8 @@ static void rpc_print_files(struct buffer *out, const struct value *v)
 	buffer_addc(out, ']');
 }
 
-static void rpc_print_value(struct buffer *out, const struct value *v, enum encoding encoding)
+static void rpc_print_value(struct buffer *out, const struct method_field *f, const struct value *v,
+	enum encoding encoding)
 {
 	switch (v->type) {
 	case VALUE_TEXT:
@@ -536,10 +537,31 @@ static void rpc_print_value(struct buffer *out, const struct value *v, enum enco
 		rpc_print_files(out, v);
 		break;
 	case VALUE_CHOICE:
+		buffer_printf(out, "\"%s\"", f->words[v->number]);
+		break;
 	case VALUE_NONE:
 	case VALUE_TYPE_COUNT:
 		buffer_adds(out, "null");
 		break;
+	}
+}
+
+/* The members of a map; `first`: there is none yet. */
+static void rpc_print_fields(struct buffer *out, const struct method_field *fields, bool by_shield,
+	enum encoding encoding, const struct values *values, bool first)
+{
+	for (size_t i = 0; fields[i].name; i++) {
+		const char *called = method_field_called(&fields[i], by_shield);
+		const bool is_encoding = strcmp(fields[i].name, "encoding") == 0;
+
+		if (!called || (values->v[i].type == VALUE_NONE && !is_encoding))
+			continue;
+		buffer_printf(out, "%s\"%s\":", first ? "" : ",", called);
+		first = false;
+		if (is_encoding)
+			buffer_printf(out, "\"%s\"", method_encodings[encoding]);
+		else
+			rpc_print_value(out, &fields[i], &values->v[i], encoding);
 	}
 }
 
@@ -569,7 +591,6 @@ int rpc_print_result(struct buffer *out, const char *id, const struct method *m,
 	int wanted, const struct values *results)
 {
 	enum encoding encoding;
-	bool first = true;
 
 	if (rpc_choose_encoding(m, by_shield, wanted, results, &encoding) < 0) {
 		const struct rpc_refusal r = { .class = RPC_PATH,
@@ -580,19 +601,22 @@ int rpc_print_result(struct buffer *out, const char *id, const struct method *m,
 		return 1;
 	}
 	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{", id ? id : "null");
-	for (size_t i = 0; m->results[i].name; i++) {
-		const char *called = method_field_called(&m->results[i], by_shield);
-		const bool is_encoding = strcmp(m->results[i].name, "encoding") == 0;
-
-		if (!called || (results->v[i].type == VALUE_NONE && !is_encoding))
-			continue;
-		buffer_printf(out, "%s\"%s\":", first ? "" : ",", called);
-		first = false;
-		if (is_encoding)
-			buffer_printf(out, "\"%s\"", method_encodings[encoding]);
-		else
-			rpc_print_value(out, &results->v[i], encoding);
-	}
+	rpc_print_fields(out, m->results, by_shield, encoding, results, true);
 	buffer_adds(out, "}}");
 	return 0;
+}
+
+void rpc_print_note(struct buffer *out, const char *id, const struct method *m, bool by_shield,
+	int wanted, const struct values *notes)
+{
+	enum encoding encoding = wanted < 0 ? ENCODING_UTF_8 : (enum encoding)wanted;
+
+	for (size_t i = 0; m->notes[i].name; i++)
+		if (notes->v[i].type == VALUE_DATA &&
+			!encoding_fits(encoding, notes->v[i].text, notes->v[i].len))
+			encoding = ENCODING_BASE64;
+	buffer_printf(
+		out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{\"id\":%s", m->note, id);
+	rpc_print_fields(out, m->notes, by_shield, encoding, notes, false);
+	buffer_adds(out, "}}");
 }

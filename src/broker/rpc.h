@@ -94,3 +94,9 @@ void rpc_print_refusal(
  */
 int rpc_print_result(struct buffer *out, const char *id, const struct method *m, bool by_shield,
 	int wanted, const struct values *results);
+/*
+ * A notification of a call that runs, by the notes of its row; id as above. Bytes that are no text
+ * become base64, and the note says so.
+ */
+void rpc_print_note(struct buffer *out, const char *id, const struct method *m, bool by_shield,
+	int wanted, const struct values *notes);

@@ -58,6 +58,10 @@ enum frame_type {
 	FRAME_CALL_CANCEL,  /* front -> monitor: its caller has gone */
 	FRAME_CALL_ANSWER,  /* monitor -> front; body: the values of its results */
 	FRAME_CALL_REFUSED, /* monitor -> front; body: broker/rpc.h, a refusal */
+	FRAME_CALL_NOTE,    /* monitor -> front, before its answer; body: the row's notes. And back,
+			       without a body: its caller has room for another */
+	FRAME_BROKER,       /* holder -> broker, first; body: wire/broker.h; fds. Answered by READY
+			       (no body) or FAILED. broker -> its front: the same, with less */
 	FRAME_TYPE_COUNT,
 };
 

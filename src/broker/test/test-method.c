@@ -82,6 +82,8 @@ static void test_rows_are_complete(void **state)
 		assert_true(m->help && m->help[0]);
 		check_fields(m->params, METHOD_PARAMS_MAX);
 		check_fields(m->results, METHOD_RESULTS_MAX);
+		check_fields(m->notes, METHOD_NOTES_MAX);
+		assert_int_equal(m->note != NULL, m->notes[0].name != NULL);
 		/* What the policy is asked about is always there. */
 		if (m->target) {
 			int at = method_param(m, m->target, false);

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "wire/broker.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/record.h"
@@ -137,6 +138,21 @@ static void fuzz_change(const uint8_t *data, size_t size)
 	require_same(&again, data, size);
 }
 
+static void fuzz_broker(const uint8_t *data, size_t size)
+{
+	auto_arena a = { 0 };
+	auto_buffer again = { 0 };
+	struct broker_setup s;
+
+	memset(&s, 0x5a, sizeof(s));
+	if (!is_read(broker_setup_decode(&s, data, size, &a), &s, sizeof(s)))
+		return;
+	require(!s.layers[s.n_layers] && !s.environment[s.n_environment] &&
+		!s.private_places[s.n_private]);
+	require(broker_setup_encode(&s, &again) == 0);
+	require_same(&again, data, size);
+}
+
 /* The first byte is how many descriptors came along. */
 static void fuzz_sockets(const uint8_t *data, size_t size)
 {
@@ -187,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const fuzz[])(const uint8_t *data, size_t size) = { fuzz_start,
 		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record,
-		fuzz_sockets, fuzz_change };
+		fuzz_sockets, fuzz_change, fuzz_broker };
 
 	if (size > 0 && data[0] < ROWS(fuzz))
 		fuzz[data[0]](data + 1, size - 1);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The body of FRAME_BROKER: all that a broker needs to know of its session. Whoever holds the
+ * session sends it once the sandbox's tree stands; beside it go, in this order, the listener of the
+ * Unix socket, an O_PATH descriptor of the sandbox's root, and with BROKER_HTTP the listener for
+ * HTTP.
+ *
+ * The monitor sends the same frame to its front, with no more than that needs: the listeners, and
+ * the token.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "policy/variable.h"
+
+enum {
+	BROKER_HTTP = 1 << 0, /* a listener for HTTP goes along, and there is a token */
+	BROKER_FLAGS = 1,
+	BROKER_LAYERS_MAX = 64,
+	BROKER_PRIVATE_MAX = 64,
+	BROKER_ENVIRONMENT_MAX = 4096,
+	BROKER_TOKEN_LEAST = 32, /* bytes */
+};
+
+struct broker_setup {
+	uint32_t flags;
+	uint32_t ask_ms; /* a call waits so long for the answer to its question; 0: it does not */
+	/* As for the session. */
+	struct variables variables;
+	/* Each may be "" where there is none. */
+	const char *warden;  /* path of the program that starts sandboxes */
+	const char *log;     /* path of the audit log */
+	const char *session; /* id of the session in that log */
+	const char *sandbox; /* its name in that log */
+	const char *folder;  /* where relative paths and programs start, as the sandbox sees it */
+	const char *token;   /* what HTTP clients must show */
+	/* Each ends with NULL. */
+	const char *const *environment;    /* of the caller outside, NAME=value: for env.get */
+	const char *const *private_places; /* the session's own folders: its /tmp, home … */
+	const char *const *layers;         /* permissions, JSON; all must allow. None: nothing */
+	size_t n_environment, n_private, n_layers;
+};
+
+/*
+ * Appends it. -EINVAL: unknown flags, a path that is not absolute, a variable that is not
+ * NAME=value, a token without HTTP or the reverse; -E2BIG; -ENOMEM. NULL is "".
+ */
+int broker_setup_encode(const struct broker_setup *s, struct buffer *out);
+/*
+ * Reads it. Strings point into the body; the lists are in the arena. -EPROTO: what
+ * broker_setup_encode() would not have written; -ENOMEM.
+ */
+int broker_setup_decode(struct broker_setup *ret, const void *body, size_t len, struct arena *a);
