@@ -11,50 +11,38 @@
 
 #include "broker/front/internal.h"
 
-enum { READ_BYTES = 64 << 10, KEEP_BYTES = 64 << 10 };
+enum {
+	READ_BYTES = 64 << 10,
+	KEEP_BYTES = 64 << 10,
+	RIGHTS_MAX = 253, /* descriptors that the kernel lets one message have */
+};
 
 void client_charge(struct client *c, size_t before, size_t now)
 {
 	c->held += now - before;
+	c->peer->bytes += now - before;
 	c->front->bytes += now - before;
+}
+
+static void client_queue(struct client *c, struct link *list)
+{
+	link_remove(&c->queue);
+	link_append(list, &c->queue);
 }
 
 void client_later(struct client *c)
 {
-	if (c->is_ready)
-		return;
-	c->is_ready = true;
-	c->next_ready = c->front->ready;
-	c->front->ready = c;
+	client_queue(c, &c->front->ready);
 }
 
-static void client_unlink(struct client *c)
+void client_block(struct client *c)
 {
-	struct front *f = c->front;
-
-	*(c->previous ? &c->previous->next : &f->first) = c->next;
-	*(c->next ? &c->next->previous : &f->last) = c->previous;
-	c->next = c->previous = NULL;
+	client_queue(c, &c->front->blocked);
 }
 
-static void client_link_last(struct client *c)
+bool client_is_idle(const struct client *c)
 {
-	struct front *f = c->front;
-
-	c->previous = f->last;
-	*(f->last ? &f->last->next : &f->first) = c;
-	f->last = c;
-}
-
-/* Out of the list of those that are ready: it is short. */
-static void client_forget_ready(struct client *c)
-{
-	for (struct client **at = &c->front->ready; c->is_ready && *at; at = &(*at)->next_ready) {
-		if (*at == c) {
-			*at = c->next_ready;
-			return;
-		}
-	}
+	return c->calls == 0 && !c->feeding && !c->has_more;
 }
 
 void client_free(struct client *c)
@@ -64,19 +52,12 @@ void client_free(struct client *c)
 
 	loop_remove(f->loop, &c->watcher);
 	loop_stop(f->loop, &c->stall);
-	client_unlink(c);
-	client_forget_ready(c);
+	link_remove(&c->link);
+	link_remove(&c->queue);
 	f->n_clients--;
-	/* Its calls stay with the monitor until they are answered. */
-	if (c->feeding && c->feeding->waiting == 0)
-		exchange_abandon(c->feeding);
-	for (size_t i = 0; i < FRONT_CALLS_MAX && c->calls > 0; i++) {
-		struct exchange *x = f->pending[i].exchange;
-
-		if (x && x->client == c)
-			exchange_abandon(x);
-	}
+	exchange_abandon_all(c);
 	client_charge(c, c->in.len + c->out.len, 0);
+	peer_put_connection(c->peer);
 	buffer_deinit(&c->in);
 	buffer_deinit(&c->out);
 	if (fd >= 0)
@@ -110,7 +91,7 @@ static int client_write(struct client *c)
 /* Reading */
 
 /* 1: a line was taken up, or an empty one left out. 0: there is none yet. */
-static int client_take_line(struct client *c)
+static int client_take_line(struct client *c, unsigned *work)
 {
 	const size_t len = c->in.len - c->start;
 	const char *begin, *end;
@@ -128,8 +109,12 @@ static int client_take_line(struct client *c)
 	if (n > RPC_LINE_MAX)
 		return -EMSGSIZE;
 	loop_stop(c->front->loop, &c->stall);
+	*work -= n / FRONT_TURN_BYTES < *work ? (unsigned)(n / FRONT_TURN_BYTES) : *work;
 	if (n > 0)
 		r = exchange_new(c, begin, n);
+	/* One without a call is work, too. */
+	if (!c->feeding && *work > 0)
+		--*work;
 	c->start += n + 1;
 	return r < 0 ? r : 1;
 }
@@ -149,14 +134,59 @@ static void client_compact(struct client *c)
 		buffer_deinit(&c->in);
 }
 
+/*
+ * Closes what a message brought. A socket that lingers would keep us in close() until its other
+ * side reads, as long as its owner likes: so it must not linger.
+ */
+static bool client_drop_rights(const struct msghdr *m)
+{
+	static const struct linger none;
+	bool any = m->msg_flags & MSG_CTRUNC;
+
+	for (const struct cmsghdr *h = CMSG_FIRSTHDR(m); h;
+		h = CMSG_NXTHDR((struct msghdr *)m, (struct cmsghdr *)h)) {
+		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+			continue;
+		any = true;
+		for (size_t at = 0; at + sizeof(int) <= h->cmsg_len - CMSG_LEN(0);
+			at += sizeof(int)) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(h) + at, sizeof(fd));
+			(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+			(void)close(fd);
+		}
+	}
+	return any;
+}
+
+/* -EBADMSG: there were descriptors, too. */
+static ssize_t client_receive(int fd, void *room, size_t size)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * RIGHTS_MAX)];
+	} control;
+	struct iovec bytes = { room, size };
+	struct msghdr m = { .msg_iov = &bytes,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return -errno;
+	return client_drop_rights(&m) ? -EBADMSG : n;
+}
+
 static int client_read(struct client *c)
 {
 	static char room[READ_BYTES];
 	const size_t before = c->in.len;
-	ssize_t n = recv(c->watcher.fd, room, sizeof(room), MSG_DONTWAIT);
+	ssize_t n = client_receive(c->watcher.fd, room, sizeof(room));
 
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		return n == -EAGAIN || n == -EINTR ? 0 : (int)n;
 	if (n == 0) {
 		c->ended = true;
 		return 0;
@@ -166,8 +196,8 @@ static int client_read(struct client *c)
 		return -ENOMEM;
 	client_charge(c, before, c->in.len);
 	/* It is not silent. */
-	client_unlink(c);
-	client_link_last(c);
+	link_remove(&c->link);
+	link_append(&c->front->clients, &c->link);
 	return 1;
 }
 
@@ -178,37 +208,34 @@ static bool client_is_clogged(const struct client *c)
 	return c->out.len - c->sent > FRONT_OUT_MAX;
 }
 
-/* Lines that are there, up to what one turn allows. */
+/* Lines that are there, up to what one turn allows the client, and the process that it is of. */
 static int client_take_up(struct client *c)
 {
-	unsigned calls = FRONT_TURN_CALLS_MAX;
+	unsigned *of_peer = peer_work(c->front, c->peer);
+	unsigned work = *of_peer < FRONT_TURN_CALLS_MAX ? *of_peer : FRONT_TURN_CALLS_MAX;
+	const unsigned before = work;
+	int r = 1;
 
-	while (calls > 0 && !client_is_clogged(c) && !c->out.failed) {
-		int r;
-
-		if (!c->feeding) {
-			r = client_take_line(c);
-			if (r <= 0)
-				return r;
-		}
-		if (!c->feeding)
+	while (r > 0 && work > 0 && !client_is_clogged(c) && !c->out.failed) {
+		r = c->feeding ? 1 : client_take_line(c, &work);
+		if (r <= 0 || !c->feeding)
 			continue;
-		r = exchange_feed(c->feeding, &calls);
+		r = exchange_feed(c->feeding, &work);
 		if (r == 1)
 			c->feeding = NULL;
-		else if (r < 0 || calls > 0)
-			return r;
 	}
-	if (calls == 0)
+	*of_peer -= before - work;
+	c->has_more = r > 0;
+	if (r >= 0 && work == 0)
 		client_later(c);
-	return c->out.failed ? -ENOMEM : 0;
+	return r < 0 ? r : c->out.failed ? -ENOMEM : 0;
 }
 
 /* What it waits for now; and for how long at most. */
 static int client_wait(struct client *c)
 {
 	const bool writes = c->sent<c->out.len, is_part = c->in.len> c->start && !c->feeding;
-	const bool reads = !c->ended && !c->feeding && !client_is_clogged(c);
+	const bool reads = !c->ended && !c->feeding && !c->has_more && !client_is_clogged(c);
 	struct loop *l = c->front->loop;
 
 	if ((writes || (is_part && reads)) && c->stall.place == 0 &&
@@ -220,15 +247,13 @@ static int client_wait(struct client *c)
 /* It said all, and has heard all. */
 static bool client_is_done(const struct client *c)
 {
-	return c->ended && !c->feeding && c->calls == 0 && c->sent == c->out.len;
+	return c->ended && client_is_idle(c) && c->sent == c->out.len;
 }
 
-/* The last words to a client whose line is too long to be answered by its id. */
-static void client_complain(struct client *c)
+/* The last words to a client whose line cannot be answered by its id. */
+static void client_complain(struct client *c, const char *message, const char *hint)
 {
-	const struct rpc_refusal why = { .class = RPC_REQUEST,
-		.message = "the line is too long",
-		.hint = "a line has at most 8 MiB" };
+	const struct rpc_refusal why = { .class = RPC_REQUEST, .message = message, .hint = hint };
 	const size_t before = c->out.len;
 
 	rpc_print_refusal(&c->out, NULL, false, &why);
@@ -241,14 +266,17 @@ static void client_complain(struct client *c)
 void client_work(struct client *c)
 {
 	int r = client_take_up(c);
+	const bool was_clogged = client_is_clogged(c);
 
 	client_compact(c);
 	if (r == -EMSGSIZE)
-		client_complain(c);
+		client_complain(c, "the line is too long", "a line has at most 8 MiB");
 	if (r == 0)
 		r = client_write(c);
+	if (was_clogged && !client_is_clogged(c))
+		client_later(c);
 	/* A last line without its newline is none. */
-	if (r == 0 && client_is_done(c) && !c->is_ready)
+	if (r == 0 && client_is_done(c))
 		r = -EPIPE;
 	if (r == 0)
 		r = client_wait(c);
@@ -263,6 +291,8 @@ static void client_on_ready(struct watcher *w, uint32_t events)
 
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 		r = client_read(c);
+	if (r == -EBADMSG)
+		client_complain(c, "descriptors cannot be sent", "send one line of text");
 	/* Both directions are closed: no answer can be read. */
 	if (events & (EPOLLHUP | EPOLLERR) && r == 0 && c->ended)
 		r = -EPIPE;
@@ -278,25 +308,24 @@ static void client_on_stall(struct timer *t)
 	client_free(container_of(t, struct client, stall));
 }
 
-int client_new(struct front *f, int fd)
+int client_new(struct front *f, struct peer *peer, int fd)
 {
 	struct client *c = calloc(1, sizeof(*c));
-	socklen_t len = sizeof(c->peer);
 	int r;
 
 	if (!c)
 		return -ENOMEM;
 	c->front = f;
+	c->peer = peer;
+	link_init(&c->queue);
 	c->watcher = (struct watcher){ .ready = client_on_ready, .fd = -1 };
 	c->stall = (struct timer){ .expired = client_on_stall };
-	r = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->peer, &len) < 0 ? -errno : 0;
-	if (r == 0)
-		r = loop_add(f->loop, &c->watcher, fd, EPOLLIN);
+	r = loop_add(f->loop, &c->watcher, fd, EPOLLIN);
 	if (r < 0) {
 		free(c);
 		return r;
 	}
-	client_link_last(c);
+	link_append(&f->clients, &c->link);
 	f->n_clients++;
 	return 0;
 }

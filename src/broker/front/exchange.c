@@ -101,14 +101,24 @@ static uint64_t pending_id(const struct front *f, const struct pending *p)
 	return (uint64_t)p->generation << SLOT_BITS | (uint64_t)(p - f->pending);
 }
 
-static struct pending *pending_take(struct front *f)
+/* For the call that the exchange has read. There is a slot. */
+static struct pending *pending_take(struct exchange *x)
 {
-	struct pending *p;
+	struct front *f = x->client->front;
+	struct pending *p = &f->pending[f->free_slots[--f->n_free]];
 
-	if (f->n_free == 0)
-		return NULL;
-	p = &f->pending[f->free_slots[--f->n_free]];
-	p->generation++;
+	*p = (struct pending){ .exchange = x,
+		.peer = x->client->peer,
+		.method = x->call.method,
+		.by_shield = x->call.by_shield,
+		.wanted = rpc_wanted(&x->call),
+		.id = x->call.id,
+		.generation = p->generation + 1,
+		.began = ++f->n_begun };
+	x->waiting++;
+	x->client->calls++;
+	p->peer->calls++;
+	f->n_calls++;
 	return p;
 }
 
@@ -120,44 +130,49 @@ static void pending_give_back(struct front *f, struct pending *p)
 	p->exchange = NULL;
 	f->free_slots[f->n_free++] = (uint16_t)(p - f->pending);
 	f->n_calls--;
+	f->n_cancels -= p->is_cancelled;
+	f->has_room = true;
 	x->waiting--;
 	if (x->client)
 		x->client->calls--;
-	/* There was no slot for anybody. */
-	for (struct client *c = f->n_free == 1 ? f->first : NULL; c; c = c->next)
-		client_later(c);
+	peer_put_call(p->peer);
 	if (x->waiting == 0 && !x->next)
 		exchange_finish(x);
 	else
 		exchange_charge(x);
 }
 
-static int exchange_send(struct exchange *x, const struct rpc_call *call)
+/*
+ * A long call travels in a descriptor, and programs of the same user can use up those that may be
+ * under way: that is no reason to give up the others.
+ */
+void exchange_fail_unsent(struct front *f, uint64_t id)
+{
+	struct pending *p = pending_find(f, id);
+	struct client *c = p->exchange->client;
+
+	exchange_fail(p->exchange, p->id, p->by_shield, "too many descriptors are under way");
+	pending_give_back(f, p);
+	if (c)
+		client_later(c);
+}
+
+static int exchange_send(struct exchange *x)
 {
 	struct client *c = x->client;
 	struct front *f = c->front;
-	const struct call sent = { .method = call->method,
-		.flags = call->by_shield ? CALL_BY_SHIELD : 0,
-		.pid = (uint32_t)c->peer.pid,
-		.uid = c->peer.uid,
-		.params = call->params };
+	const struct call sent = { .method = x->call.method,
+		.flags = x->call.by_shield ? CALL_BY_SHIELD : 0,
+		.pid = (uint32_t)c->peer->cred.pid,
+		.uid = c->peer->cred.uid,
+		.params = x->call.params };
 	auto_buffer body = { 0 };
 	struct pending *p;
 	int r = call_encode(&sent, &body);
 
 	if (r < 0)
 		return r;
-	p = pending_take(f);
-	if (!p)
-		return -EAGAIN;
-	p->exchange = x;
-	p->method = call->method;
-	p->by_shield = call->by_shield;
-	p->wanted = rpc_wanted(call);
-	p->id = call->id;
-	x->waiting++;
-	c->calls++;
-	f->n_calls++;
+	p = pending_take(x);
 	r = frame_send(f->o.monitor, FRAME_CALL, pending_id(f, p), body.data, body.len, NULL, 0);
 	if (r == -EAGAIN) {
 		f->unsent = body;
@@ -166,7 +181,9 @@ static int exchange_send(struct exchange *x, const struct rpc_call *call)
 		f->is_full = true;
 		r = loop_change(f->loop, &f->monitor, EPOLLIN | EPOLLOUT);
 	}
-	if (r < 0)
+	if (front_lacks_descriptors(r))
+		exchange_fail_unsent(f, pending_id(f, p));
+	else if (r < 0)
 		f->is_lost = true;
 	return 0;
 }
@@ -187,46 +204,98 @@ static void exchange_ping(struct exchange *x, const struct rpc_call *call)
 		exchange_begin_answer(x), call->id, call->method, call->by_shield, -1, &v);
 }
 
-/* -EAGAIN: too many are under way. */
-static int exchange_call(struct exchange *x, const struct node *n)
+/* The last call that the process with most of them began; NULL: it has hardly more than this one.
+ */
+static struct pending *pending_of_most(struct front *f, const struct peer *peer)
+{
+	const struct peer *most = peer;
+	struct pending *last = NULL;
+
+	for (struct link *l = f->peers.next; l != &f->peers; l = l->next) {
+		const struct peer *p = container_of(l, struct peer, link);
+
+		if (p->calls > most->calls)
+			most = p;
+	}
+	if (most->calls <= 2 * peer->calls + 1)
+		return NULL;
+	for (size_t i = 0; i < FRONT_CALLS_MAX; i++) {
+		struct pending *p = &f->pending[i];
+
+		if (p->exchange && p->peer == most && (!last || p->began > last->began))
+			last = p;
+	}
+	return last;
+}
+
+/* All slots are taken by calls that take their time: who has most loses one. */
+static bool pending_take_away(struct front *f, const struct peer *peer)
+{
+	static const struct rpc_refusal why = { .class = RPC_RATE,
+		.message = "too many calls of this process are under way",
+		.hint = "wait for answers before the next calls" };
+	struct pending *p = pending_of_most(f, peer);
+	struct client *c;
+
+	if (!p || frame_send(f->o.monitor, FRAME_CALL_CANCEL, pending_id(f, p), NULL, 0, NULL, 0))
+		return false;
+	c = p->exchange->client;
+	exchange_refuse(p->exchange, p->id, p->by_shield, &why);
+	pending_give_back(f, p);
+	if (c)
+		client_later(c);
+	return true;
+}
+
+/* Whether the monitor can have one more of it now. If not, it is called again when it may. */
+static bool exchange_may_send(const struct exchange *x)
+{
+	struct client *c = x->client;
+	struct front *f = c->front;
+
+	/* An answer of its own wakes it. */
+	if (f->is_lost || c->calls >= FRONT_CLIENT_CALLS_MAX)
+		return false;
+	if (!f->is_full && (c->peer->calls < f->n_free || pending_take_away(f, c->peer)))
+		return true;
+	client_block(c);
+	return false;
+}
+
+/* The next call. 1: it was taken. 0: it must wait. */
+static int exchange_call(struct exchange *x)
 {
 	struct rpc_refusal why;
-	struct rpc_call call;
 	struct error e;
-	int r = rpc_call_read(&x->doc, n, CHANNEL_SOCKET, &call, &e, &why);
+	int r = 0;
 
+	if (!x->has_call)
+		r = rpc_call_read(&x->doc, x->next, CHANNEL_SOCKET, &x->call, &e, &why);
 	if (r == 1)
-		exchange_refuse(x, call.id, call.by_shield, &why);
+		exchange_refuse(x, x->call.id, x->call.by_shield, &why);
 	if (r != 0)
-		return r < 0 ? r : 0;
-	if (method_id(call.method) == METHOD_PING) {
-		exchange_ping(x, &call);
-		return 0;
+		return r;
+	if (method_id(x->call.method) == METHOD_PING) {
+		exchange_ping(x, &x->call);
+		return 1;
 	}
-	return exchange_send(x, &call);
+	x->has_call = !exchange_may_send(x);
+	if (x->has_call)
+		return 0;
+	r = exchange_send(x);
+	return r < 0 ? r : 1;
 }
 
-static bool exchange_may_call(const struct exchange *x)
+int exchange_feed(struct exchange *x, unsigned *work)
 {
-	const struct front *f = x->client->front;
+	while (x->next && *work > 0) {
+		int r = exchange_call(x);
 
-	return !f->is_full && !f->is_lost && f->n_free > 0 &&
-	       x->client->calls < FRONT_CLIENT_CALLS_MAX;
-}
-
-int exchange_feed(struct exchange *x, unsigned *calls)
-{
-	while (x->next && *calls > 0) {
-		int r;
-
-		if (!exchange_may_call(x))
-			return 0;
-		r = exchange_call(x, x->next);
 		exchange_charge(x);
-		if (r < 0)
+		if (r <= 0)
 			return r;
 		x->next = x->is_batch ? x->next->next : NULL;
-		--*calls;
+		--*work;
 	}
 	if (x->next)
 		return 0;
@@ -299,20 +368,55 @@ void exchange_answer(struct front *f, const struct frame *frame)
 		client_later(c);
 }
 
-void exchange_abandon(struct exchange *x)
+static void exchange_abandon(struct exchange *x)
 {
-	struct front *f = x->client->front;
-
-	for (size_t i = 0; x->waiting > 0 && i < FRONT_CALLS_MAX; i++) {
-		/* If there is no room for the word, its answer is thrown away when it comes. */
-		if (f->pending[i].exchange == x)
-			(void)frame_send(f->o.monitor, FRAME_CALL_CANCEL,
-				pending_id(f, &f->pending[i]), NULL, 0, NULL, 0);
-	}
 	exchange_empty(x);
 	x->client = NULL;
 	if (x->waiting == 0)
 		exchange_free(x);
+}
+
+void exchange_abandon_all(struct client *c)
+{
+	struct front *f = c->front;
+	const size_t n = c->calls > 0 ? FRONT_CALLS_MAX : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pending *p = &f->pending[i];
+
+		if (p->exchange && p->exchange->client == c) {
+			p->is_cancelled = true;
+			f->n_cancels++;
+		}
+	}
+	exchange_send_cancels(f);
+	if (c->feeding && c->feeding->waiting == 0)
+		exchange_abandon(c->feeding);
+	/* Calls stay with the monitor until they are answered. */
+	for (size_t i = 0; i < n; i++) {
+		struct exchange *x = f->pending[i].exchange;
+
+		if (x && x->client == c)
+			exchange_abandon(x);
+	}
+}
+
+void exchange_send_cancels(struct front *f)
+{
+	/* They come behind the call itself. */
+	for (size_t i = 0; !f->is_full && f->n_cancels > 0 && i < FRONT_CALLS_MAX; i++) {
+		struct pending *p = &f->pending[i];
+
+		if (!p->exchange || !p->is_cancelled)
+			continue;
+		if (frame_send(f->o.monitor, FRAME_CALL_CANCEL, pending_id(f, p), NULL, 0, NULL,
+			    0) == -EAGAIN) {
+			(void)loop_change(f->loop, &f->monitor, EPOLLIN | EPOLLOUT);
+			return;
+		}
+		p->is_cancelled = false;
+		f->n_cancels--;
+	}
 }
 
 void exchange_lose_all(struct front *f)

@@ -10,6 +10,11 @@
 #include "base/fd.h"
 #include "broker/front/internal.h"
 
+/* What older headers lack. */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 /* Connections that are taken in one turn. */
 enum { ACCEPT_MAX = 16 };
 
@@ -23,17 +28,64 @@ size_t front_bytes(const struct front *f)
 	return f->bytes;
 }
 
-/* Makes room for a new client: the one that was silent longest, and waits for nothing, is closed.
- */
-static bool front_make_room(struct front *f)
+/* The longest silent of those whose process has so many connections, or of one process. */
+static struct client *front_find_silent(
+	struct front *f, size_t connections, const struct peer *peer, bool idle)
 {
-	for (struct client *c = f->first; f->n_clients >= FRONT_CLIENTS_MAX && c; c = c->next) {
-		if (c->calls == 0 && !c->feeding) {
-			client_free(c);
-			break;
-		}
+	client_for_each(c, f)
+	{
+		if ((peer ? c->peer == peer : c->peer->connections == connections) &&
+			(!idle || client_is_idle(c)))
+			return c;
 	}
-	return f->n_clients < FRONT_CLIENTS_MAX;
+	return NULL;
+}
+
+/*
+ * Who goes for a new connection of a process that has `own` others (peer; NULL: it is not known).
+ * One that waits for nothing, if there is one; but from a process that has hardly more than the
+ * newcomer only that, or the two would take turns in closing each other's.
+ */
+static struct client *front_find_victim(struct front *f, const struct peer *peer, size_t own)
+{
+	struct client *victim = NULL;
+	size_t most = 0;
+
+	client_for_each(c, f)
+	{
+		if (c->peer->connections > most)
+			most = c->peer->connections;
+	}
+	if (most > own)
+		victim = front_find_silent(f, most, NULL, true);
+	if (!victim && most > own && (own == 0 || most > own + 1))
+		victim = front_find_silent(f, most, NULL, false);
+	if (!victim && peer)
+		victim = front_find_silent(f, 0, peer, true);
+	return victim;
+}
+
+static bool front_make_room(struct front *f, const struct peer *peer, size_t own)
+{
+	struct client *victim = front_find_victim(f, peer, own);
+
+	if (victim)
+		client_free(victim);
+	return victim;
+}
+
+static void front_take_in(struct front *f, int *fd)
+{
+	struct peer *peer;
+
+	if (peer_get(f, *fd, &peer) < 0)
+		return;
+	/* Without room it is closed at once. */
+	if ((f->n_clients < FRONT_CLIENTS_MAX || front_make_room(f, peer, peer->connections - 1)) &&
+		client_new(f, peer, *fd) == 0)
+		(void)fd_take(fd);
+	else
+		peer_put_connection(peer);
 }
 
 static void front_on_listener(struct watcher *w, uint32_t events)
@@ -44,11 +96,11 @@ static void front_on_listener(struct watcher *w, uint32_t events)
 	for (int i = 0; i < ACCEPT_MAX; i++) {
 		auto_fd fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
+		if (fd >= 0)
+			front_take_in(f, &fd);
+		/* Without a descriptor it would wait for ever. */
+		else if (errno != EMFILE || !front_make_room(f, NULL, 0))
 			return;
-		/* Without room it is closed at once. */
-		if (front_make_room(f) && client_new(f, fd) == 0)
-			(void)fd_take(&fd);
 	}
 }
 
@@ -56,21 +108,24 @@ static void front_on_listener(struct watcher *w, uint32_t events)
 
 static void front_send_unsent(struct front *f)
 {
-	int r;
+	int r = 0;
 
-	if (!f->is_full)
-		return;
-	r = frame_send(
-		f->o.monitor, FRAME_CALL, f->unsent_id, f->unsent.data, f->unsent.len, NULL, 0);
+	if (f->is_full)
+		r = frame_send(f->o.monitor, FRAME_CALL, f->unsent_id, f->unsent.data,
+			f->unsent.len, NULL, 0);
 	if (r == -EAGAIN)
 		return;
+	if (front_lacks_descriptors(r)) {
+		exchange_fail_unsent(f, f->unsent_id);
+		r = 0;
+	}
 	buffer_deinit(&f->unsent);
 	f->is_full = false;
+	f->has_room = true;
 	if (r == 0)
 		r = loop_change(f->loop, &f->monitor, EPOLLIN);
 	f->is_lost = f->is_lost || r < 0;
-	for (struct client *c = f->first; c; c = c->next)
-		client_later(c);
+	exchange_send_cancels(f);
 }
 
 static void front_on_monitor(struct watcher *w, uint32_t events)
@@ -95,30 +150,80 @@ static void front_on_monitor(struct watcher *w, uint32_t events)
 
 /* Turns */
 
+static struct client *front_pop(struct link *list)
+{
+	struct client *c = container_of(list->next, struct client, queue);
+
+	link_remove(&c->queue);
+	return c;
+}
+
 /* Those that are ready now; who becomes so meanwhile waits for the next turn. */
 static void front_work(struct front *f)
 {
-	struct client *ready = f->ready;
+	struct link now;
 
-	f->ready = NULL;
-	while (ready) {
-		struct client *c = ready;
+	link_init(&now);
+	link_move(&now, &f->ready);
+	while (!link_is_alone(&now)) {
+		struct client *c = front_pop(&now);
 
-		/* One that frees another would cut this list: client_work() frees its own alone. */
-		ready = c->next_ready;
-		c->is_ready = false;
-		client_work(c);
+		if (*peer_work(f, c->peer) > 0)
+			client_work(c);
+		else
+			client_later(c);
 	}
 }
 
-/* Who holds most goes, until the rest fits. */
+/* The one whose process has the fewest calls under way: it comes first. */
+static void front_prefer_least(struct link *list)
+{
+	struct client *least = NULL;
+
+	for (struct link *l = list->next; l != list; l = l->next) {
+		struct client *c = container_of(l, struct client, queue);
+
+		if (!least || c->peer->calls < least->peer->calls)
+			least = c;
+	}
+	if (!least)
+		return;
+	link_remove(&least->queue);
+	link_append(list->next, &least->queue);
+}
+
+/*
+ * Those whose calls found no room, while there is some. Who still finds none, or wants more, is
+ * behind all others the next time.
+ */
+static void front_work_blocked(struct front *f)
+{
+	struct link now;
+
+	if (!f->has_room)
+		return;
+	f->has_room = false;
+	link_init(&now);
+	link_move(&now, &f->blocked);
+	front_prefer_least(&now);
+	while (!link_is_alone(&now) && !f->is_full && f->n_free > 0)
+		client_work(front_pop(&now));
+	/* Those that had no turn stay before those that had. */
+	while (!link_is_alone(&f->blocked))
+		link_append(&now, &front_pop(&f->blocked)->queue);
+	link_move(&f->blocked, &now);
+}
+
+/* Who holds most goes, until the rest fits: of a process the connection that holds most. */
 static void front_hold_budget(struct front *f)
 {
 	while (f->bytes > FRONT_BYTES_MAX) {
-		struct client *most = f->first;
+		struct client *most = NULL;
 
-		for (struct client *c = f->first; c; c = c->next) {
-			if (c->held > most->held)
+		client_for_each(c, f)
+		{
+			if (!most || c->peer->bytes > most->peer->bytes ||
+				(c->peer == most->peer && c->held > most->held))
 				most = c;
 		}
 		if (!most)
@@ -129,10 +234,14 @@ static void front_hold_budget(struct front *f)
 
 int front_turn(struct front *f, int ms)
 {
-	int r = loop_turn(f->loop, f->ready ? 0 : ms);
+	const bool waits = link_is_alone(&f->ready) && (!f->has_room || link_is_alone(&f->blocked));
+	int r;
 
+	f->turn++;
+	r = loop_turn(f->loop, waits ? ms : 0);
 	if (f->is_lost)
 		exchange_lose_all(f);
+	front_work_blocked(f);
 	front_work(f);
 	front_hold_budget(f);
 	return r < 0 ? r : f->is_lost ? -EPIPE : 0;
@@ -148,6 +257,12 @@ int front_new(struct front **ret, const struct front_options *o)
 	f->o = *o;
 	if (f->o.stall_ms == 0)
 		f->o.stall_ms = FRONT_STALL_MS;
+	link_init(&f->clients);
+	link_init(&f->ready);
+	link_init(&f->blocked);
+	link_init(&f->peers);
+	/* Where the kernel can (Linux 6.16), whoever sends descriptors is refused at once. */
+	(void)setsockopt(o->listener, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
 	f->listener = (struct watcher){ .ready = front_on_listener, .fd = -1 };
 	f->monitor = (struct watcher){ .ready = front_on_monitor, .fd = -1 };
 	for (size_t i = 0; i < FRONT_CALLS_MAX; i++)
@@ -169,8 +284,8 @@ void front_free(struct front *f)
 	if (!f)
 		return;
 	exchange_lose_all(f);
-	while (f->first)
-		client_free(f->first);
+	while (!link_is_alone(&f->clients))
+		client_free(container_of(f->clients.next, struct client, link));
 	buffer_deinit(&f->unsent);
 	frame_deinit(&f->frame);
 	loop_free(f->loop);

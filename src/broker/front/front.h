@@ -9,11 +9,16 @@
  *
  *     a line without an end      bounded; it must be complete after FRONT_STALL_MS
  *     a client that never reads  its answers are bounded; it is closed after FRONT_STALL_MS
- *     pipelined calls            so many are under way at once, of one client and of all; the rest
- *                                is not read from the socket
- *     large batches              are worked through in pieces, turn by turn with the other clients
- *     many connections           bounded; who was silent longest is closed for a new one
- *     memory                     one budget for all; who holds most is closed
+ *     pipelined calls            so many are under way at once, of one connection, one process and
+ *                                of all; the rest is not read from the socket
+ *     large batches              are worked through in pieces, turn by turn with the others
+ *     many connections           bounded; for a new one the process that has most loses one: that
+ *                                which was silent longest
+ *     many processes             no one has more calls under way than are left for the others
+ *     memory                     one budget for all; the process that holds most loses the
+ *                                connection that holds most
+ *     descriptors                are not taken, and who sends any is closed
+ *     a monitor that is slow     only calls for it wait; who has waited longest goes first
  *
  * One thread. Nothing blocks but front_turn() itself.
  */
@@ -22,10 +27,12 @@
 struct front;
 
 enum {
-	FRONT_CLIENTS_MAX = 512,
-	FRONT_CALLS_MAX = 1024,      /* under way, of all clients */
+	FRONT_CLIENTS_MAX = 1024,
+	FRONT_CALLS_MAX = 2048,      /* under way, of all clients: two for each, see peer.h */
 	FRONT_CLIENT_CALLS_MAX = 32, /* of one */
 	FRONT_TURN_CALLS_MAX = 64,   /* of one client, before others have their turn */
+	FRONT_PEER_TURN_MAX = 256,   /* of one process */
+	FRONT_TURN_BYTES = 4 << 10,  /* of a line, that count as one call */
 	FRONT_OUT_MAX = 1 << 20,     /* bytes of answers that wait: no further call is taken */
 	FRONT_BYTES_MAX = 64 << 20,  /* that all clients may hold */
 	FRONT_STALL_MS = 30 * 1000,

@@ -2,15 +2,16 @@
 #pragma once
 /*
  * front.c has the loop, the listener and the monitor; client.c the connections: bytes in and out;
- * exchange.c the calls of a line and their answers.
+ * exchange.c the calls of a line and their answers; peer.c whom all that is charged to.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "base/buffer.h"
 #include "broker/front/front.h"
+#include "broker/front/peer.h"
 #include "broker/rpc.h"
 #include "net/loop.h"
 #include "wire/frame.h"
@@ -21,6 +22,8 @@ struct exchange {
 	struct document doc;
 	const struct node *next; /* the call that is read next */
 	bool is_batch;
+	bool has_call; /* it was read, and waits until it can be sent */
+	struct rpc_call call;
 	size_t waiting; /* calls that the monitor has */
 	struct buffer answers;
 	size_t charged; /* bytes of both that its client was charged for */
@@ -29,20 +32,23 @@ struct exchange {
 /* A call that the monitor has. */
 struct pending {
 	struct exchange *exchange; /* NULL: the slot is free */
+	struct peer *peer;
 	const struct method *method;
 	bool by_shield;
 	int wanted;     /* encoding, or -1 */
 	const char *id; /* in the exchange's document; NULL: it is not answered */
 	uint32_t generation;
+	uint64_t began;    /* it was the how many-th */
+	bool is_cancelled; /* the monitor is still to hear of it */
 };
 
 struct client {
 	struct front *front;
-	struct client *next, *previous; /* who was silent longest is first */
-	struct client *next_ready;      /* has more to do than one turn allows */
+	struct peer *peer;
+	struct link link;  /* of all: who was silent longest is first */
+	struct link queue; /* in the front's list `ready` or `blocked`, or in none */
 	struct watcher watcher;
 	struct timer stall;
-	struct ucred peer;
 	struct buffer in; /* bytes that are no whole line yet, from `start` on */
 	size_t start, scanned;
 	struct buffer out; /* answers, from `sent` on */
@@ -51,28 +57,42 @@ struct client {
 	unsigned calls;           /* under way */
 	size_t held;              /* bytes that it is charged for */
 	bool ended;               /* it sends no more */
-	bool is_ready;
+	bool has_more;            /* there may be lines that it cannot begin yet */
 };
 
 struct front {
 	struct front_options o;
 	struct loop *loop;
 	struct watcher listener, monitor;
-	struct client *first, *last, *ready;
+	struct link clients;
+	struct link ready;   /* clients that have more to do than a turn allows */
+	struct link blocked; /* clients whose next call found no room */
+	struct link peers;
+	uint64_t turn;
 	size_t n_clients, n_calls;
+	uint64_t n_begun; /* calls */
 	size_t bytes;
 	struct pending pending[FRONT_CALLS_MAX];
 	size_t n_free;
 	uint16_t free_slots[FRONT_CALLS_MAX];
 	struct buffer unsent; /* a call that the monitor's socket had no room for */
 	uint64_t unsent_id;
-	bool is_full; /* there is one */
-	bool is_lost; /* the monitor has gone */
+	bool is_full;     /* there is one */
+	bool has_room;    /* there is some again, for those that are blocked */
+	bool is_lost;     /* the monitor has gone */
+	size_t n_cancels; /* that the monitor is still to hear of */
 	struct frame frame;
 };
 
+/* An error of frame_send() that says nothing of the monitor. */
+static inline bool front_lacks_descriptors(int r)
+{
+	return r == -ETOOMANYREFS || r == -EMFILE || r == -ENFILE;
+}
+
 /* client.c */
-int client_new(struct front *f, int fd);
+/* Takes one connection of the peer's over, and the descriptor, unless it fails. */
+int client_new(struct front *f, struct peer *peer, int fd);
 /* With all that is its own; the monitor hears that its calls are not wanted. */
 void client_free(struct client *c);
 /* Takes up what it may: lines, calls, bytes to write. May free the client. */
@@ -81,6 +101,13 @@ void client_work(struct client *c);
 void client_charge(struct client *c, size_t before, size_t now);
 /* It has more to do when the others had their turn. */
 void client_later(struct client *c);
+/* The same once there is room for calls again. */
+void client_block(struct client *c);
+/* Nothing is under way for it. */
+bool client_is_idle(const struct client *c);
+#define client_for_each(c, f)                                                         \
+	for (struct client *c = container_of((f)->clients.next, struct client, link); \
+		&c->link != &(f)->clients; c = container_of(c->link.next, struct client, link))
 
 /* exchange.c */
 /* A line of a client. */
@@ -89,10 +116,14 @@ int exchange_new(struct client *c, const char *line, size_t len);
  * Goes on with its calls. 1: all were taken, and it belongs to whoever answers now. 0: it must
  * wait for answers, or for others. Negative: out of memory.
  */
-int exchange_feed(struct exchange *x, unsigned *calls);
+int exchange_feed(struct exchange *x, unsigned *work);
 /* An answer of the monitor's. */
 void exchange_answer(struct front *f, const struct frame *frame);
-/* Its answers are not wanted any more. */
-void exchange_abandon(struct exchange *x);
+/* The call with this number cannot be sent. */
+void exchange_fail_unsent(struct front *f, uint64_t id);
+/* The client goes: its answers are not wanted any more. */
+void exchange_abandon_all(struct client *c);
+/* What the monitor has not heard of yet, as far as there is room. */
+void exchange_send_cancels(struct front *f);
 /* All calls that the monitor had fail. */
 void exchange_lose_all(struct front *f);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* A front between real sockets: a test is its clients and its monitor. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "broker/front/front.h"
+#include "wire/frame.h"
+
+enum { TURNS_MAX = 200000 };
+
+struct stage {
+	struct front *front;
+	int listener, monitor, theirs;
+	struct sockaddr_un address;
+	socklen_t len;
+	struct frame frame;
+};
+
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define READ \
+	"{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"fs.read\",\"params\":{\"path\":\"/a\"}}"
+
+/* Setup and teardown of a test. Every one may have as many descriptors as the user may. */
+int stage_make(void **state);
+int stage_remove(void **state);
+int stage_connect(const struct stage *s);
+void stage_turn(struct stage *s);
+/* All of it, with as many turns as that takes. */
+void say(struct stage *s, int fd, const char *text);
+/* The next line that it hears, until the next call; NULL: the front has closed it. */
+const char *hear(struct stage *s, int fd);
+void hears(struct stage *s, int fd, const char *part);
+bool is_closed(struct stage *s, int fd);
+/* The next frame for the monitor. */
+struct frame *monitor_hears(struct stage *s);
+/* To an fs.read. */
+void monitor_answers(struct stage *s, uint64_t id, const char *content);
