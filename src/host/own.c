@@ -19,6 +19,22 @@ static const struct {
 	{ "XDG_RUNTIME_DIR", NULL },
 };
 _Static_assert(2 * ROWS(kinds) == OWN_FOLDERS_MAX, "each has two places");
+_Static_assert(ROWS(kinds) == OWN_VARIABLES, "each has a variable");
+
+void own_variables(char *ret[OWN_VARIABLES + 1])
+{
+	size_t n = 0;
+
+	for (char **v = environ; v && *v && n < OWN_VARIABLES; v++) {
+		const size_t len = strcspn(*v, "=");
+
+		for (size_t i = 0; i < ROWS(kinds); i++)
+			if (strlen(kinds[i].variable) == len &&
+				strncmp(*v, kinds[i].variable, len) == 0)
+				ret[n++] = *v;
+	}
+	ret[n] = NULL;
+}
 
 static bool own_may_read(const struct policy *policy, const char *path)
 {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "policy/policy.h"
 
-enum { OWN_FOLDERS_MAX = 6 };
+enum { OWN_FOLDERS_MAX = 6, OWN_VARIABLES = 3 };
 
 /*
  * Lists them, for a plan to hide, and makes those that are not there where commands could see them:
@@ -20,3 +20,9 @@ enum { OWN_FOLDERS_MAX = 6 };
  */
 int own_folders(struct arena *a, const char *home, const struct policy *policy,
 	const char *ret[OWN_FOLDERS_MAX], size_t *ret_n, struct error *e);
+
+/*
+ * The environment of a program of ours that has to know where they are, and nothing else: those of
+ * the three variables that are set, as NAME=value of the caller's own environment. Ends with NULL.
+ */
+void own_variables(char *ret[OWN_VARIABLES + 1]);

@@ -42,6 +42,16 @@ static int confine_fail(const struct confine *c, int r, const char *path)
 		c->error, r, NULL, "cannot make a Landlock rule for %s: %s", path, strerror(-r));
 }
 
+static int confine_fill_broker(const struct confine *c, const struct plan *plan)
+{
+	int r = confine_grant(c, PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET, LANDLOCK_CONNECT);
+
+	if (r == 0 && plan->caller.path)
+		r = confine_grant(c, PLAN_BROKER_FOLDER "/" PLAN_BROKER_CALLER,
+			LANDLOCK_READ | LANDLOCK_EXECUTE);
+	return r < 0 ? confine_fail(c, r, PLAN_BROKER_FOLDER) : 0;
+}
+
 static int confine_fill(const struct confine *c, const struct plan *plan)
 {
 	int r = c->root < 0 ? c->root : 0;
@@ -76,7 +86,7 @@ static int confine_fill(const struct confine *c, const struct plan *plan)
 		if (r < 0)
 			return confine_fail(c, r, plan->programs[i]);
 	}
-	return 0;
+	return plan->has_broker ? confine_fill_broker(c, plan) : 0;
 }
 
 int confine_rules(const struct plan *plan, struct error *e)

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "jail/broker-folder.h"
 #include "jail/mount.h"
 #include "skill/archive.h"
 
@@ -357,6 +358,14 @@ static int tree_change_root(struct building *b)
 	return tree_check_root();
 }
 
+static int tree_make_broker(struct building *b)
+{
+	if (!b->plan->has_broker)
+		return 0;
+	b->tree->broker = broker_folder_make(b->ground, b->plan);
+	return b->tree->broker < 0 ? b->tree->broker : 0;
+}
+
 static int tree_limit(struct building *b)
 {
 	return ground_limit(b->ground, &b->plan->limits);
@@ -376,13 +385,14 @@ static const struct {
 	{ tree_unpack_skill, "unpack the skill" },
 	{ tree_make_entries, NULL },
 	{ tree_keep_skill, "keep the copy of the skill" },
+	{ tree_make_broker, "make the socket of the broker" },
 	{ tree_finish, "finish /dev and /proc" },
 	{ tree_change_root, "change the root directory" },
 };
 
 void tree_init(struct tree *t)
 {
-	*t = (struct tree){ .skill = -1 };
+	*t = (struct tree){ .skill = -1, .broker = -1 };
 	ground_init(&t->ground);
 }
 

@@ -18,6 +18,7 @@ struct tree {
 	/* Listening, one for each PLAN_SOCKET, in their order; the caller takes and closes them. */
 	int sockets[PLAN_SOCKETS_MAX];
 	size_t n_sockets;
+	int broker; /* the same for a broker; -1: there is none */
 };
 
 void tree_init(struct tree *t);

@@ -174,6 +174,7 @@ static void warden_on_event(void *context, const struct session_event *event)
 		else
 			outbox_add(&w->out, FRAME_POLICY, event->id, NULL, 0, -1);
 		break;
+	case SESSION_BROKER:  /* commands hear of it by their calls */
 	case SESSION_STOPPED: /* both of a session that was made for it, and this one is not */
 	case SESSION_WITNESS:
 		break;

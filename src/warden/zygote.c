@@ -349,6 +349,23 @@ static int hand_over_sockets(struct setup *s)
 	return r;
 }
 
+/* Nobody inside has either: inits are made later, and the broker is outside. */
+static int hand_over_broker(struct setup *s)
+{
+	int fds[SOCKETS_BROKER_COUNT] = { [SOCKETS_BROKER_LISTENER] = s->tree.broker };
+	int r;
+
+	if (s->tree.broker < 0)
+		return 0;
+	fds[SOCKETS_BROKER_ROOT] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = fds[SOCKETS_BROKER_ROOT] < 0
+		    ? -errno
+		    : sockets_send(SOCKET, SOCKETS_BROKER, fds, SOCKETS_BROKER_COUNT);
+	fd_close(&fds[SOCKETS_BROKER_ROOT]);
+	fd_close(&s->tree.broker);
+	return r;
+}
+
 /* While the plan is made: it changes nothing of this. */
 static int prepare_tree(struct setup *s)
 {
@@ -409,6 +426,7 @@ static const struct {
 	{ "close the copy of the skill", .run = drop_skill },
 	{ "watch folders", .run = watch_folders },
 	{ "hand over sockets", .run = hand_over_sockets },
+	{ "hand over the broker's socket", .run = hand_over_broker },
 	{ "share the mounts", .run = share_mounts },
 	{ "switch off core files", .plain = rlimits_no_core },
 	{ "give up capabilities", .plain = privilege_reduce },

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * FRAME_SOCKETS: sockets that were made inside a sandbox's network namespace, on their way from the
- * zygote by the warden to the relay. Each has a kind and a number; those that could not be made are
- * left out.
+ * zygote by the warden to the relay, or to the broker. Each has a kind and a number; those that
+ * could not be made are left out.
  */
 #include "wire/frame.h"
 
@@ -14,7 +14,15 @@ enum sockets_kind {
 	/* TCP, where nothing leads connections to the relay (net/enter/listeners.h): listening at
 	 * an address that is granted, or not bound yet. */
 	SOCKETS_LISTENER,
+	/* For the broker, not the relay: by enum sockets_broker. */
+	SOCKETS_BROKER,
 	SOCKETS_KIND_COUNT,
+};
+
+enum sockets_broker {
+	SOCKETS_BROKER_LISTENER, /* at PLAN_BROKER_SOCKET */
+	SOCKETS_BROKER_ROOT,     /* no socket: O_PATH, the root directory that commands see */
+	SOCKETS_BROKER_COUNT,
 };
 
 enum { SOCKETS_NUMBER_MAX = 4096 };

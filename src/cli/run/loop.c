@@ -62,6 +62,17 @@ static void run_loop_tell_record(struct loop *l)
 	run_stdio_say(l->stdio, buffer_text(&o.text));
 }
 
+/* Its calls failed, or waited: which is no end of the command. */
+static void run_loop_tell_broker(struct loop *l, const struct refusal *how)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	output_note(&o);
+	buffer_printf(&o.text, "%s; %s\n", how->text, how->hint);
+	if (!l->run->options.json)
+		run_stdio_say(l->stdio, buffer_text(&o.text));
+}
+
 static void run_loop_on_event(void *context, const struct session_event *e)
 {
 	struct loop *l = context;
@@ -95,6 +106,9 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 		(void)run_network_add(&l->run->network, l->run->call->arena, e->record);
 		run_loop_tell_record(l);
 		run_explain_heard(l->run->explain, e->record);
+		break;
+	case SESSION_BROKER:
+		run_loop_tell_broker(l, &e->refusal);
 		break;
 	case SESSION_POLICY:
 		break;

@@ -59,8 +59,7 @@ static bool plan_exec_allows(const struct planner *p, const char *path)
 	return policy_allows(p->policy, &r);
 }
 
-/* A rule of some layer denies it, not just the lack of a grant. */
-static bool plan_exec_is_denied(const struct planner *p, const char *path)
+bool plan_exec_is_denied(const struct planner *p, const char *path)
 {
 	struct request r = { .op = OPERATION_EXEC, .target = path };
 

@@ -265,6 +265,11 @@ int plan_skill_note(struct planner *p);
 /* plan/exec.c: programs as places; then Landlock's list of those that are visible and may run. */
 int plan_exec_collect(struct planner *p);
 int plan_exec_list(struct planner *p);
+/* A rule of some layer denies it, not just the lack of a grant. */
+bool plan_exec_is_denied(const struct planner *p, const char *path);
+
+/* plan/broker.c: the socket of a broker, and the program that calls it. */
+int plan_broker_decide(struct planner *p);
 
 /* plan/network.c */
 int plan_network_decide(struct planner *p);

@@ -56,9 +56,9 @@ static void plan_nodes_merge(struct plan_node *node, const struct plan_place *pl
 /* In /proc and /dev the tree makes what every program has; single devices may be granted beside. */
 static bool plan_nodes_is_made_by_tree(const char *path)
 {
-	static const char *const made[] = { "/proc", "/dev/console", "/dev/fd", "/dev/full",
-		"/dev/mqueue", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/shm",
-		"/dev/stderr", "/dev/stdin", "/dev/stdout", "/dev/tty", "/dev/urandom",
+	static const char *const made[] = { "/proc", "/dev/console", PLAN_BROKER_FOLDER, "/dev/fd",
+		"/dev/full", "/dev/mqueue", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random",
+		"/dev/shm", "/dev/stderr", "/dev/stdin", "/dev/stdout", "/dev/tty", "/dev/urandom",
 		"/dev/zero" };
 
 	for (size_t i = 0; (path[1] == 'p' || path[1] == 'd') && i < ROWS(made); i++) {

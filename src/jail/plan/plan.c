@@ -148,6 +148,7 @@ static int (*const steps[])(struct planner *p) = {
 	plan_skill_note,
 	plan_nodes_make_entries,
 	plan_exec_list,
+	plan_broker_decide,
 	plan_choose_work_dir,
 };
 

@@ -85,6 +85,15 @@ struct plan_literal {
 #define PLAN_SELF_4 "198.19.255.1"
 #define PLAN_SERVER_4 "198.19.255.53"
 
+/*
+ * Of a session with a broker: where commands find its socket, and the program that calls it. It is
+ * in the private /dev, which the tree makes for every plan: no grant shows anything of the host
+ * there, none takes it away, and nothing in it can be made, removed or renamed.
+ */
+#define PLAN_BROKER_FOLDER "/dev/corral"
+#define PLAN_BROKER_SOCKET "broker.sock"
+#define PLAN_BROKER_CALLER "sandbox-call"
+
 struct plan {
 	struct arena arena;
 	struct plan_entry *entries; /* sorted by path, a folder before what is in it */
@@ -117,6 +126,8 @@ struct plan {
 	/* The copy of a skill; NULL: none. To the zygote it goes as a descriptor (FRAME_PLAN). */
 	const struct skill_archive *skill;
 	bool has_skill;              /* of a plan that was decoded: there is one */
+	bool has_broker;             /* its socket is made */
+	struct plan_entry caller;    /* BIND: the host's sandbox-call; path NULL: there is none */
 	const struct policy *policy; /* that it was made from; not sent to the zygote */
 };
 
@@ -147,6 +158,10 @@ struct plan_options {
 	 * checks afterwards that it still is what was copied (launch_skill_unchanged()).
 	 */
 	const struct skill_archive *skill;
+	/* There is a broker; and the program sandbox-call of the host, or NULL: it is left out
+	 * where it does not exist, or where a rule denies it by name. */
+	bool broker;
+	const char *caller;
 };
 
 /*

@@ -18,12 +18,20 @@ enum {
 	ENTRY_FLAGS = 63,
 };
 
+/* Of the plan. */
+enum {
+	HAS_SKILL = 1 << 0,
+	HAS_BROKER = 1 << 1,
+	HAS_CALLER = 1 << 2,
+	PLAN_FLAGS = 7,
+};
+
 struct plan_head {
 	uint32_t n_entries, n_programs, n_late, n_spared;
 	uint32_t exec_listed, network, n_ports, n_loopback;
 	uint32_t n_literals;
 	uint16_t n_listeners;
-	uint8_t unheld, has_skill;
+	uint8_t unheld, flags;
 	struct plan_range loopback[PLAN_RANGES_MAX];
 	struct limits limits;
 };
@@ -43,6 +51,23 @@ static void plan_wire_add_string(const char *s, struct buffer *out)
 	buffer_add(out, s, strlen(s) + 1);
 }
 
+static void plan_wire_add_entry(const struct plan_entry *e, struct buffer *out)
+{
+	const struct entry_head entry = {
+		.dev = e->dev,
+		.ino = e->ino,
+		.kind = e->kind,
+		.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
+			 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
+			 (e->text ? HAS_TEXT : 0) | (e->copied ? IS_COPIED : 0),
+	};
+
+	buffer_add(out, &entry, sizeof(entry));
+	plan_wire_add_string(e->path, out);
+	if (e->text)
+		plan_wire_add_string(e->text, out);
+}
+
 int plan_encode(const struct plan *p, struct buffer *out)
 {
 	struct plan_head head = { .n_entries = (uint32_t)p->n,
@@ -56,7 +81,8 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		.n_literals = (uint32_t)p->n_literals,
 		.n_listeners = (uint16_t)p->n_listeners,
 		.unheld = p->unheld != NULL,
-		.has_skill = p->skill != NULL,
+		.flags = (p->skill ? HAS_SKILL : 0) | (p->has_broker ? HAS_BROKER : 0) |
+			 (p->caller.path ? HAS_CALLER : 0),
 		.limits = p->limits };
 
 	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX || p->n_late > ENTRIES_MAX ||
@@ -65,22 +91,8 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		return -E2BIG;
 	memcpy(head.loopback, p->loopback, sizeof(head.loopback));
 	buffer_add(out, &head, sizeof(head));
-	for (size_t i = 0; i < p->n; i++) {
-		const struct plan_entry *e = &p->entries[i];
-		const struct entry_head entry = {
-			.dev = e->dev,
-			.ino = e->ino,
-			.kind = e->kind,
-			.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
-				 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
-				 (e->text ? HAS_TEXT : 0) | (e->copied ? IS_COPIED : 0),
-		};
-
-		buffer_add(out, &entry, sizeof(entry));
-		plan_wire_add_string(e->path, out);
-		if (e->text)
-			plan_wire_add_string(e->text, out);
-	}
+	for (size_t i = 0; i < p->n; i++)
+		plan_wire_add_entry(&p->entries[i], out);
 	for (size_t i = 0; i < p->n_programs; i++)
 		plan_wire_add_string(p->programs[i], out);
 	plan_wire_add_string(p->home_real ? p->home_real : "/", out);
@@ -97,6 +109,8 @@ int plan_encode(const struct plan *p, struct buffer *out)
 	}
 	if (p->unheld)
 		plan_wire_add_string(p->unheld, out);
+	if (p->caller.path)
+		plan_wire_add_entry(&p->caller, out);
 	return out->failed ? -ENOMEM : 0;
 }
 
@@ -150,7 +164,7 @@ static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct p
 		return -ENOMEM;
 	for (; ret == 0 && p->n < head->n_entries; p->n++) {
 		ret = plan_wire_read_entry(r, &p->entries[p->n]);
-		if (ret == 0 && p->entries[p->n].copied && !head->has_skill)
+		if (ret == 0 && p->entries[p->n].copied && !p->has_skill)
 			ret = -EPROTO;
 	}
 	if (ret == 0)
@@ -174,6 +188,11 @@ static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct p
 	}
 	if (ret == 0 && head->unheld)
 		p->unheld = reader_string(r);
+	if (ret == 0 && head->flags & HAS_CALLER) {
+		ret = plan_wire_read_entry(r, &p->caller);
+		if (ret == 0 && (!p->has_broker || p->caller.kind != PLAN_BIND || p->caller.copied))
+			ret = -EPROTO;
+	}
 	return ret == 0 && (r->left > 0 || (head->unheld && !p->unheld)) ? -EPROTO : ret;
 }
 
@@ -186,10 +205,12 @@ static int plan_wire_read_plan(struct plan *p, struct reader *r)
 		head.n_spared > ENTRIES_MAX || head.exec_listed > 1 ||
 		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
 		head.n_loopback > PLAN_RANGES_MAX || head.n_literals > PLAN_LITERALS_MAX ||
-		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1 || head.has_skill > 1)
+		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1 ||
+		head.flags & ~(unsigned)PLAN_FLAGS)
 		return -EPROTO;
 	p->exec_listed = head.exec_listed;
-	p->has_skill = head.has_skill;
+	p->has_skill = head.flags & HAS_SKILL;
+	p->has_broker = head.flags & HAS_BROKER;
 	p->network = head.network;
 	/* Which ports they are is the relay's business. */
 	p->n_ports = head.n_ports;

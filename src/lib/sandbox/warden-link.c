@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "host/own.h"
 #include "wire/frame.h"
 
 enum { FD_SOCKET = 3, FD_POLICY = 4, FD_REST = 5, FD_HIGH = 16 };
@@ -112,30 +113,20 @@ static int spawn_add_files(posix_spawn_file_actions_t *a, int socket, int policy
 	return r ? r : warden_link_close_rest(a, FD_REST);
 }
 
-/* Where Corral's own folders are, which the warden hides (host/own.h). */
-static const char *const spawn_variables[] = {
-	"XDG_STATE_HOME=", "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR="
-};
-
 static int spawn_start(const char *path, int socket, int policy, pid_t *ret)
 {
 	char *argv[] = { (char *)"corral-warden", NULL };
-	char *env[2 + ROWS(spawn_variables)] = { (char *)"CORRAL_POLICY_FD=4" };
+	char *env[2 + OWN_VARIABLES] = { (char *)"CORRAL_POLICY_FD=4" };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
 	pid_t pid = -1;
-	size_t n = 1;
 	int r = posix_spawn_file_actions_init(&files);
 
 	if (r)
 		return -r;
-	for (size_t i = 0; i < ROWS(spawn_variables); i++)
-		for (char **v = environ; v && *v; v++)
-			if (strncmp(*v, spawn_variables[i], strlen(spawn_variables[i])) == 0) {
-				env[n++] = *v;
-				break;
-			}
+	/* Where Corral's own folders are, which the warden hides. */
+	own_variables(env + 1);
 	(void)sigemptyset(&none);
 	(void)sigfillset(&all);
 	r = posix_spawnattr_init(&attributes);

@@ -99,24 +99,31 @@ static int session_build_socket(const struct session *s)
 	return s->n_spares > 0 ? s->spares[0].socket : s->commands ? s->commands->socket : -1;
 }
 
+/* False: it took too long. */
+static bool session_build_wait(struct session *s, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	for (int waited = 0; waited < READY_MS; waited += LOOK_MS) {
+		if (poll(&p, 1, LOOK_MS) > 0)
+			return true;
+		if (s->handler.waits)
+			s->handler.waits(s->handler.context);
+	}
+	return false;
+}
+
 /* The next word of the zygote. */
 static int await_frame(struct session *s, struct error *e)
 {
 	struct pollfd p = { .fd = session_build_socket(s), .events = POLLIN };
-	int r = 0;
+	int r;
 
 	if (p.fd < 0)
 		return error_set(e, -ECONNRESET, NULL, "the command could not be handed over");
 	while (s->handler.idle && poll(&p, 1, 0) == 0 && s->handler.idle(s->handler.context))
 		;
-	for (int waited = 0; waited < READY_MS; waited += LOOK_MS) {
-		r = poll(&p, 1, LOOK_MS);
-		if (r > 0)
-			break;
-		if (s->handler.waits)
-			s->handler.waits(s->handler.context);
-	}
-	if (r <= 0)
+	if (!session_build_wait(s, p.fd))
 		return error_set(e, -ETIMEDOUT, NULL, "the sandbox could not be built in time");
 	r = frame_receive(p.fd, &s->frame);
 	/* It ended with our START unread, which is told before its last words. */
@@ -129,17 +136,37 @@ static int await_frame(struct session *s, struct error *e)
 	return 0;
 }
 
+/* Sockets of the broker go to the broker, all others to the relay. */
+static int session_build_pass_sockets(struct session *s, struct error *e)
+{
+	struct sockets sockets;
+	int r;
+
+	if (s->broker && sockets_decode(&sockets, &s->frame) == 0 &&
+		sockets.kind == SOCKETS_BROKER) {
+		for (size_t i = 0; i < SOCKETS_BROKER_COUNT; i++)
+			if (sockets.n != SOCKETS_BROKER_COUNT || sockets.numbers[i] != i)
+				return error_set(e, -EPROTO, NULL,
+					"the sandbox's init sent other sockets than the broker's");
+		return broker_process_serve(s->broker,
+			frame_take_fd(&s->frame, SOCKETS_BROKER_LISTENER),
+			frame_take_fd(&s->frame, SOCKETS_BROKER_ROOT), e);
+	}
+	r = s->relay.pid == 0 ? -EPROTO : sockets_pass(s->relay.socket, &s->frame);
+	return r < 0 ? error_set(
+			       e, r, NULL, "the relay did not accept its sockets: %s", strerror(-r))
+		     : 0;
+}
+
 static int session_build_await_ready(struct session *s, struct error *e)
 {
 	int r = await_frame(s, e);
 	struct refusal refusal;
 
 	for (int i = 0; r == 0 && s->frame.type == FRAME_SOCKETS && i < SOCKETS_FRAMES_MAX; i++) {
-		r = s->relay.pid == 0 ? -EPROTO : sockets_pass(s->relay.socket, &s->frame);
-		if (r < 0)
-			return error_set(e, r, NULL, "the relay did not accept its sockets: %s",
-				strerror(-r));
-		r = await_frame(s, e);
+		r = session_build_pass_sockets(s, e);
+		if (r == 0)
+			r = await_frame(s, e);
 	}
 	if (r < 0 || s->frame.type == FRAME_READY)
 		return r;
@@ -255,9 +282,40 @@ int session_build_begin(struct session *s, const struct plan *plan, const struct
 	if (r < 0)
 		return r;
 	s->building = true;
-	/* The command may be sent ahead, unless the relay has to serve first. */
-	r = s->o.single && s->relay.pid == 0 ? session_build_keep_init(s) : 0;
+	/* The command may be sent ahead, unless the relay or the broker has to serve first. */
+	r = s->o.single && s->relay.pid == 0 && !s->broker ? session_build_keep_init(s) : 0;
 	return r < 0 ? error_set(e, r, NULL, "cannot make descriptors: %s", strerror(-r)) : 0;
+}
+
+int session_broker_start(struct session *s, const char *program, struct error *e)
+{
+	return broker_process_start(&s->broker, program, e);
+}
+
+int session_broker_configure(struct session *s, const void *body, size_t len, struct error *e)
+{
+	int r = s->broker ? broker_process_configure(s->broker, body, len) : -ENOTCONN;
+
+	return r == -ENOMEM ? error_no_memory(e) : r;
+}
+
+void session_broker_forgo(struct session *s)
+{
+	if (s->broker)
+		broker_process_forgo(s->broker);
+}
+
+/* A broker that cannot serve is told before any command runs. */
+static int session_build_await_broker(struct session *s, struct error *e)
+{
+	int r;
+
+	if (!session_build_wait(s, broker_process_socket(s->broker)))
+		return error_set(e, -ETIMEDOUT, NULL, "the broker does not answer");
+	r = broker_process_ready(s->broker, e);
+	if (r == 0)
+		r = session_add_source(s, broker_process_pidfd(s->broker), SOURCE_BROKER(s));
+	return r;
 }
 
 int session_build_finish(struct session *s, struct error *e)
@@ -267,6 +325,11 @@ int session_build_finish(struct session *s, struct error *e)
 	if (r < 0)
 		return r;
 	s->building = false;
+	if (s->broker) {
+		r = session_build_await_broker(s, e);
+		if (r < 0)
+			return r;
+	}
 	/* From here on the relay serves. */
 	if (s->relay.pid != 0) {
 		r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
@@ -323,6 +386,7 @@ void session_leave(struct session *s)
 	if (!s)
 		return;
 	kill_zygote(s);
+	broker_process_leave(s->broker);
 	release(s);
 }
 
@@ -332,6 +396,7 @@ void session_free(struct session *s)
 		return;
 	end_zygote(s);
 	relay_process_end(&s->relay);
+	broker_process_end(s->broker);
 	release(s);
 }
 

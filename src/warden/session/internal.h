@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
+#include "warden/session/broker-process.h"
 #include "warden/session/copier.h"
 #include "warden/session/relay-process.h"
 #include "warden/session/session.h"
@@ -54,6 +55,7 @@ struct session {
 	pid_t pid; /* of the zygote */
 	int pidfd, socket;
 	struct relay_process relay;
+	struct broker_process *broker; /* NULL: none */
 	int epoll, timer;
 	struct cgroup_home *cgroups; /* looked for when a command first asks for such a limit */
 	bool looked;                 /* NULL then: there is none to be had */
@@ -73,6 +75,7 @@ struct session {
 #define SOURCE_DEATH(s) ((void *)&(s)->pidfd)
 #define SOURCE_TIMER(s) ((void *)&(s)->timer)
 #define SOURCE_RELAY(s) ((void *)&(s)->relay)
+#define SOURCE_BROKER(s) ((void *)&(s)->broker)
 /* Of a command's copiers: its own address, made odd. */
 #define SOURCE_COPIERS(c) ((void *)((uintptr_t)(c) | 1))
 #define SOURCE_IS_COPIERS(source) ((uintptr_t)(source)&1)

@@ -126,10 +126,29 @@ void session_finish(struct session *s)
 	struct pollfd p = { .fd = s->relay.socket, .events = POLLIN };
 	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + FINISH_MS, left = FINISH_MS;
 
+	if (s->broker)
+		broker_process_finish(s->broker);
 	if (s->relay.pid == 0 || shutdown(s->relay.socket, SHUT_WR) < 0)
 		return;
 	while (left > 0 && poll(&p, 1, (int)left) != 0 && session_hear_relay(s) == 0)
 		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
+}
+
+/* Without a broker the sandbox goes on. */
+static void session_lose_broker(struct session *s)
+{
+	struct session_event event = { .kind = SESSION_BROKER, .fd = -1 };
+	struct error why = { 0 };
+	int r;
+
+	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, broker_process_pidfd(s->broker), NULL);
+	r = broker_process_restart(s->broker, &why);
+	if (r == 0)
+		r = session_add_source(s, broker_process_pidfd(s->broker), SOURCE_BROKER(s));
+	event.refusal = (struct refusal){ .error = r < 0 ? -r : 0,
+		.text = why.text,
+		.hint = r < 0 ? "calls of it fail from here on" : "it was started again" };
+	session_report(s, &event);
 }
 
 static int on_init(struct session *s)
@@ -276,6 +295,8 @@ int session_dispatch(struct session *s)
 			session_lose_zygote(s);
 		else if (e.data.ptr == SOURCE_TIMER(s))
 			session_pass_deadlines(s);
+		else if (e.data.ptr == SOURCE_BROKER(s))
+			session_lose_broker(s);
 		else if (SOURCE_IS_COPIERS(e.data.ptr))
 			session_copy(s, SOURCE_COPIED(e.data.ptr));
 		else if (e.data.ptr != SOURCE_RELAY(s))

@@ -35,6 +35,7 @@ enum session_event_kind {
 	SESSION_GONE,    /* the zygote died, all commands with it (no more events for them) */
 	SESSION_RECORD,  /* `record`: of the network; which command it was is not known */
 	SESSION_POLICY,  /* the relay holds what session_change() gave it; or does not: `refusal` */
+	SESSION_BROKER,  /* the broker died; `refusal`: how, and whether it was started again */
 	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for witness_new(), yours now. Until
 			    somebody answers there the command waits */
 };
@@ -72,6 +73,16 @@ struct session_handler {
  * and the plan is made. The sentence in e says what failed, and what to do.
  */
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e);
+/*
+ * A broker for the session (broker-process.h), where the plan is going to have one: starts its
+ * program. The earlier, the less is waited for it.
+ */
+int session_broker_start(struct session *s, const char *program, struct error *e);
+/* What it has to know: the body of FRAME_BROKER (wire/broker.h), of which a copy is kept. Before
+ * session_build_finish(), which waits until the broker serves. */
+int session_broker_configure(struct session *s, const void *body, size_t len, struct error *e);
+/* The holder is about to confine itself: if the broker dies later, it stays so. */
+void session_broker_forgo(struct session *s);
 /* The plan must outlive the session. On failure the session is only good for session_free(). */
 int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e);

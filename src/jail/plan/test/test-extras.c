@@ -40,6 +40,8 @@ static struct plan *make(const char *const *layers, struct plan_options *o, stru
 		with.guarded = o->guarded;
 		with.n_guarded = o->n_guarded;
 		with.public_is_open = o->public_is_open;
+		with.broker = o->broker;
+		with.caller = o->caller;
 	}
 	if (plan_new(&plan, &with, e) < 0)
 		plan = NULL;
@@ -55,6 +57,45 @@ static struct plan *make_one(const char *layer)
 	if (!plan)
 		fail_msg("%s: %s", layer, e.text);
 	return plan;
+}
+
+/* sandbox-call is there whatever programs are listed, unless a rule denies it by name. */
+static void test_broker(void **state)
+{
+	static const struct {
+		const char *layer, *caller;
+		bool broker, is_there;
+	} rows[] = {
+		{ "{}", "/bin/sh", false, false },
+		{ "{}", NULL, true, false },
+		{ "{}", "/nowhere/sandbox-call", true, false },
+		{ "{}", "/usr/bin", true, false },
+		{ "{}", "/bin/sh", true, true },
+		{ "{exec: []}", "/bin/sh", true, true },
+		{ "{exec: [/usr/bin/env]}", "/bin/sh", true, true },
+		{ "{rules: [{id: a, action: deny, operations: [exec], patterns: [/bin/sh]}]}",
+			"/bin/sh", true, false },
+		{ "{rules: [{id: a, action: deny, operations: [exec], patterns: "
+		  "[/dev/corral/sandbox-call]}]}",
+			"/bin/sh", true, false },
+		/* What may not be read does not run, either; the socket is no matter of files. */
+		{ "{fs: {deny: [/dev/**]}}", "/bin/sh", true, false },
+		{ "{fs: {deny: [/run/**]}}", "/bin/sh", true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct plan_options o = { .broker = rows[i].broker, .caller = rows[i].caller };
+		struct error e = { 0 };
+		auto_plan *plan = make((const char *const[]){ rows[i].layer, NULL }, &o, &e);
+
+		if (!plan)
+			fail_msg("%s: %s", rows[i].layer, e.text);
+		assert_int_equal(plan->has_broker, rows[i].broker);
+		if (!plan->caller.path != !rows[i].is_there)
+			fail_msg("%s: %d", rows[i].layer, rows[i].is_there);
+		assert_null(test_plan_at(plan, PLAN_BROKER_FOLDER));
+	}
 }
 
 static void test_essentials(void **state)
@@ -561,6 +602,7 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_broker),
 		cmocka_unit_test(test_essentials),
 		cmocka_unit_test(test_denied_essentials),
 		cmocka_unit_test(test_denied_by_another_layer),

@@ -133,6 +133,28 @@ static void round_trip_of_skill(void **state)
 	assert_int_equal(plan_decode(&none, without.data, without.len), -EPROTO);
 }
 
+/* Who calls a broker needs one. */
+static void round_trip_of_broker(void **state)
+{
+	struct plan p = { .has_broker = true };
+	auto_plan *bare = NULL, *got = NULL, *none = NULL;
+	auto_buffer body = { 0 }, with = { 0 }, without = { 0 };
+
+	(void)state;
+	assert_int_equal(plan_encode(&p, &body), 0);
+	assert_int_equal(plan_decode(&bare, body.data, body.len), 0);
+	assert_true(bare->has_broker && !bare->caller.path);
+	p.caller = (struct plan_entry){
+		.kind = PLAN_BIND, .path = "/usr/bin/sandbox-call", .exec = true, .dev = 3, .ino = 4
+	};
+	assert_int_equal(plan_encode(&p, &with), 0);
+	assert_int_equal(plan_decode(&got, with.data, with.len), 0);
+	same_entry(&got->caller, &p.caller);
+	p.has_broker = false;
+	assert_int_equal(plan_encode(&p, &without), 0);
+	assert_int_equal(plan_decode(&none, without.data, without.len), -EPROTO);
+}
+
 static void round_trip_of_networks(void **state)
 {
 	(void)state;
@@ -265,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(round_trip_of_skill),
+		cmocka_unit_test(round_trip_of_broker),
 		cmocka_unit_test(round_trip_of_networks),
 		cmocka_unit_test(cut_off),
 		cmocka_unit_test(changed),

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The broker of a session (the program corral-broker): a child of whoever holds the session,
+ * outside the sandbox's namespaces, that answers what commands ask at the socket in their /dev. It
+ * is started early, so that the kernel loads it while the sandbox is built, and is told all that it
+ * has to know once the tree stands.
+ *
+ * It ends with its holder: by the end of the control socket, or by PR_SET_PDEATHSIG. If it dies,
+ * the sandbox goes on, and it is started again a few times with the same socket, so that calls
+ * which wait there are answered; after that, connections are refused.
+ */
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct broker_process;
+
+/* Starts the program. The caller's, for broker_process_end() or _leave(). */
+int broker_process_start(struct broker_process **ret, const char *program, struct error *e);
+/* Keeps a copy of the body of FRAME_BROKER. -ENOMEM. */
+int broker_process_configure(struct broker_process *b, const void *body, size_t len);
+/* Sends it, with the listener and the root directory that commands see, which it takes over. */
+int broker_process_serve(struct broker_process *b, int listener, int root, struct error *e);
+/* Readable when it has answered; then broker_process_ready() says whether it serves. */
+int broker_process_socket(const struct broker_process *b);
+int broker_process_ready(struct broker_process *b, struct error *e);
+/* Readable when it has died. */
+int broker_process_pidfd(const struct broker_process *b);
+/*
+ * It has died: starts it again, with another pidfd. Negative: not any more, and its socket is
+ * closed. The sentence says how it ended.
+ */
+int broker_process_restart(struct broker_process *b, struct error *e);
+/* It cannot be started again from here on (the holder confines itself): drops what that needs. */
+void broker_process_forgo(struct broker_process *b);
+
+/* Lets it write what it has for the log, and waits for its end, for a while. */
+void broker_process_finish(struct broker_process *b);
+/* Kills it and waits for its end; NULL is nothing. Frees. */
+void broker_process_end(struct broker_process *b);
+/* Kills it and does not wait. Frees. */
+void broker_process_leave(struct broker_process *b);
