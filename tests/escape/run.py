@@ -380,9 +380,11 @@ class Pass:
 
         def move(_over):
             os.rename(self.scene.path(f"ws/{attempt.name}.folder"), there)
-            with open(f"{there}/secret", "w", encoding="ascii") as file:
+            # By its name it is whole: the attempt reads it as soon as it is there.
+            with open(f"{there}/new", "w", encoding="ascii") as file:
                 file.write(self.scene.canary)
-            os.chmod(f"{there}/secret", 0o644)
+            os.chmod(f"{there}/new", 0o644)
+            os.rename(f"{there}/new", f"{there}/secret")
 
         result = self.run_meanwhile(attempt, move)
         shutil.rmtree(there, ignore_errors=True)
