@@ -27,6 +27,7 @@
  *     -ELOOP        it is no plain file or folder (a device, a FIFO, a socket, a link of /proc)
  *     -EMLINK       the file has more than one name, and the policy denies some names
  *     -EFBIG        it is larger than the limit
+ *     -EBUSY        it was moved meanwhile; or something is mounted there
  *
  * What corral/policy.h says about errors holds here too. Any number of threads may use an enclave
  * at once; what one changes holds for the next call of every other. The library starts no threads
@@ -102,6 +103,20 @@ struct corral_enclave_options {
 	uint64_t max_file_bytes; /* of a file that is read or written; 0: 64 MiB */
 	const char *warden;      /* as corral_builder_warden() */
 	const char *work_dir;    /* $WORK_DIR, and where commands start; NULL: none */
+	/*
+	 * A folder that is "/" for all file calls, in any mount namespace: an open descriptor,
+	 * O_PATH will do, of which the enclave makes its own. Links are resolved below it. Nothing
+	 * of /proc is read there, and no mount point is replaced or deleted (-EBUSY). Commands of
+	 * shell_exec, and their folders, are the host's. NULL: the host's root.
+	 */
+	const int *root_fd;
+	/*
+	 * Absolute paths, below root_fd, of mounts that are the session's own: what lies on one of
+	 * them needs no grant. Rules that deny or ask, and the baseline, count there too; what is
+	 * mounted inside is no part of it. At most 16.
+	 */
+	const char *const *private_places;
+	size_t n_private_places;
 };
 #ifdef __cplusplus
 #define CORRAL_ENCLAVE_OPTIONS                        \
@@ -210,6 +225,10 @@ CORRAL_API int corral_enclave_http_request(struct corral_enclave *enclave,
 /*
  * May the host do this? For what no other call here is about: a variable (CORRAL_ENV, its name), a
  * service (CORRAL_SERVICE, "browser.open:https://example.com/"), another operation. 0: yes.
+ *
+ * It decides by the name alone. For a path that is not enough: nothing is looked up, so a link that
+ * leads elsewhere, or takes the name afterwards, is not seen. The file calls check the file that
+ * they use; prefer them, and do not open a path because this call allowed it.
  */
 CORRAL_API int corral_enclave_check(struct corral_enclave *enclave, const struct corral_by *by,
 	enum corral_operation op, const char *target, struct corral_error **e);

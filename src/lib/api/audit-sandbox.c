@@ -206,7 +206,7 @@ int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const str
 	if (!copy)
 		return error_no_memory(e);
 	/* By any link that there is. */
-	r = beneath_resolve_grants(copy, variables, NULL, e);
+	r = beneath_resolve_grants(copy, variables, NULL, BENEATH_HOST, e);
 	if (r < 0)
 		return r;
 	n = permissions_layers(copy, layers, LAYERS_MAX);

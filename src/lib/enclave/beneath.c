@@ -25,6 +25,11 @@
  * moment later, then the wrong name is judged and opened, or is not there: never a name that was
  * not judged.
  *
+ * Below a root that is not ours (a sandbox's tree, in its own mount namespace) RESOLVE_IN_ROOT
+ * makes it "/" for the kernel too. What a descriptor's door says is a path up to the root of the
+ * namespace that its mount is in: for a sandbox's tree the path as commands see it. Whatever the
+ * root's own door says stands before it, and both must still say so after the lookup.
+ *
  * Not held here: a file system mounted twice has its files under two paths, and one that does not
  * care about case has many names for a file. Mounts are made by those who own the machine.
  */
@@ -39,6 +44,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -55,7 +61,7 @@
 /* How often something may have moved before we give up. */
 enum { TRIES = 16 };
 
-static int beneath_lookup(int folder, const char *path, uint64_t resolve, int *ret)
+static int beneath_openat2(int folder, const char *path, uint64_t resolve, int *ret)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
@@ -69,31 +75,66 @@ static int beneath_lookup(int folder, const char *path, uint64_t resolve, int *r
 	return 0;
 }
 
+/* -EBUSY: it was moved out of the root while it was looked up. */
+static int beneath_lookup(int root, const char *path, int *ret)
+{
+	int r = root == BENEATH_HOST ? beneath_openat2(AT_FDCWD, path, 0, ret)
+				     : beneath_openat2(root, path, RESOLVE_IN_ROOT, ret);
+
+	return r == -EXDEV ? -EBUSY : r;
+}
+
 /* The descriptors of this thread: they need not be those of its process. */
 static void door(int fd, char out[64])
 {
 	(void)snprintf(out, 64, "/proc/thread-self/fd/%d", fd);
 }
 
-int beneath_open(const char *path, int *ret)
+/* Where the kernel says that it is; with " (deleted)" if it is nowhere. Returns the length. */
+static ssize_t read_door(int fd, char out[PATH_BYTES])
+{
+	char name[64];
+	ssize_t n;
+
+	door(fd, name);
+	n = readlink(name, out, PATH_BYTES);
+	if (n < 0)
+		return errno == ENOENT ? -ENOSYS : -errno;
+	if (n == PATH_BYTES)
+		return -ENAMETOOLONG;
+	out[n] = '\0';
+	return n;
+}
+
+int beneath_lies_at(int root, int fd, const char *path)
+{
+	char above[PATH_BYTES] = "/", at[PATH_BYTES];
+	ssize_t n = root == BENEATH_HOST ? 1 : read_door(root, above), r;
+
+	if (n < 0)
+		return (int)n;
+	r = read_door(fd, at);
+	if (r < 0)
+		return (int)r;
+	/* The root's own slash is that of the path. */
+	if (!above[1])
+		return strcmp(at, path) == 0;
+	return strncmp(at, above, (size_t)n) == 0 && strcmp(at + n, path[1] ? path : "") == 0;
+}
+
+int beneath_open(int root, const char *path, int *ret)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
-		char name[64], at[PATH_BYTES];
 		auto_fd fd = -1;
-		int r = beneath_lookup(AT_FDCWD, path, 0, &fd);
-		ssize_t n;
+		int r = beneath_lookup(root, path, &fd);
 
+		if (r == -EBUSY)
+			continue;
+		if (r == 0)
+			r = beneath_lies_at(root, fd, path);
 		if (r < 0)
 			return r;
-		/* Where the kernel says that it is; with " (deleted)" if it is nowhere. */
-		door(fd, name);
-		n = readlink(name, at, sizeof(at));
-		if (n < 0)
-			return errno == ENOENT ? -ENOSYS : -errno;
-		if (n == (ssize_t)sizeof(at))
-			return -ENAMETOOLONG;
-		at[n] = '\0';
-		if (strcmp(at, path) == 0) {
+		if (r == 1) {
 			*ret = fd_take(&fd);
 			return 0;
 		}
@@ -103,7 +144,7 @@ int beneath_open(const char *path, int *ret)
 
 int beneath_open_in(int folder, const char *name, int *ret)
 {
-	return beneath_lookup(folder, name, RESOLVE_BENEATH, ret);
+	return beneath_openat2(folder, name, RESOLVE_BENEATH, ret);
 }
 
 int beneath_reopen(int fd, int flags, int *ret)
@@ -137,39 +178,49 @@ static bool is_link(int fd)
 }
 
 /*
- * Walks along path to its first link: 1, a descriptor of it, and the length of the path up to its
- * end. In steps of one name, each from the folder before, so that a long path costs no more than
- * its length.
+ * Walks along path to its first link: 1, and the length of the path up to its end. 0: there is
+ * none. *ret is how far it got, in any case (-1: not even the root). In steps of one name, each
+ * from the folder before, so that a long path costs no more than its length.
  */
-static int find_link(const char *path, int *ret, size_t *ret_len)
+static int walk(int root, const char *path, int *ret, size_t *ret_len)
 {
-	auto_fd folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	size_t at = 0;
+	int r = beneath_lookup(root, "/", ret);
 
-	if (folder < 0)
-		return -errno;
-	while (path[at] && path[at + 1]) {
+	while (r == 0 && path[at] && path[at + 1]) {
 		char name[NAME_MAX + 1];
 		size_t len = strcspn(path + at + 1, "/");
 		auto_fd fd = -1;
-		int r;
 
 		if (len > NAME_MAX)
 			return -ENAMETOOLONG;
 		memcpy(name, path + at + 1, len);
 		name[len] = '\0';
 		at += 1 + len;
-		r = beneath_open_in(folder, name, &fd);
+		r = beneath_open_in(*ret, name, &fd);
 		if (r < 0)
-			return r;
-		if (is_link(fd)) {
-			*ret = fd_take(&fd);
+			break;
+		fd_close(ret);
+		*ret = fd_take(&fd);
+		if (is_link(*ret)) {
 			*ret_len = at;
 			return 1;
 		}
-		fd_close(&folder);
-		folder = fd_take(&fd);
 	}
+	return r;
+}
+
+int beneath_reach(int root, const char *path, int *ret)
+{
+	auto_fd fd = -1;
+	size_t len;
+	int r = beneath_lookup(root, path, &fd);
+
+	if (r < 0)
+		r = walk(root, path, &fd, &len);
+	if (fd < 0)
+		return r;
+	*ret = fd_take(&fd);
 	return 0;
 }
 
@@ -209,18 +260,18 @@ static int read_link(int fd, char out[PATH_BYTES])
 	return has_late_parent(out) ? -EXDEV : 0;
 }
 
-int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
+int beneath_next(int root, const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
 {
 	char target[PATH_BYTES] = "", text[3 * PATH_BYTES];
 	size_t len = strlen(path), folder, normal_len;
 	auto_fd fd = -1;
-	int r = beneath_lookup(AT_FDCWD, path, 0, &fd), n;
+	int r = beneath_lookup(root, path, &fd), n;
 
 	/* What fails otherwise fails before the first link, or behind none. */
 	if (r == 0)
 		r = is_link(fd);
 	else if (r == -ELOOP)
-		r = find_link(path, &fd, &len);
+		r = walk(root, path, &fd, &len);
 	if (r <= 0)
 		return r;
 	r = read_link(fd, target);
@@ -243,6 +294,21 @@ int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES])
 	return 1;
 }
 
+int beneath_follow(int root, const char *path, char out[PATH_BYTES])
+{
+	char next[PATH_BYTES];
+	int r = 1;
+
+	memcpy(out, path, strlen(path) + 1);
+	for (unsigned i = 0; i <= BENEATH_LINKS_MAX; i++) {
+		r = beneath_next(root, out, next, NULL);
+		if (r != 1)
+			return r;
+		memcpy(out, next, sizeof(next));
+	}
+	return -ELOOP;
+}
+
 /*
  * A grant is a name, and a name may go through links that the owner of the machine made: /var/run,
  * /bin, a home folder on another disk. A file is judged by each name that leads to it, so its last
@@ -262,6 +328,7 @@ enum { NAMES_MAX = 4096 };
 struct resolving {
 	const struct variables *variables;
 	const struct policy *writable;
+	int root;
 	char home[PATH_BYTES]; /* without links; "": not known */
 	struct arena arena;    /* for as long as it takes */
 	struct error *error;
@@ -302,6 +369,36 @@ bool beneath_is_replaceable(const struct policy *p, const char *link)
 			return true;
 	}
 	return false;
+}
+
+/* The root's own mount, and nobody can write there: what is in it was made with the tree. */
+static bool beneath_is_fixed(int root, int link)
+{
+	struct statx above, here;
+	struct statvfs fs;
+
+	return statx(root, "", AT_EMPTY_PATH, STATX_MNT_ID, &above) == 0 &&
+	       statx(link, "", AT_EMPTY_PATH, STATX_MNT_ID, &here) == 0 &&
+	       (above.stx_mask & here.stx_mask & STATX_MNT_ID) &&
+	       above.stx_mnt_id == here.stx_mnt_id && fstatvfs(link, &fs) == 0 &&
+	       (fs.f_flag & ST_RDONLY);
+}
+
+/* Whether a command of now or of earlier could have made it. */
+static bool beneath_is_planted(const struct resolving *g, const char *link)
+{
+	struct stat here, host;
+	auto_fd fd = -1;
+
+	if (beneath_is_replaceable(g->writable, link))
+		return true;
+	if (g->root == BENEATH_HOST)
+		return planted_is_possible(link, g->home);
+	if (beneath_lookup(g->root, link, &fd) < 0 || fstat(fd, &here) < 0)
+		return true;
+	if (lstat(link, &host) == 0 && here.st_dev == host.st_dev && here.st_ino == host.st_ino)
+		return planted_is_possible(link, g->home);
+	return !beneath_is_fixed(g->root, fd);
 }
 
 /* Patterns */
@@ -350,11 +447,9 @@ static int resolve_alternative(
 	if (!path_is_normal(path, len))
 		return 0;
 	for (unsigned i = 0; r == 0 && i < BENEATH_LINKS_MAX; i++) {
-		if (beneath_next(path, next, link) != 1)
+		if (beneath_next(g->root, path, next, link) != 1)
 			break;
-		if (widens && g->writable &&
-			(beneath_is_replaceable(g->writable, link) ||
-				planted_is_possible(link, g->home)))
+		if (widens && g->writable && beneath_is_planted(g, link))
 			break;
 		r = add_choice(g, alt, len, next, out);
 		memcpy(path, next, sizeof(path));
@@ -447,9 +542,11 @@ static int resolve_layer(struct resolving *g, struct permissions *p)
 }
 
 int beneath_resolve_grants(struct permissions *p, const struct variables *variables,
-	const struct policy *writable, struct error *e)
+	const struct policy *writable, int root, struct error *e)
 {
-	struct resolving g = { .variables = variables, .writable = writable, .error = e };
+	struct resolving g = {
+		.variables = variables, .writable = writable, .root = root, .error = e
+	};
 	const char *home = variables->values[VARIABLE_HOME];
 	int r;
 

@@ -5,7 +5,11 @@
  * for us: each one is read as text, and the name that it makes is the caller's to judge before it
  * is looked up. beneath.c says which attacks that is about.
  *
- * Paths are absolute and normal (base/path.h). Needs openat2() and /proc: -ENOSYS without.
+ * Paths are absolute and normal (base/path.h). `root` is the folder that they begin in: a
+ * descriptor that stays the caller's, of any mount namespace, or BENEATH_HOST. Every link is
+ * resolved below it.
+ *
+ * Needs openat2() and /proc: -ENOSYS without.
  */
 #include <stdbool.h>
 
@@ -16,6 +20,8 @@ struct permissions;
 struct policy;
 struct variables;
 
+/* The root of this process. */
+enum { BENEATH_HOST = -1 };
 /* As many links as the kernel follows in one path. */
 enum { BENEATH_LINKS_MAX = 40 };
 
@@ -24,8 +30,10 @@ enum { BENEATH_LINKS_MAX = 40 };
  * itself. -ELOOP: there is a link on the way (beneath_next). -EBUSY: it moved again and again while
  * it was looked at. The caller owns *ret.
  */
-int beneath_open(const char *path, int *ret);
-/* The same for one name in a folder that is held. */
+int beneath_open(int root, const char *path, int *ret);
+/* 1: what the descriptor stands for lies at path now. 0: elsewhere, or it was deleted. */
+int beneath_lies_at(int root, int fd, const char *path);
+/* beneath_open() for one name in a folder that is held. */
 int beneath_open_in(int folder, const char *name, int *ret);
 /*
  * Finds the first link of a path, at its end too. 1: there is one, at `link`, and `next` is the
@@ -33,7 +41,14 @@ int beneath_open_in(int folder, const char *name, int *ret);
  * lead where it says. -EXDEV: it says ".." behind a name, which another link may be. `link` may be
  * NULL.
  */
-int beneath_next(const char *path, char next[PATH_BYTES], char link[PATH_BYTES]);
+int beneath_next(int root, const char *path, char next[PATH_BYTES], char link[PATH_BYTES]);
+/*
+ * As far as a path goes without following anything: an O_PATH descriptor of what lies at path, or
+ * of the first link, or of the last thing that is there and may be looked at.
+ */
+int beneath_reach(int root, const char *path, int *ret);
+/* Follows all links that there are, whoever made them. */
+int beneath_follow(int root, const char *path, char out[PATH_BYTES]);
 /*
  * Opens what an O_PATH descriptor stands for, and nothing else, with these flags; never waits, and
  * never takes a terminal. Only after its kind was checked: opening a device may do something.
@@ -57,8 +72,11 @@ bool beneath_is_replaceable(const struct policy *p, const char *link);
  * that is possible, or ever was. NULL: every link is followed. What is denied or asked for is so
  * where any link leads.
  *
+ * Below a root of its own a link counts if the host has the same link under that name, and the
+ * above holds for it; or if it lies on the root's own mount, and that is read-only.
+ *
  * Patterns that cannot be resolved stay as they are. -E2BIG, -ENOMEM, or what variables have to say
  * (e).
  */
 int beneath_resolve_grants(struct permissions *p, const struct variables *variables,
-	const struct policy *writable, struct error *e);
+	const struct policy *writable, int root, struct error *e);

@@ -143,6 +143,29 @@ struct judgement {
 	struct corral_denial *denial; /* of the strictest; NULL if allowed, or out of memory */
 };
 
+enum verdict enclave_decide(
+	const struct policy *p, const struct request *r, bool is_private, struct decision *ret)
+{
+	enum verdict verdict = VERDICT_ALLOW;
+
+	if (policy_decide(p, r, ret) < 0)
+		return VERDICT_DENY;
+	if (!is_private || ret->verdict == VERDICT_ALLOW || ret->why == DECISION_BASELINE)
+		return ret->verdict;
+	/* That nothing grants it does not count here, in no layer. */
+	for (size_t i = 0; i < policy_layers(p); i++) {
+		struct decision d;
+
+		if (policy_decide_layer(p, i, r, &d) < 0)
+			return VERDICT_DENY;
+		if (d.why == DECISION_NO_GRANT || d.verdict >= verdict)
+			continue;
+		verdict = d.verdict;
+		*ret = d;
+	}
+	return verdict;
+}
+
 static struct judgement call_judge(struct enclave_call *c, const struct request *requests, size_t n)
 {
 	struct judgement j = { .verdict = n ? VERDICT_ALLOW : VERDICT_DENY };
@@ -153,8 +176,7 @@ static struct judgement call_judge(struct enclave_call *c, const struct request 
 
 	policy_box_pin(c->enclave->box, &pin);
 	for (size_t i = 0; i < n; i++) {
-		enum verdict v =
-			policy_decide(pin.policy, &requests[i], &d) < 0 ? VERDICT_DENY : d.verdict;
+		enum verdict v = enclave_decide(pin.policy, &requests[i], c->private & 1u << i, &d);
 
 		if (v >= j.verdict)
 			continue;
@@ -181,7 +203,7 @@ enum verdict enclave_look(const struct enclave_call *c, const struct request *re
 		struct decision d;
 
 		verdict = verdict_strictest(verdict,
-			policy_decide(pin.policy, &requests[i], &d) < 0 ? VERDICT_DENY : d.verdict);
+			enclave_decide(pin.policy, &requests[i], c->private & 1u << i, &d));
 	}
 	policy_box_unpin(c->enclave->box, &pin);
 	return verdict;

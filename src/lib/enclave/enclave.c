@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
+#include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
 
 enum {
@@ -35,6 +36,16 @@ static int enclave_keep(struct corral_enclave *enclave, const char *text, const 
 {
 	*ret = text ? arena_strdup(&enclave->arena, text) : NULL;
 	return text && !*ret ? -ENOMEM : 0;
+}
+
+/* Where it leads below the enclave's root; where it leads here if that has nothing by that name. */
+static bool enclave_follow_home(
+	const struct corral_enclave *enclave, const char *home, char out[PATH_BYTES])
+{
+	if (enclave->root != BENEATH_HOST && path_is_normal(home, strlen(home)) &&
+		beneath_follow(enclave->root, home, out) == 0)
+		return true;
+	return realpath(home, out) != NULL;
 }
 
 /* The same as those of the sandbox, so that a pattern means one thing. */
@@ -60,7 +71,7 @@ static int enclave_set_variables(
 	for (int v = 0; r == 0 && v < VARIABLE_COUNT; v++)
 		r = enclave_keep(enclave, given.values[v], &enclave->variables.values[v]);
 	/* The baseline protects a home by both its names. */
-	if (r == 0 && realpath(given.values[VARIABLE_HOME], real))
+	if (r == 0 && enclave_follow_home(enclave, given.values[VARIABLE_HOME], real))
 		r = enclave_keep(enclave, real, &enclave->real_home);
 	return r;
 }
@@ -170,8 +181,10 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 static int enclave_set_up(
 	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
 {
-	int r = enclave_set_variables(enclave, o, e);
+	int r = enclave_private_set(enclave, o, e);
 
+	if (r == 0)
+		r = enclave_set_variables(enclave, o, e);
 	if (r == 0)
 		r = enclave_keep(enclave, o->warden, &enclave->warden);
 	if (r == 0)
@@ -206,7 +219,7 @@ int corral_enclave_new(struct corral_enclave **ret, const struct corral_enclave_
 	if (enclave)
 		(void)pthread_mutex_init(&enclave->lock, NULL);
 	if (enclave)
-		enclave->answers = -1;
+		enclave->answers = enclave->root = -1;
 	if (r == 0 && known.n_ceiling > ENCLAVE_CEILING_MAX)
 		r = error_set(&error, -E2BIG, NULL, "a ceiling has at most %d layers",
 			ENCLAVE_CEILING_MAX);
@@ -229,6 +242,7 @@ void corral_enclave_free(struct corral_enclave *enclave)
 	policy_box_free(enclave->box);
 	consent_free(enclave->consent);
 	fd_close(&enclave->answers);
+	enclave_private_drop(enclave);
 	if (enclave->owns_audit)
 		(void)corral_audit_free(enclave->audit, NULL);
 	for (size_t i = 0; i < enclave->n_ceiling; i++)

@@ -46,7 +46,7 @@ static bool goes_astray(const struct looking *l, const char *literal)
 		home[0] = '\0';
 	memcpy(path, literal, strlen(literal) + 1);
 	for (unsigned i = 0; r == 1 && i < BENEATH_LINKS_MAX; i++) {
-		r = beneath_next(path, next, link);
+		r = beneath_next(BENEATH_HOST, path, next, link);
 		if (r == 1 && (beneath_is_replaceable(l->links->ever, link) ||
 				      (!l->is_program && planted_is_possible(link, home))))
 			return true;

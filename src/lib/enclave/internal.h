@@ -26,9 +26,15 @@
 #include "consent/policy-box.h"
 #include "corral/enclave.h"
 
-enum { ENCLAVE_CEILING_MAX = 16, ENCLAVE_GRANTS_MAX = 4096 };
+enum { ENCLAVE_CEILING_MAX = 16, ENCLAVE_GRANTS_MAX = 4096, ENCLAVE_PRIVATE_MAX = 16 };
 
 struct enclave_sandbox;
+
+/* private.c */
+struct enclave_private {
+	int fd;         /* held so that its number stays its own */
+	uint64_t mount; /* that number */
+};
 
 struct corral_enclave {
 	struct policy_box *box;
@@ -45,6 +51,9 @@ struct corral_enclave {
 	uint64_t ask_ttl_ms, ask_count;
 	char token[CORRAL_TOKEN_BYTES];
 	struct arena arena; /* of the texts here */
+	int root;           /* where files are looked up: a descriptor, or BENEATH_HOST */
+	struct enclave_private private[ENCLAVE_PRIVATE_MAX];
+	size_t n_private;
 	struct variables variables;
 	const char *real_home; /* where $HOME leads; NULL: nowhere */
 	const char *warden;    /* or NULL */
@@ -74,6 +83,7 @@ struct enclave_call {
 	const char *object;
 	uint64_t began_ns;
 	uint64_t sent, received; /* for the audit: bytes written, bytes read */
+	unsigned private;        /* bit i: request i is about something on a private place */
 	bool approved;           /* not by the policy alone: somebody agreed */
 	char rule[256];          /* that allowed it */
 	char placed[PATH_BYTES]; /* a target that was relative */
@@ -85,8 +95,9 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 /*
  * Judges all n requests by one and the same policy: the strictest verdict counts. "ask" uses an
  * approval (one for the call, for c->object and the last request's operation), or asks. 0: allowed;
- * nothing was told yet. Otherwise it was told to the audit, and *e is filled: -EACCES,
- * -EINPROGRESS. Call it once.
+ * nothing was told yet. Requests in c->private need no grant; what a rule or the baseline says
+ * about them counts. Otherwise it was told to the audit, and *e is filled: -EACCES, -EINPROGRESS.
+ * Call it once.
  */
 int enclave_permit(
 	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e);
@@ -95,6 +106,9 @@ int enclave_permit(
  * is meant: a name that is denied need not be looked up. VERDICT_ALLOW permits nothing yet.
  */
 enum verdict enclave_look(const struct enclave_call *c, const struct request *requests, size_t n);
+/* One request by a pinned policy; on a private place by what rules and the baseline say alone. */
+enum verdict enclave_decide(
+	const struct policy *p, const struct request *r, bool is_private, struct decision *ret);
 /* Refused for a reason of its own (a FIFO, too large …): tells, fills *e, returns code. */
 int enclave_refuse(struct enclave_call *c, int code, struct corral_error **e, const char *format,
 	...) __attribute__((format(printf, 4, 5)));
@@ -152,6 +166,30 @@ int grants_rest(
 
 /* "+fs.read /srv/**, -exec git": from a to b. */
 void grants_diff(const struct permissions *a, const struct permissions *b, struct buffer *out);
+
+/*
+ * private.c: the root below which files are looked up, and the places in it that need no grant.
+ */
+
+/* What is set by options; -EINVAL … with a sentence. enclave->root must be BENEATH_HOST before. */
+int enclave_private_set(
+	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e);
+void enclave_private_drop(struct corral_enclave *enclave);
+/* Whether what a descriptor stands for lies on a private place. */
+bool enclave_private_has(const struct corral_enclave *enclave, int fd);
+/*
+ * Whether a path leads there, as far as it goes without following a link. For looking only: what is
+ * opened then is asked once more.
+ */
+bool enclave_private_reaches(const struct corral_enclave *enclave, const char *path);
+/*
+ * Something is mounted over that name. Below a root in another mount namespace the kernel does not
+ * keep a mount point from being deleted or replaced: it takes off what is mounted there, a mask
+ * too.
+ */
+bool enclave_private_is_mount_point(const struct corral_enclave *enclave, int folder, int fd);
+/* A file of /proc below a root: it is about processes that are not the caller's. */
+bool enclave_private_is_proc(const struct corral_enclave *enclave, int fd);
 
 /*
  * place.c: what a path means: found without following anything that was not judged, permitted, and

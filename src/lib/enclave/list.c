@@ -2,9 +2,10 @@
 /*
  * What is in a folder, and in those below. Of each folder first all names are read; then one policy
  * picks those that may be read, by the name of the folder that was given and by the place where it
- * is. Entries are looked at beside the folder that is held, and never followed: a folder that
- * becomes a link meanwhile is not entered. When all is collected, it is handed out: no pin
- * and no descriptor is held while the host's code runs.
+ * is; on a private place (private.c) those that no rule is against. Entries are looked at beside
+ * the folder that is held, and never followed: a folder that becomes a link meanwhile is not
+ * entered. When all is collected, it is handed out: no pin and no descriptor is held while the
+ * host's code runs.
  *
  * Bounded in number, over all folders, and in depth.
  */
@@ -45,8 +46,14 @@ static void listing_deinit(struct listing *l)
 	arena_deinit(&l->arena);
 }
 
+/* The text stands first: they are sorted as texts. */
+struct listed {
+	const char *name;
+	bool must_be_private; /* nothing grants it: only if it lies on a private place */
+};
+
 struct names {
-	const char **items;
+	struct listed *items;
 	size_t n, cap;
 };
 
@@ -67,7 +74,7 @@ static int list_read_names(struct listing *l, int folder, struct names *ret)
 	(void)fd_take(&fd);
 	while (r == 0) {
 		const struct dirent *d;
-		const char *copy;
+		struct listed next = { 0 };
 
 		errno = 0;
 		d = readdir(dir);
@@ -77,37 +84,48 @@ static int list_read_names(struct listing *l, int folder, struct names *ret)
 			continue;
 		if (l->n_names++ == LIST_MAX)
 			return -EFBIG;
-		copy = arena_strdup(&l->arena, d->d_name);
-		r = copy ? ARENA_PUSH(&l->arena, ret->items, ret->n, ret->cap, copy) : -ENOMEM;
+		next.name = arena_strdup(&l->arena, d->d_name);
+		r = next.name ? ARENA_PUSH(&l->arena, ret->items, ret->n, ret->cap, next) : -ENOMEM;
 	}
 	return r;
 }
 
 /* What the policy allows */
 
-static bool list_may_read(
-	const struct policy *p, const char *folder, const char *below, const char *name)
+static bool list_may_read(const struct policy *p, const char *folder, const char *below,
+	const char *name, bool is_private)
 {
 	char path[PATH_BYTES];
 	const struct request r = { .op = OPERATION_FS_READ, .target = path };
 	int n = snprintf(path, sizeof(path), "%s/%s%s", folder[1] ? folder : "", below, name);
+	struct decision d;
 
-	return n < (int)sizeof(path) && policy_allows(p, &r);
+	return n < (int)sizeof(path) && enclave_decide(p, &r, is_private, &d) == VERDICT_ALLOW;
+}
+
+/* By both names of its folder. */
+static bool list_may_name(const struct listing *l, const struct policy *p, const char *below,
+	const char *name, bool is_private)
+{
+	return list_may_read(p, l->place, below, name, is_private) &&
+	       (l->is_same || list_may_read(p, l->call->target, below, name, is_private));
 }
 
 static void list_keep_readable(const struct listing *l, const char *below, struct names *names)
 {
+	const bool has_private = l->call->enclave->n_private > 0;
 	struct policy_box *box = l->call->enclave->box;
 	struct policy_pin pin;
 	size_t kept = 0;
 
 	policy_box_pin(box, &pin);
 	for (size_t i = 0; i < names->n; i++) {
-		const char *name = names->items[i];
+		struct listed next = names->items[i];
 
-		if (list_may_read(pin.policy, l->place, below, name) &&
-			(l->is_same || list_may_read(pin.policy, l->call->target, below, name)))
-			names->items[kept++] = name;
+		next.must_be_private = !list_may_name(l, pin.policy, below, next.name, false);
+		if (!next.must_be_private ||
+			(has_private && list_may_name(l, pin.policy, below, next.name, true)))
+			names->items[kept++] = next;
 	}
 	policy_box_unpin(box, &pin);
 	names->n = kept;
@@ -136,7 +154,7 @@ static int list_enter(
 
 	/* Gone, replaced, or not ours to enter: then it is a name and no more. */
 	if (depth == DEPTH_MAX || beneath_open_in(folder, name, &fd) < 0 || fstat(fd, &st) < 0 ||
-		!S_ISDIR(st.st_mode))
+		!S_ISDIR(st.st_mode) || enclave_private_is_proc(l->call->enclave, fd))
 		return 0;
 	below = arena_printf(&l->arena, "%s/", path);
 	if (!below)
@@ -144,9 +162,22 @@ static int list_enter(
 	return list_collect(l, fd, below, depth);
 }
 
-static int list_entry(
-	struct listing *l, int folder, const char *below, const char *name, unsigned depth)
+/* False: it has gone meanwhile, or does not lie on a private place as it must. */
+static bool list_look_at(
+	const struct listing *l, int folder, const struct listed *entry, struct stat *ret)
 {
+	auto_fd fd = -1;
+
+	if (!entry->must_be_private)
+		return fstatat(folder, entry->name, ret, AT_SYMLINK_NOFOLLOW) == 0;
+	return beneath_open_in(folder, entry->name, &fd) == 0 &&
+	       enclave_private_has(l->call->enclave, fd) && fstat(fd, ret) == 0;
+}
+
+static int list_entry(struct listing *l, int folder, const char *below, const struct listed *entry,
+	unsigned depth)
+{
+	const char *name = entry->name;
 	const char *path = below[0] ? arena_printf(&l->arena, "%s%s", below, name) : name;
 	struct corral_file file = { .size = sizeof(file) };
 	struct stat st;
@@ -154,8 +185,7 @@ static int list_entry(
 
 	if (!path)
 		return -ENOMEM;
-	/* One that has gone meanwhile is none. */
-	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!list_look_at(l, folder, entry, &st))
 		return 0;
 	enclave_file_fill(&file, path, &st);
 	if (list_matches(l, path, name))
@@ -179,7 +209,7 @@ static int list_collect(struct listing *l, int folder, const char *below, unsign
 	if (names.n)
 		qsort(names.items, names.n, sizeof(*names.items), array_compare_text);
 	for (size_t i = 0; r == 0 && i < names.n; i++)
-		r = list_entry(l, folder, below, names.items[i], depth);
+		r = list_entry(l, folder, below, &names.items[i], depth);
 	return r;
 }
 

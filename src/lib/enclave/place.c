@@ -22,7 +22,10 @@ struct search {
 	enum operation op;
 	enum enclave_wanted wanted;
 	struct enclave_place *place;
-	bool permitted; /* somebody agreed to place->path, or the policy changed meanwhile */
+	bool permitted;   /* somebody agreed to place->path, or the policy changed meanwhile */
+	bool is_private;  /* place->path leads to a private place; of what was opened: it lies there
+			   */
+	bool was_private; /* the same of the name that was given */
 };
 
 /* Links, and things that change while they are looked at. */
@@ -42,25 +45,35 @@ static int permit_place(struct search *s, struct corral_error **e)
 		{ .op = s->op, .target = s->place->path },
 	};
 	bool same = strcmp(s->call->target, s->place->path) == 0;
-	int r = enclave_permit(s->call, both + same, same ? 1 : 2, e);
+	int r;
 
+	s->call->private = same ? s->is_private : s->was_private | s->is_private << 1;
+	r = enclave_permit(s->call, both + same, same ? 1 : 2, e);
 	s->permitted = r == 0;
 	return r;
 }
 
-/* Before a name is looked up. */
+/* Before a name is looked up, but for the question whether it is on a private place. */
 static int judge_place(struct search *s, struct corral_error **e)
 {
 	const struct request r = { .op = s->op, .target = s->place->path };
 
-	return enclave_look(s->call, &r, 1) == VERDICT_ALLOW ? 0 : permit_place(s, e);
+	s->is_private = false;
+	s->call->private = 0;
+	if (enclave_look(s->call, &r, 1) == VERDICT_ALLOW)
+		return 0;
+	s->is_private = enclave_private_reaches(s->call->enclave, r.target);
+	s->call->private = s->is_private;
+	if (s->is_private && enclave_look(s->call, &r, 1) == VERDICT_ALLOW)
+		return 0;
+	return permit_place(s, e);
 }
 
 /* Looking. 0: found; 1: there is a link to be followed first. */
 
-static int open_at(const char *path, int *ret, struct stat *st)
+static int open_at(int root, const char *path, int *ret, struct stat *st)
 {
-	int r = beneath_open(path, ret);
+	int r = beneath_open(root, path, ret);
 
 	if (r < 0)
 		return r == -ELOOP ? 1 : r;
@@ -89,7 +102,7 @@ static int look_in_folder(struct search *s)
 	int r = split_path(p->path, folder, &p->name);
 
 	if (r == 0)
-		r = open_at(folder, &p->folder, &p->st);
+		r = open_at(s->call->enclave->root, folder, &p->folder, &p->st);
 	if (r != 0)
 		return r;
 	if (!S_ISDIR(p->st.st_mode))
@@ -104,14 +117,14 @@ static int look_in_folder(struct search *s)
 
 /* Following: puts what the first link says into the path. 0: there is none any more. */
 
-static int follow_folder(struct enclave_place *p)
+static int follow_folder(int root, struct enclave_place *p)
 {
 	char folder[PATH_BYTES], next[PATH_BYTES];
 	const char *name;
 	int r = split_path(p->path, folder, &name), n;
 
 	if (r == 0)
-		r = beneath_next(folder, next, NULL);
+		r = beneath_next(root, folder, next, NULL);
 	if (r <= 0)
 		return r;
 	/* The name points into what is written over. */
@@ -146,6 +159,7 @@ static int fail_search(struct search *s, int code, struct corral_error **e)
 /* From one name to the next. 0: look there. */
 static int next_name(struct search *s, struct corral_error **e)
 {
+	const int root = s->call->enclave->root;
 	char next[PATH_BYTES];
 	int r;
 
@@ -154,15 +168,54 @@ static int next_name(struct search *s, struct corral_error **e)
 			"%s contains a symbolic link, but the approval is for that path itself",
 			s->place->path);
 	if (s->wanted == ENCLAVE_ENTRY) {
-		r = follow_folder(s->place);
+		r = follow_folder(root, s->place);
 	} else {
-		r = beneath_next(s->place->path, next, NULL);
+		r = beneath_next(root, s->place->path, next, NULL);
 		if (r == 1)
 			memcpy(s->place->path, next, strlen(next) + 1);
 	}
 	if (r < 0)
 		return fail_search(s, r, e);
 	return r == 1 ? judge_place(s, e) : 0;
+}
+
+/* What was found */
+
+/* A name belongs to its folder, and what has it must not be another mount. */
+static bool found_is_private(const struct search *s)
+{
+	const struct enclave_place *p = s->place;
+	const struct corral_enclave *enclave = s->call->enclave;
+
+	return (p->folder < 0 || enclave_private_has(enclave, p->folder)) &&
+	       (p->fd < 0 || enclave_private_has(enclave, p->fd));
+}
+
+static int check_found(const struct search *s, struct corral_error **e)
+{
+	const struct enclave_place *p = s->place;
+	const struct corral_enclave *enclave = s->call->enclave;
+
+	if (enclave_private_is_proc(enclave, p->folder < 0 ? p->fd : p->folder) ||
+		(p->fd >= 0 && enclave_private_is_proc(enclave, p->fd)))
+		return enclave_refuse(s->call, -ELOOP, e, "it lies in /proc");
+	if (p->folder >= 0 && p->fd >= 0 &&
+		enclave_private_is_mount_point(enclave, p->folder, p->fd))
+		return enclave_refuse(s->call, -EBUSY, e, "something is mounted there");
+	return 0;
+}
+
+static int permit_found(struct search *s, struct corral_error **e)
+{
+	bool is_private = found_is_private(s);
+	int r = 0;
+
+	if (s->permitted && s->is_private && !is_private)
+		return fail_search(s, -EBUSY, e);
+	s->is_private = is_private;
+	if (!s->permitted)
+		r = permit_place(s, e);
+	return r < 0 ? r : check_found(s, e);
 }
 
 int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_wanted wanted,
@@ -180,12 +233,14 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 			"the path must be absolute, without \".\", \"..\" or double slashes");
 	memcpy(ret->path, c->target, len + 1);
 	r = judge_place(&s, e);
+	s.was_private = s.is_private;
 	for (unsigned i = 0; r == 0 && i <= STEPS_MAX; i++) {
 		enclave_place_deinit(ret);
-		r = wanted == ENCLAVE_THING ? open_at(ret->path, &ret->fd, &ret->st)
-					    : look_in_folder(&s);
+		r = wanted == ENCLAVE_THING
+			    ? open_at(c->enclave->root, ret->path, &ret->fd, &ret->st)
+			    : look_in_folder(&s);
 		if (r == 0)
-			return s.permitted ? 0 : permit_place(&s, e);
+			return permit_found(&s, e);
 		if (r < 0)
 			return fail_search(&s, r, e);
 		r = next_name(&s, e);

@@ -135,7 +135,8 @@ static int compile_resolve(struct compiling *c, const struct permissions *grante
 		if (!copy)
 			return -ENOMEM;
 		c->resolved[c->n++] = copy;
-		r = beneath_resolve_grants(copy, &enclave->variables, writable, c->error);
+		r = beneath_resolve_grants(
+			copy, &enclave->variables, writable, enclave->root, c->error);
 	}
 	return r;
 }

@@ -98,7 +98,7 @@ static int shell_add_folder(struct corral_shell *s, struct error *e)
 			s->call.cwd = folder;
 		if (enclave_look(&s->c, &s->requests[s->n_requests - 1], 1) != VERDICT_ALLOW)
 			return 0;
-		r = beneath_next(folder, next, NULL);
+		r = beneath_next(BENEATH_HOST, folder, next, NULL);
 		if (r != 1)
 			break;
 		folder = arena_strdup(&s->arena, next);

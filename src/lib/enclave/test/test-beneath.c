@@ -58,7 +58,7 @@ static int make_tree(void **state)
 
 static int try_open(const char *path)
 {
-	int fd = -1, r = beneath_open(test_tree(path), &fd);
+	int fd = -1, r = beneath_open(BENEATH_HOST, test_tree(path), &fd);
 
 	assert_true((r == 0) == (fd >= 0));
 	if (fd >= 0)
@@ -137,7 +137,7 @@ static void test_next(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		char next[PATH_BYTES] = "untouched", link[PATH_BYTES] = "untouched";
-		int r = beneath_next(test_tree(cases[i].path), next, link);
+		int r = beneath_next(BENEATH_HOST, test_tree(cases[i].path), next, link);
 
 		if (r != cases[i].code)
 			fail_msg("%s: %d, not %d", cases[i].path, r, cases[i].code);
@@ -157,7 +157,7 @@ static void test_next_of_descriptors(void **state)
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d/passwd", (int)getpid(), fd);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(try_open(path), -ELOOP);
-	assert_int_equal(beneath_next(path, next, NULL), -ELOOP);
+	assert_int_equal(beneath_next(BENEATH_HOST, path, next, NULL), -ELOOP);
 }
 
 /* As long as a path can be, through a link that makes it longer than that. */
@@ -175,7 +175,7 @@ static void test_long(void **state)
 	n = (size_t)snprintf(path, sizeof(path), "%s", test_tree("@/long"));
 	while (n < 1500)
 		n += (size_t)snprintf(path + n, sizeof(path) - n, "/b");
-	assert_int_equal(beneath_next(path, next, NULL), -ENAMETOOLONG);
+	assert_int_equal(beneath_next(BENEATH_HOST, path, next, NULL), -ENAMETOOLONG);
 	n = (size_t)snprintf(path, sizeof(path), "%s/", test_tree("@"));
 	memset(path + n, 'c', 300);
 	path[n + 300] = '\0';
@@ -184,7 +184,7 @@ static void test_long(void **state)
 	n = (size_t)snprintf(path, sizeof(path), "%s", test_tree("@/folder"));
 	while (n + 3 < sizeof(path))
 		n += (size_t)snprintf(path + n, sizeof(path) - n, "/d");
-	assert_int_equal(beneath_next(path, next, NULL), 1);
+	assert_int_equal(beneath_next(BENEATH_HOST, path, next, NULL), 1);
 }
 
 static void read_back(int fd, const char *text)
@@ -205,7 +205,7 @@ static void test_reopen(void **state)
 
 	(void)state;
 	test_tree_file("@/moving", "first");
-	assert_int_equal(beneath_open(test_tree("@/moving"), &fd), 0);
+	assert_int_equal(beneath_open(BENEATH_HOST, test_tree("@/moving"), &fd), 0);
 	read_back(fd, "first");
 	assert_int_equal(rename(test_tree("@/moving"), test_tree("@/moved")), 0);
 	test_tree_link("@/moving", "/etc/passwd");
@@ -254,7 +254,7 @@ static void test_fifo(void **state)
 
 	(void)state;
 	assert_int_equal(mkfifo(test_tree("@/fifo"), 0600), 0);
-	assert_int_equal(beneath_open(test_tree("@/fifo"), &fd), 0);
+	assert_int_equal(beneath_open(BENEATH_HOST, test_tree("@/fifo"), &fd), 0);
 	assert_int_equal(beneath_reopen(fd, O_RDONLY, &opened), 0);
 }
 
@@ -267,7 +267,7 @@ static void *open_apart(void *data)
 	*r = -1;
 	if (unshare(CLONE_FILES) < 0)
 		return NULL;
-	*r = beneath_open(test_tree("@/real/file"), &fd);
+	*r = beneath_open(BENEATH_HOST, test_tree("@/real/file"), &fd);
 	if (*r == 0)
 		*r = beneath_reopen(fd, O_RDONLY, &fd);
 	if (*r == 0 && (fstat(fd, &opened) < 0 || stat(test_tree("@/real/file"), &named) < 0 ||
@@ -303,9 +303,9 @@ static int open_without_openat2(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
 		return 1;
-	if (beneath_open(test_tree("@/real/file"), &fd) != -ENOSYS || fd != -1)
+	if (beneath_open(BENEATH_HOST, test_tree("@/real/file"), &fd) != -ENOSYS || fd != -1)
 		return 2;
-	return beneath_next(test_tree("@/file"), next, NULL) == -ENOSYS ? 0 : 3;
+	return beneath_next(BENEATH_HOST, test_tree("@/file"), next, NULL) == -ENOSYS ? 0 : 3;
 }
 
 static void test_no_openat2(void **state)
@@ -359,7 +359,7 @@ static struct policy *compile(struct permissions *p)
 	(void)snprintf(home, sizeof(home), "%s", test_tree("@"));
 	variables.values[VARIABLE_HOME] = home;
 	if (policy_new(&writable, layers, 1, &options, &e) < 0 ||
-		beneath_resolve_grants(p, &variables, writable, &e) < 0 ||
+		beneath_resolve_grants(p, &variables, writable, BENEATH_HOST, &e) < 0 ||
 		policy_new(&policy, layers, 1, &options, &e) < 0)
 		fail_msg("%s", e.text);
 	variables.values[VARIABLE_HOME] = "/home/nobody-here";
