@@ -203,7 +203,7 @@ static int client_read(struct client *c)
 
 /* Working */
 
-static bool client_is_clogged(const struct client *c)
+bool client_is_clogged(const struct client *c)
 {
 	return c->out.len - c->sent > FRONT_OUT_MAX;
 }
@@ -273,8 +273,10 @@ void client_work(struct client *c)
 		client_complain(c, "the line is too long", "a line has at most 8 MiB");
 	if (r == 0)
 		r = client_write(c);
-	if (was_clogged && !client_is_clogged(c))
+	if (was_clogged && !client_is_clogged(c)) {
 		client_later(c);
+		exchange_send_words(c->front);
+	}
 	/* A last line without its newline is none. */
 	if (r == 0 && client_is_done(c))
 		r = -EPIPE;

@@ -130,7 +130,7 @@ static void pending_give_back(struct front *f, struct pending *p)
 	p->exchange = NULL;
 	f->free_slots[f->n_free++] = (uint16_t)(p - f->pending);
 	f->n_calls--;
-	f->n_cancels -= p->is_cancelled;
+	f->n_words -= p->is_cancelled + p->notes;
 	f->has_room = true;
 	x->waiting--;
 	if (x->client)
@@ -256,7 +256,8 @@ static bool exchange_may_send(const struct exchange *x)
 	/* An answer of its own wakes it. */
 	if (f->is_lost || c->calls >= FRONT_CLIENT_CALLS_MAX)
 		return false;
-	if (!f->is_full && (c->peer->calls < f->n_free || pending_take_away(f, c->peer)))
+	if (!f->is_full && c->peer->calls < FRONT_PEER_CALLS_MAX &&
+		(c->peer->calls < f->n_free || pending_take_away(f, c->peer)))
 		return true;
 	client_block(c);
 	return false;
@@ -368,6 +369,34 @@ void exchange_answer(struct front *f, const struct frame *frame)
 		client_later(c);
 }
 
+/* Between the answers, on a line of its own. */
+static void exchange_print_note(struct pending *p, const struct values *notes)
+{
+	struct client *c = p->exchange->client;
+	const size_t before = c->out.len;
+
+	rpc_print_note(&c->out, p->id, p->method, p->by_shield, p->wanted, notes);
+	buffer_addc(&c->out, '\n');
+	client_charge(c, before, c->out.len);
+	client_later(c);
+}
+
+void exchange_note(struct front *f, const struct frame *frame)
+{
+	struct pending *p = pending_find(f, frame->id);
+	auto_arena a = { 0 };
+	struct values v;
+
+	if (!p)
+		return;
+	if (p->method->note && p->id && p->exchange->client &&
+		values_decode(p->method->notes, frame->body, frame->len, &a, &v) == 0)
+		exchange_print_note(p, &v);
+	p->notes++;
+	f->n_words++;
+	exchange_send_words(f);
+}
+
 static void exchange_abandon(struct exchange *x)
 {
 	exchange_empty(x);
@@ -386,10 +415,10 @@ void exchange_abandon_all(struct client *c)
 
 		if (p->exchange && p->exchange->client == c) {
 			p->is_cancelled = true;
-			f->n_cancels++;
+			f->n_words++;
 		}
 	}
-	exchange_send_cancels(f);
+	exchange_send_words(f);
 	if (c->feeding && c->feeding->waiting == 0)
 		exchange_abandon(c->feeding);
 	/* Calls stay with the monitor until they are answered. */
@@ -401,21 +430,36 @@ void exchange_abandon_all(struct client *c)
 	}
 }
 
-void exchange_send_cancels(struct front *f)
+/* 1: all that is to be said of this call was. 0: there is no room. */
+static int pending_send_words(struct front *f, struct pending *p)
+{
+	const struct client *c = p->exchange->client;
+
+	if (p->is_cancelled) {
+		if (frame_send(f->o.monitor, FRAME_CALL_CANCEL, pending_id(f, p), NULL, 0, NULL,
+			    0) == -EAGAIN)
+			return 0;
+		p->is_cancelled = false;
+		f->n_words--;
+	}
+	while (p->notes > 0 && (!c || !client_is_clogged(c))) {
+		if (frame_send(f->o.monitor, FRAME_CALL_NOTE, pending_id(f, p), NULL, 0, NULL, 0) ==
+			-EAGAIN)
+			return 0;
+		p->notes--;
+		f->n_words--;
+	}
+	return 1;
+}
+
+void exchange_send_words(struct front *f)
 {
 	/* They come behind the call itself. */
-	for (size_t i = 0; !f->is_full && f->n_cancels > 0 && i < FRONT_CALLS_MAX; i++) {
-		struct pending *p = &f->pending[i];
-
-		if (!p->exchange || !p->is_cancelled)
+	for (size_t i = 0; !f->is_full && f->n_words > 0 && i < FRONT_CALLS_MAX; i++) {
+		if (!f->pending[i].exchange || pending_send_words(f, &f->pending[i]))
 			continue;
-		if (frame_send(f->o.monitor, FRAME_CALL_CANCEL, pending_id(f, p), NULL, 0, NULL,
-			    0) == -EAGAIN) {
-			(void)loop_change(f->loop, &f->monitor, EPOLLIN | EPOLLOUT);
-			return;
-		}
-		p->is_cancelled = false;
-		f->n_cancels--;
+		(void)loop_change(f->loop, &f->monitor, EPOLLIN | EPOLLOUT);
+		return;
 	}
 }
 

@@ -125,7 +125,7 @@ static void front_send_unsent(struct front *f)
 	if (r == 0)
 		r = loop_change(f->loop, &f->monitor, EPOLLIN);
 	f->is_lost = f->is_lost || r < 0;
-	exchange_send_cancels(f);
+	exchange_send_words(f);
 }
 
 static void front_on_monitor(struct watcher *w, uint32_t events)
@@ -139,12 +139,15 @@ static void front_on_monitor(struct watcher *w, uint32_t events)
 
 		if (r == -EAGAIN)
 			return;
-		if (r != 1 || (f->frame.type != FRAME_CALL_ANSWER &&
-				      f->frame.type != FRAME_CALL_REFUSED)) {
+		if (r == 1 && f->frame.type == FRAME_CALL_NOTE) {
+			exchange_note(f, &f->frame);
+		} else if (r == 1 && (f->frame.type == FRAME_CALL_ANSWER ||
+					     f->frame.type == FRAME_CALL_REFUSED)) {
+			exchange_answer(f, &f->frame);
+		} else {
 			f->is_lost = true;
 			return;
 		}
-		exchange_answer(f, &f->frame);
 	}
 }
 

@@ -28,8 +28,10 @@ struct front;
 
 enum {
 	FRONT_CLIENTS_MAX = 1024,
-	FRONT_CALLS_MAX = 2048,      /* under way, of all clients: two for each, see peer.h */
-	FRONT_CLIENT_CALLS_MAX = 32, /* of one */
+	/* Calls under way; the monitor takes no more. */
+	FRONT_CALLS_MAX = 1024,
+	FRONT_PEER_CALLS_MAX = 64,   /* of one process */
+	FRONT_CLIENT_CALLS_MAX = 32, /* of one connection */
 	FRONT_TURN_CALLS_MAX = 64,   /* of one client, before others have their turn */
 	FRONT_PEER_TURN_MAX = 256,   /* of one process */
 	FRONT_TURN_BYTES = 4 << 10,  /* of a line, that count as one call */

@@ -40,6 +40,7 @@ struct pending {
 	uint32_t generation;
 	uint64_t began;    /* it was the how many-th */
 	bool is_cancelled; /* the monitor is still to hear of it */
+	unsigned notes;    /* that were taken, and the monitor is still to hear of it */
 };
 
 struct client {
@@ -77,10 +78,10 @@ struct front {
 	uint16_t free_slots[FRONT_CALLS_MAX];
 	struct buffer unsent; /* a call that the monitor's socket had no room for */
 	uint64_t unsent_id;
-	bool is_full;     /* there is one */
-	bool has_room;    /* there is some again, for those that are blocked */
-	bool is_lost;     /* the monitor has gone */
-	size_t n_cancels; /* that the monitor is still to hear of */
+	bool is_full;   /* there is one */
+	bool has_room;  /* there is some again, for those that are blocked */
+	bool is_lost;   /* the monitor has gone */
+	size_t n_words; /* that the monitor is still to hear: cancelled calls, taken notes */
 	struct frame frame;
 };
 
@@ -103,6 +104,8 @@ void client_charge(struct client *c, size_t before, size_t now);
 void client_later(struct client *c);
 /* The same once there is room for calls again. */
 void client_block(struct client *c);
+/* It does not read what it was answered. */
+bool client_is_clogged(const struct client *c);
 /* Nothing is under way for it. */
 bool client_is_idle(const struct client *c);
 #define client_for_each(c, f)                                                         \
@@ -117,13 +120,15 @@ int exchange_new(struct client *c, const char *line, size_t len);
  * wait for answers, or for others. Negative: out of memory.
  */
 int exchange_feed(struct exchange *x, unsigned *work);
+/* What the monitor says of a call that runs. */
+void exchange_note(struct front *f, const struct frame *frame);
 /* An answer of the monitor's. */
 void exchange_answer(struct front *f, const struct frame *frame);
 /* The call with this number cannot be sent. */
 void exchange_fail_unsent(struct front *f, uint64_t id);
 /* The client goes: its answers are not wanted any more. */
 void exchange_abandon_all(struct client *c);
-/* What the monitor has not heard of yet, as far as there is room. */
-void exchange_send_cancels(struct front *f);
+/* What the monitor is still to hear, as far as there is room. */
+void exchange_send_words(struct front *f);
 /* All calls that the monitor had fail. */
 void exchange_lose_all(struct front *f);

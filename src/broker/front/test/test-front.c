@@ -76,6 +76,87 @@ static void test_calls_and_answers(void **state)
 	hears(s, fd, "\"pong\":true");
 }
 
+#define RUN                                                                                  \
+	"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"exec.run\",\"params\":{\"command\":" \
+	"\"true\",\"stream\":true}}"
+
+static void monitor_notes(struct stage *s, uint64_t id, const char *text, size_t len)
+{
+	struct values v = { 0 };
+	auto_buffer body = { 0 };
+
+	v.v[0] = value_number(VALUE_CHOICE, 1);
+	v.v[1] = (struct value){ .type = VALUE_DATA, .text = text, .len = len };
+	assert_int_equal(values_encode(method_rows[METHOD_EXEC_RUN].notes, &v, &body), 0);
+	assert_int_equal(
+		frame_send(s->monitor, FRAME_CALL_NOTE, id, body.data, body.len, NULL, 0), 0);
+}
+
+/* What a call says while it runs is a line of its own, and the monitor hears that it was taken. */
+static void test_notes(void **state)
+{
+	struct stage *s = *state;
+	auto_fd fd = stage_connect(s);
+	uint64_t id;
+
+	say(s, fd, RUN "\n");
+	id = monitor_hears(s)->id;
+	monitor_notes(s, id, "text\n", 5);
+	hears(s, fd,
+		"{\"jsonrpc\":\"2.0\",\"method\":\"exec.output\",\"params\":{\"id\":\"x\","
+		"\"stream\":\"stderr\",\"data\":\"text\\n\",\"encoding\":\"utf-8\"}}");
+	assert_int_equal(monitor_hears(s)->type, FRAME_CALL_NOTE);
+	assert_int_equal(s->frame.id, id);
+	monitor_notes(s, id, "\xff", 1);
+	hears(s, fd, "\"data\":\"/w==\",\"encoding\":\"base64\"");
+	assert_int_equal(monitor_hears(s)->type, FRAME_CALL_NOTE);
+	/* One of a call that is no more is dropped. */
+	monitor_notes(s, id + 1, "late", 4);
+	say(s, fd, PING "\n");
+	hears(s, fd, "pong");
+}
+
+/* Of notes that are not read no more are taken. */
+static void test_notes_that_are_not_read(void **state)
+{
+	enum { LEN = 64 << 10 };
+	struct stage *s = *state;
+	auto_fd fd = stage_connect(s), other = stage_connect(s);
+	static char text[LEN];
+	unsigned sent = 0, taken = 0, lines = 0;
+	uint64_t id;
+
+	memset(text, 'x', sizeof(text));
+	say(s, fd, RUN "\n");
+	id = monitor_hears(s)->id;
+	for (int i = 0; i < 1000; i++) {
+		if (sent < taken + CALL_NOTES_MAX) {
+			monitor_notes(s, id, text, sizeof(text));
+			sent++;
+		}
+		stage_turn(s);
+		while (frame_receive(s->monitor, &s->frame) == 1)
+			taken++;
+	}
+	assert_true(sent < 100);
+	assert_int_equal(sent, taken + CALL_NOTES_MAX);
+	assert_true(front_bytes(s->front) < FRONT_OUT_MAX + CALL_NOTES_MAX * 2 * LEN);
+	say(s, other, PING "\n");
+	hears(s, other, "pong");
+	/* All of them are there once it reads. */
+	for (int i = 0; lines < sent; i++) {
+		ssize_t n = recv(fd, text, sizeof(text), 0);
+
+		assert_true(i < TURNS_MAX);
+		for (ssize_t k = 0; k < n; k++)
+			lines += text[k] == '\n';
+		stage_turn(s);
+		while (frame_receive(s->monitor, &s->frame) == 1)
+			taken++;
+	}
+	assert_int_equal(sent, taken);
+}
+
 static void test_a_monitor_that_answers_nonsense(void **state)
 {
 	struct stage *s = *state;
@@ -379,6 +460,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_ping),
 		TEST(test_calls_and_answers),
+		TEST(test_notes),
+		TEST(test_notes_that_are_not_read),
 		TEST(test_a_monitor_that_answers_nonsense),
 		TEST(test_pipelined_calls),
 		TEST(test_turns),
