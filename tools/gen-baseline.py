@@ -15,7 +15,9 @@ import re
 import sys
 from typing import NamedTuple
 
-NETS, PATHS, FREE, PUBLIC = ("never", "guard"), ("secret", "system"), "free", "public"
+NETS, PATHS, FREE, PUBLIC = ("never", "guard", "private"), ("secret", "system"), "free", "public"
+# A private place is a guarded one.
+GROUPS = {"never": "never", "guard": "guard", "private": "guard"}
 GROUP = re.compile(r"\[(\w+)\] (\S.*)")
 NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 PATH = re.compile(r"(~|)(/[^/\x00-\x1f\x7f\\]+)+")
@@ -59,7 +61,7 @@ def parse(path, text):
                 entries.append(entry)
         except (Nonsense, ValueError) as e:
             raise Nonsense(f"{path}:{number}: {e}") from None
-    for kind in NETS + PATHS:
+    for kind in ("never", "guard") + PATHS:
         if not any(e.kind == kind for e in entries):
             raise Nonsense(f"{path}:1: no [{kind}] group")
     return entries
@@ -68,7 +70,8 @@ def parse(path, text):
 def group(line):
     match = GROUP.fullmatch(line)
     if not match or match[1] not in NETS + PATHS + (FREE, PUBLIC):
-        raise Nonsense("a group is written [never|guard|secret|system|free|public] and the reason")
+        raise Nonsense("a group is written [never|guard|private|secret|system|free|public] and "
+                       "the reason")
     return match[1], match[2]
 
 
@@ -86,7 +89,7 @@ def check(entry, before):
             raise Nonsense(f"'{entry.text}' is no folder with all below it (/DIR/**)")
         return
     for other in before:
-        if other.kind == entry.kind and overlap(parse_net(other.text), parse_net(entry.text)):
+        if GROUPS.get(other.kind) == GROUPS[entry.kind] and overlap(parse_net(other.text), parse_net(entry.text)):
             raise Nonsense(f"'{entry.text}' overlaps '{other.text}' of line {other.line}")
     parse_net(entry.text)
 
@@ -130,7 +133,7 @@ def overlap(a, b):
 
 def layout(entries, kind):
     """Names first, then prefixes in the order of prefix_compare()."""
-    nets = [(parse_net(e.text), e) for e in entries if e.kind == kind]
+    nets = [(parse_net(e.text), e) for e in entries if GROUPS.get(e.kind) == kind]
     names = [n for n in nets if isinstance(n[0], tuple)]
     prefixes = [n for n in nets if not isinstance(n[0], tuple)]
     prefixes.sort(key=lambda n: (n[0].version, n[0].network_address.packed, n[0].prefixlen))
@@ -142,7 +145,8 @@ def c_string(text):
 
 
 def c_net(net, entry):
-    head = f"{{ {c_string(entry.text)}, {c_string(entry.why)}, {str(entry.kind == 'never').lower()}"
+    flags = ", ".join(str(entry.kind == kind).lower() for kind in ("never", "private"))
+    head = f"{{ {c_string(entry.text)}, {c_string(entry.why)}, {flags}"
     if isinstance(net, tuple):
         return f"\t{head}, {c_string(entry.text)}, {{ {{ 0, {{ 0 }} }}, 0 }} }},\n"
     packed = ", ".join(f"0x{b:02x}" for b in net.network_address.packed)
@@ -155,7 +159,7 @@ def c_source(entries):
            '#include "policy/baseline-data.h"\n', '#include "policy/baseline.h"\n\n',
            "const struct baseline_net baseline_nets[] = {\n"]
     groups, n = [], 0
-    for kind in NETS:
+    for kind in ("never", "guard"):
         names, prefixes = layout(entries, kind)
         out += [c_net(*net) for net in names + prefixes]
         groups.append(f"const struct baseline_group baseline_{kind}_group = "
@@ -251,6 +255,7 @@ NONSENSE = (
     b"[nevre] x", b"[never]", b"[never] ", b"10.0.0.1/8", b"10.0.0.0/33", b"1.2.3", b"::1::",
     b"::ffff:10.0.0.1", b"Local", b"a..b", b"-a", b"a b", b"a ", b" a", b"\xc3\xa9", b"*.a",
     b"a" * 64, b"10.0.0.0/8\n10.1.0.0/16", b"a\na", b"a\nb.a", b"b.a\na", b"::/0\nfe80::/10",
+    b"a\n[private] x\nb.local\n[guard] x\nc.b.local",
     b"[secret] x\na", b"[secret] x\n~", b"[secret] x\n~a/b", b"[secret] x\n/a/",
     b"[secret] x\n/a//b", b"[secret] x\n/a/../b", b"[secret] x\n/./b", b"[secret] x\n/[a",
     b"[secret] x\n/{a", b"[secret] x\n/a\\b", b"[secret] x\n/a\tb", b"[secret] x\n/**/b",

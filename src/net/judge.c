@@ -153,6 +153,52 @@ static const struct baseline_net *judge_guard(const char *target)
 	return host_request_parse(&host, target, NULL) < 0 ? NULL : baseline_guard(&host);
 }
 
+/*
+ * Whether d's name may lead to the guarded address that r asks for: each layer grants the address
+ * itself, or lists the name in network.private and has no rule about the address. If not, *missing
+ * is the first layer's answer about the name where that is all that is missing.
+ */
+static bool judge_is_private(const struct net_judge *j, const struct destination *d,
+	const struct request *r, struct decision *missing)
+{
+	char target[TARGET_BYTES];
+	const struct request name = {
+		.op = OPERATION_NET_CONNECT, .target = target, .to_private = true
+	};
+	struct decision decision, of_name;
+	unsigned n = 0;
+
+	judge_print_target(d->transport, d->name, NULL, d->port, target);
+	if (policy_decide(j->policy, r, &decision) < 0 || decision.why == DECISION_BASELINE)
+		return false;
+	for (size_t i = 0; i < policy_layers(j->policy); i++) {
+		if (policy_decide_layer(j->policy, i, r, &decision) < 0 ||
+			policy_decide_layer(j->policy, i, &name, &of_name) < 0)
+			return false;
+		if (decision.verdict == VERDICT_ALLOW)
+			continue;
+		if (decision.why != DECISION_NO_GRANT && decision.why != DECISION_GUARDED)
+			return false;
+		if (of_name.verdict != VERDICT_ALLOW && n++ == 0)
+			*missing = of_name;
+	}
+	missing->n_deny = n;
+	return n == 0 && policy_layers(j->policy) > 0;
+}
+
+/* The line that grants d's name with its private addresses. */
+static void judge_suggest_private(
+	const struct destination *d, const struct decision *missing, struct net_judgement *ret)
+{
+	char target[TARGET_BYTES];
+	const struct request name = { .op = OPERATION_NET_CONNECT, .target = target };
+	auto_buffer remedy = { 0 };
+
+	judge_print_target(d->transport, d->name, NULL, d->port, target);
+	explain_remedy(&name, missing, &remedy);
+	(void)snprintf(ret->remedy, sizeof(ret->remedy), "%s", buffer_text(&remedy));
+}
+
 /* In front of the reason: how it came to this target. */
 static bool judge_blame(
 	struct net_judgement *ret, const char *who, const char *does, const char *what)
@@ -172,7 +218,7 @@ bool judge_answer(const struct net_judge *j, const struct destination *d, const 
 	char target[TARGET_BYTES];
 	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
 	const struct baseline_net *guard;
-	struct decision decision;
+	struct decision decision, missing = { 0 };
 
 	judge_begin(d, ret);
 	judge_print_target(d->transport, NULL, &plain, d->port, target);
@@ -182,13 +228,16 @@ bool judge_answer(const struct net_judge *j, const struct destination *d, const 
 	if (!d->name)
 		return judge_explain(&r, &decision, ret);
 	guard = judge_guard(target);
-	if (!guard && !judge_is_forbidden(j, &r, ret))
+	if (guard ? guard->is_private && judge_is_private(j, d, &r, &missing)
+		  : !judge_is_forbidden(j, &r, ret))
 		return judge_allow(ret);
 	if (guard)
 		(void)judge_explain(&r, &decision, ret);
 	if (guard && decision.why == DECISION_NO_GRANT)
 		(void)snprintf(ret->reason, sizeof(ret->reason),
 			"%s (%s) requires a grant that names it", guard->text, guard->why);
+	if (missing.why == DECISION_PRIVATE)
+		judge_suggest_private(d, &missing, ret);
 	return judge_blame(ret, d->name, "leads to", target);
 }
 
@@ -253,10 +302,14 @@ bool judge_own(const struct net_judge *j, const struct destination *d, const str
 {
 	const struct address plain = address_plain(a);
 	char target[TARGET_BYTES];
+	const struct request r = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct decision decision;
 
 	judge_begin(d, ret);
 	judge_print_target(d->transport, NULL, &plain, d->port, target);
-	if (j->watching || judge_guard(target) || judge_is_granted_as(j, target, HOST_PREFIX))
+	/* A private one may have passed by its name. */
+	if (judge_guard(target) ? judge_is_allowed(j, &r, &decision)
+				: j->watching || judge_is_granted_as(j, target, HOST_PREFIX))
 		return judge_allow(ret);
 	(void)judge_refuse(d, ret,
 		"%.140s is an address of this machine and requires a grant that names it", target);

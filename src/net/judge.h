@@ -6,8 +6,9 @@
  *   by name      the name that the synthetic address stands for, and the port
  *   by address   a literal address and the port
  *   an answer    the addresses that a granted name has outside: a name's grant covers public
- *                addresses; a guarded one (private, loopback, …) needs a grant of its own; one that
- *                a rule denies, or the baseline, is never used
+ *                addresses, and one of network.private private ones; a guarded one (private,
+ *                loopback, …) needs a grant of its own; one that a rule denies, or the baseline, is
+ *                never used
  *   TLS          the name in the hello must be the granted one; without a name only a grant of
  *                exactly this name, or of the address, will do
  *   HTTP         the same for the host of each request; its method and path are judged
@@ -48,8 +49,8 @@ bool judge_destination(
 bool judge_answer(const struct net_judge *j, const struct destination *d, const struct address *a,
 	struct net_judgement *ret);
 /*
- * The same for one that turned out to be of this machine, behind judge_answer(): what listens there
- * may count on a firewall in front of it. Private ones are guarded anyway.
+ * The same for one that turned out to be of this machine, after judge_answer(): what listens there
+ * may count on a firewall in front of it. It needs a grant of the address itself.
  */
 bool judge_own(const struct net_judge *j, const struct destination *d, const struct address *a,
 	struct net_judgement *ret);

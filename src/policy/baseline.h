@@ -8,6 +8,7 @@
  *   guard   network: needs a grant that names an address, prefix or name *inside* the guarded
  * range:
  *           `*`, `0.0.0.0/0` and `*.com` do not reach it, `10.1.0.0/16` and `localhost` do
+ *   private a guard, too; names that network.private lists may lead there
  *   secret  files: neither read nor written unless dangerously_allow names them
  *   system  files: not written unless dangerously_allow names them
  *
@@ -24,6 +25,7 @@ struct baseline_net {
 	const char *text; /* as in the data file */
 	const char *why;
 	bool never;
+	bool is_private;      /* a guard that network.private lifts for a name */
 	const char *name;     /* a DNS name that is guarded with all its subdomains, or NULL */
 	struct prefix prefix; /* if name is NULL */
 };

@@ -72,6 +72,9 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 		buffer_adds(out, "network.methods does not include ");
 		explain_visible(out, r->method ? r->method : "it");
 		break;
+	case DECISION_PRIVATE:
+		buffer_adds(out, "nothing in network.private grants it");
+		break;
 	case DECISION_GUARDED:
 		buffer_printf(out, "%s (%s) requires a grant that names it", d->baseline,
 			d->baseline_why);
@@ -147,11 +150,12 @@ void explain_line_host(const struct request *r, const struct decision *d, struct
 	auto_buffer pattern = { 0 };
 	struct host_request h;
 
-	(void)d;
 	if (host_request_parse(&h, r->target, NULL) < 0)
 		return;
 	host_request_print(&h, &pattern);
-	explain_add_line(out, OPERATION_NET_CONNECT, "network: {allow: [", &pattern, "]}");
+	explain_add_line(out, OPERATION_NET_CONNECT,
+		d->why == DECISION_PRIVATE ? "network: {private: [" : "network: {allow: [",
+		&pattern, "]}");
 }
 
 /* Somebody thought about the arguments of this program: then all of them are too much. */

@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "policy/match/command.h"
+#include "policy/match/pattern.h"
 
 struct compiler {
 	struct layer *layer;
@@ -274,6 +275,16 @@ int layer_add_host(struct compiler *c, enum operation op, uint32_t rank)
 		patterns[i].methods = methods;
 		patterns[i].wide = !allows;
 	}
+	if (s->list == list_rows[LIST_NETWORK_PRIVATE].name) {
+		int r = 0;
+
+		for (size_t i = 0; r == 0 && i < s->grant->n; i++)
+			r = pattern_private(op, s->grant->all[i], NULL, NULL, &s->where, c->error);
+		if (r == 0)
+			r = hostset_add(c->layer->private_names, patterns, s->grant->n, rank);
+		if (r < 0)
+			return r;
+	}
 	return hostset_add(
 		allows ? c->layer->hosts : c->layer->forbidden, patterns, s->grant->n, rank);
 }
@@ -525,7 +536,8 @@ static int make_sets(struct layer *l)
 	}
 	l->hosts = hostset_new();
 	l->forbidden = hostset_new();
-	return l->hosts && l->forbidden ? 0 : -ENOMEM;
+	l->private_names = hostset_new();
+	return l->hosts && l->forbidden && l->private_names ? 0 : -ENOMEM;
 }
 
 static int build_sets(struct layer *l, struct error *e)
@@ -536,7 +548,9 @@ static int build_sets(struct layer *l, struct error *e)
 		r = pathset_build(*layer_set(l, i), e);
 	if (r == 0)
 		r = hostset_build(l->hosts);
-	return r == 0 ? hostset_build(l->forbidden) : r;
+	if (r == 0)
+		r = hostset_build(l->forbidden);
+	return r == 0 ? hostset_build(l->private_names) : r;
 }
 
 void layer_deinit(struct layer *l)
@@ -545,6 +559,7 @@ void layer_deinit(struct layer *l)
 		pathset_free(*layer_set(l, i));
 	hostset_free(l->hosts);
 	hostset_free(l->forbidden);
+	hostset_free(l->private_names);
 	*l = (struct layer){ 0 };
 }
 

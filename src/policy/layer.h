@@ -63,10 +63,11 @@ struct layer {
 	size_t n_denied_paths; /* sources of fs.read that come from fs.deny */
 	uint32_t any_file;     /* the strongest source of fs.read that covers every file */
 
-	struct pathset *paths[2];  /* fs.read, fs.write */
-	struct pathset *dangerous; /* dangerously_allow */
-	struct hostset *hosts;     /* what allows */
-	struct hostset *forbidden; /* what denies or asks: wide patterns */
+	struct pathset *paths[2];      /* fs.read, fs.write */
+	struct pathset *dangerous;     /* dangerously_allow */
+	struct hostset *hosts;         /* what allows */
+	struct hostset *forbidden;     /* what denies or asks: wide patterns */
+	struct hostset *private_names; /* of network.private, which are in `hosts` as well */
 	struct text_globs host_globs, command_globs;
 	struct pathset *commands; /* words of a command as a path: see command.h */
 	struct pathset *programs; /* globs over program files */

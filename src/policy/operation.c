@@ -147,6 +147,8 @@ const struct list_row list_rows[LIST_COUNT] = {
 		.decides = BIT(FS_READ) | BIT(FS_WRITE) },
 	[LIST_NETWORK_ALLOW] = { "network.allow", AT(network_allow), OPERATION_NET_CONNECT,
 		.verdict = VERDICT_ALLOW, .decides = BIT(NET_CONNECT) },
+	[LIST_NETWORK_PRIVATE] = { "network.private", AT(network_private), OPERATION_NET_CONNECT,
+		.spell = pattern_private, .verdict = VERDICT_ALLOW, .decides = BIT(NET_CONNECT) },
 	[LIST_NETWORK_DENY] = { "network.deny", AT(network_deny), OPERATION_NET_CONNECT,
 		.verdict = VERDICT_DENY, .decides = BIT(NET_CONNECT) },
 	[LIST_EXEC] = { "exec", AT(exec), OPERATION_EXEC, .verdict = VERDICT_ALLOW,

@@ -53,6 +53,7 @@ enum permission_list {
 	LIST_FS_DENY,
 	LIST_DANGEROUSLY_ALLOW,
 	LIST_NETWORK_ALLOW,
+	LIST_NETWORK_PRIVATE,
 	LIST_NETWORK_DENY,
 	LIST_METHODS,
 	LIST_LISTEN,
@@ -62,11 +63,19 @@ enum permission_list {
 	LIST_NONE = LIST_COUNT,
 };
 
+/*
+ * Checks one pattern and gives its canonical spelling in the arena. `ret` may be NULL; the error
+ * points at `where`, which may be NULL too.
+ */
+typedef int operation_spell(enum operation op, const char *text, struct arena *a, const char **ret,
+	const struct location *where, struct error *e);
+
 struct list_row {
-	const char *name;  /* as it is written: "fs.read", "network.deny" … */
-	size_t offset;     /* in struct permissions: see permissions_list() */
-	enum operation op; /* what its entries are patterns of */
-	bool words;        /* its entries are no patterns (ports, methods) */
+	const char *name;       /* as it is written: "fs.read", "network.deny" … */
+	size_t offset;          /* in struct permissions: see permissions_list() */
+	enum operation op;      /* what its entries are patterns of */
+	bool words;             /* its entries are no patterns (ports, methods) */
+	operation_spell *spell; /* of its entries; NULL: the operation's */
 	/* What its entries say, and of which operations (a set of 1 << operation; 0: of none). */
 	enum verdict verdict;
 	unsigned decides;
@@ -74,12 +83,6 @@ struct list_row {
 
 extern const struct list_row list_rows[LIST_COUNT];
 
-/*
- * Checks one pattern and gives its canonical spelling in the arena. `ret` may be NULL; the error
- * points at `where`, which may be NULL too.
- */
-typedef int operation_spell(enum operation op, const char *text, struct arena *a, const char **ret,
-	const struct location *where, struct error *e);
 /* How what two patterns match lies to each other: enum relation (algebra/relation.h) or negative.
  */
 typedef int operation_relate(const char *a, const char *b, size_t *effort);

@@ -10,7 +10,7 @@
  *
  *     1. the deny lists (fs.deny, network.deny)
  *     2. `rules`, highest priority first; at equal priority deny before ask before allow
- *     3. the allow lists (fs.read, fs.write, network.allow, exec, env, services)
+ *     3. the allow lists (fs.read, fs.write, network.allow, network.private, exec, env, services)
  *     4. `fallback` (deny unless a rules file says otherwise)
  *
  * fs.write grants reading as well. Without an exec list (and without rules about exec) a program
@@ -158,7 +158,8 @@ struct permissions {
 
 	struct grant_list fs_read, fs_write, fs_deny;
 	struct grant_list network_allow, network_deny;
-	struct grant_list listen; /* ports, as text */
+	struct grant_list network_private; /* names, granted with the private addresses they have */
+	struct grant_list listen;          /* ports, as text */
 	struct network_limits network;
 	bool exec_listed; /* an exec list was given; it may be empty */
 	/*

@@ -417,6 +417,14 @@ static void hold_guard(const struct layer *l, const struct policy_question *q, s
 	};
 }
 
+/* A name leads to private addresses only where every layer lists it for that. */
+static void hold_private(const struct layer *l, const struct policy_question *q, struct decision *d)
+{
+	if (q->request->to_private && d->verdict == VERDICT_ALLOW &&
+		(q->host.is_address || hostset_match(l->private_names, &q->host) == RANK_NONE))
+		*d = (struct decision){ .why = DECISION_PRIVATE, .layer = l };
+}
+
 /* What deciding alone needs of an operation; the rest is in operation_rows. */
 static const struct {
 	int (*ask)(struct policy_question *q);
@@ -459,6 +467,8 @@ static void decide_layer(const struct layer *l, const struct policy_question *q,
 	}
 	if (q->is_host)
 		hold_guard(l, q, d);
+	if (q->op == OPERATION_NET_CONNECT)
+		hold_private(l, q, d);
 }
 
 /* The baseline */

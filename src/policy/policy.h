@@ -58,6 +58,8 @@ struct request {
 	size_t n_args;
 	/* net.connect to a URL: the method, or NULL. */
 	const char *method;
+	/* net.connect to a name: may it lead to a private address (network.private)? */
+	bool to_private;
 };
 
 enum decision_why {
@@ -70,6 +72,7 @@ enum decision_why {
 	DECISION_BASELINE,
 	DECISION_METHOD,  /* network.methods does not have the request's method */
 	DECISION_GUARDED, /* a default does not reach there: `baseline` needs a grant of its own */
+	DECISION_PRIVATE, /* the name is not in network.private */
 	DECISION_BAD_TARGET, /* the target is no path, host, … */
 	DECISION_NO_LAYER,
 };

@@ -378,6 +378,7 @@ def environment(tap):
 SITES = {
     "dangerously_allow: [": baseline, "granted: add --read ": baseline, "add --read %s": refused,
     "--no-sandbox": own_sandbox, "--sandbox danger": own_sandbox, "network: {allow: [": network,
+    "network: {private: [": "../net/attacks/names.py:--net-private",
     "--explain": network, "add %s": explained_lines, "Or for this once": refused, "--set %s=DIR": refused,
     "--work-dir DIR": refused, "--policy FILE": refused, "--deny": refused, "%s --help": refused,
     "did you mean": refused, "corral doctor": refused, "--limits none": environment, "| corral run": refused,

@@ -90,7 +90,7 @@ class Scene:
         for name in AUTHORITY:
             options += ["--env", name]
         for grant in net:
-            options += ["--net", grant]
+            options += grant.split(" ") if grant.startswith("--") else ["--net", grant]
         return options
 
     def words(self, run, net, folder, audit):

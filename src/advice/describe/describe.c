@@ -254,6 +254,9 @@ static void lines_of_grants(struct describe *c, enum operation op)
 		LINE(c, "%s everything in %s, as %s", words[op].verb, buffer_text(&folder),
 			g->guest);
 	}
+	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->network_private.n; i++)
+		line_of_grant(c, op, &p->network_private.items[i], words[op].verb,
+			", also if it leads to a private address");
 	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->listen.n; i++)
 		LINE(c, "accept connections on port %s", p->listen.items[i].all[0]);
 	for (size_t i = 0; op == OPERATION_SERVICE && i < p->n_services; i++)

@@ -74,6 +74,7 @@ static const struct {
 	{ "net-drop", NET_ANY },
 	{ "net-dns", NET_ANY },
 	{ "net-private", NET_PRIVATE },
+	{ "net-private-name", NET_PRIVATE },
 	{ "unix-root", ROOT },
 	{ "unix-session", SESSION },
 	{ "env-everything", SECRETS },
@@ -198,7 +199,7 @@ unsigned describe_facts(const struct describe *c, bool among)
 	facts |= facts_of_list(OPERATION_FS_READ, &p->fs_read);
 	facts |= facts_of_list(OPERATION_FS_WRITE, &p->fs_write);
 	facts |= facts_of_list(OPERATION_NET_CONNECT, &p->network_allow);
-	facts |= p->listen.n ? NET : 0;
+	facts |= p->listen.n || p->network_private.n ? NET : 0;
 	for (size_t i = 0; i < p->n_services; i++)
 		facts |= facts_of_service(
 			p->services[i].name, strlen(p->services[i].name), p->services[i].access);

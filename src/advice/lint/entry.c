@@ -290,6 +290,8 @@ int lint_collect(struct lint *l)
 		ROW(fs_write, OPERATION_FS_READ, VERDICT_ALLOW, "fs.write", .implied = true),
 		ROW(fs_write, OPERATION_FS_WRITE, VERDICT_ALLOW, "fs.write"),
 		ROW(network_allow, OPERATION_NET_CONNECT, VERDICT_ALLOW, "network.allow"),
+		ROW(network_private, OPERATION_NET_CONNECT, VERDICT_ALLOW, "network.private",
+			.is_private = true),
 		ROW(exec, OPERATION_EXEC, VERDICT_ALLOW, "exec"),
 		ROW(env, OPERATION_ENV, VERDICT_ALLOW, "env"),
 	};

@@ -102,6 +102,17 @@ bool lint_net_private(struct lint *l, const struct host_pattern *h, struct lint_
 	return true;
 }
 
+int lint_net_private_name(struct lint *l, const struct lint_entry *e)
+{
+	if (!e->is_private || e->nothing)
+		return 0;
+	return lint_report(l, e,
+		lint_say(l,
+			"its name server decides which private address a connection to %s goes to",
+			e->text),
+		"make sure that you trust it, or grant the address itself in network.allow");
+}
+
 bool lint_net_metadata(struct lint *l, const struct host_pattern *h, struct lint_words *w)
 {
 	const struct baseline_net *never = never_of(h);

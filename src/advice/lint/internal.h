@@ -57,6 +57,7 @@ struct lint_entry {
 	const struct grant *grant;
 	struct location where;
 	bool implied;            /* an entry of fs.write, in its role for reading */
+	bool is_private;         /* of network.private: more than the name alone */
 	bool nothing;            /* an {all: …} that can match nothing */
 	enum lint_width width;   /* files and programs by path */
 	const char *text;        /* for people */
@@ -181,6 +182,7 @@ lint_layer_fn lint_dangerously_allow, lint_dangerously_unused;
 lint_entry_fn lint_deferred_execution, lint_write_path, lint_write_then_exec;
 lint_entry_fn lint_exec_everything, lint_exec_glob, lint_exec_root, lint_exec_any_code;
 /* hosts.c */
+lint_entry_fn lint_net_private_name;
 lint_host_fn lint_net_everything, lint_net_public_suffix, lint_net_private, lint_net_metadata;
 lint_host_fn lint_net_drop, lint_net_dns, lint_net_ports, lint_net_plain_http;
 lint_host_fn lint_unix_root, lint_unix_session;

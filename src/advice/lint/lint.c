@@ -78,6 +78,8 @@ static const struct lint_check checks[] = {
 		"subdomains that anyone can register"),
 	HOST("net-private", LINT_WARNING, lint_net_private,
 		"this machine or a private network may be reached"),
+	ENTRY("net-private-name", LINT_WARNING, NET, lint_net_private_name,
+		"a name that may lead to any private address"),
 	HOST("net-metadata", LINT_WARNING, lint_net_metadata,
 		"the cloud's metadata service, which is never reachable"),
 	HOST("net-drop", LINT_WARNING, lint_net_drop,

@@ -38,7 +38,12 @@ static int lint_useless_covers(
 	/* NAME lets the host's value in; NAME=value beside it still sets another one. */
 	if (other->verdict == e->verdict && sets_value(e) && !sets_value(other))
 		return 0;
+	/* network.private grants more of a name than network.allow. */
+	if (other->verdict == e->verdict && e->is_private && !other->is_private)
+		return 0;
 	r = lint_contains(l, other, e);
+	if (r == 1 && other->is_private && !e->is_private)
+		return 1;
 	/* Of two that are equal the later one is superfluous, or the one that grants less. */
 	if (r == 1 && other > e && !other->implied) {
 		r = lint_contains(l, e, other);

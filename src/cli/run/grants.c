@@ -41,6 +41,7 @@ static const struct kind kind_write = { "--write", LIST_FS_WRITE };
 static const struct kind kind_deny = { "--deny", LIST_FS_DENY };
 static const struct kind kind_dangerous = { "--dangerously-allow", LIST_DANGEROUSLY_ALLOW };
 static const struct kind kind_net = { "--net", LIST_NETWORK_ALLOW };
+static const struct kind kind_private = { "--net-private", LIST_NETWORK_PRIVATE };
 static const struct kind kind_exec = { "--exec", LIST_EXEC };
 static const struct kind kind_listen = { "--listen", LIST_LISTEN };
 static const struct kind kind_env = { "--env", LIST_ENV };
@@ -82,8 +83,8 @@ static int run_grants_grant(struct run *r, const struct kind *k, const char *tex
 {
 	struct location where = { .file = k->option };
 	const char *pattern;
-	int ret = permissions_canonical(
-		list_rows[k->list].op, text, r->call->arena, &pattern, &where, r->call->error);
+	int ret = permissions_list_canonical(
+		k->list, text, r->call->arena, &pattern, &where, r->call->error);
 
 	return ret < 0 ? ret : for_each_layer(r, run_grants_add, k, pattern);
 }
@@ -365,6 +366,7 @@ int run_grants(struct run *r)
 		{ &o->deny, &kind_deny, grant_file },
 		{ &o->dangerous, &kind_dangerous, grant_file },
 		{ &o->net, &kind_net, run_grants_grant },
+		{ &o->net_private, &kind_private, run_grants_grant },
 		{ &o->listen, &kind_listen, grant_port },
 		{ &o->env, &kind_env, run_grants_grant },
 		{ &o->exec, &kind_exec, grant_program },

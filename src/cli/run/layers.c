@@ -131,14 +131,20 @@ static int add_policies(struct run *r)
 static int add_profile(struct run *r)
 {
 	const char *name = r->options.profile ? r->options.profile : profile_default;
+	const char *reaches = NULL;
 	int ret = profile_open(&r->profile, r->call, name, &r->load);
 
 	if (ret == 0)
 		ret = run_guard(r, r->profile.path);
-	if (ret == 0 && strcmp(name, "offline") == 0 && (r->options.net.n || r->options.listen.n)) {
+	if (r->options.net.n)
+		reaches = "--net";
+	else if (r->options.net_private.n)
+		reaches = "--net-private";
+	else if (r->options.listen.n)
+		reaches = "--listen";
+	if (ret == 0 && strcmp(name, "offline") == 0 && reaches) {
 		(void)error_set(r->call->error, -EINVAL, NULL,
-			"%s cannot be used with the profile offline",
-			r->options.net.n ? "--net" : "--listen");
+			"%s cannot be used with the profile offline", reaches);
 		error_hint(r->call->error, "omit one of them");
 		return -EINVAL;
 	}

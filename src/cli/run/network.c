@@ -63,8 +63,14 @@ bool run_network_is_granted(const struct record *r, const struct policy *policy)
 
 static void tell_remedy(const char *remedy, struct output *o)
 {
-	static const char begin[] = "add network: {allow: [\"", end[] = "\"]}";
-	const char *pattern = NULL, *quote = NULL;
+	static const struct {
+		const char *line, *option;
+	} begins[] = {
+		{ "add network: {allow: [\"", "--net " },
+		{ "add network: {private: [\"", "--net-private " },
+	};
+	static const char end[] = "\"]}";
+	const char *pattern = NULL, *quote = NULL, *option = NULL;
 	auto_buffer text = { 0 };
 
 	/* The reason says it already. */
@@ -72,15 +78,18 @@ static void tell_remedy(const char *remedy, struct output *o)
 		return;
 	buffer_adds(&o->text, "        to allow it: ");
 	/* What is built in has no file to add it to, and an option joins it (explain_where()). */
-	if (strncmp(remedy, begin, strlen(begin)) == 0) {
-		pattern = remedy + strlen(begin);
+	for (size_t i = 0; i < ROWS(begins); i++) {
+		if (strncmp(remedy, begins[i].line, strlen(begins[i].line)) != 0)
+			continue;
+		pattern = remedy + strlen(begins[i].line);
 		quote = strchr(pattern, '"');
+		option = begins[i].option;
 	}
 	if (quote && strncmp(quote, end, strlen(end)) == 0 &&
 		strncmp(quote + strlen(end), " to ", 4) != 0) {
 		buffer_add(&text, pattern, (size_t)(quote - pattern));
 		buffer_adds(&text, quote + strlen(end));
-		buffer_adds(&o->text, "--net ");
+		buffer_adds(&o->text, option);
 		remedy = buffer_text(&text);
 	}
 	output_foreign(o, remedy);

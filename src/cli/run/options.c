@@ -158,6 +158,9 @@ static int run_options_check(const struct run *r, struct call *c)
 			options_list, &(o)->dangerous, OPTIONS_MANY },                            \
 		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list,          \
 			&(o)->net, OPTIONS_MANY },                                                \
+		{ "net-private", 0, "NAME:PORT",                                                  \
+			"the same for a name, also if it leads to a private address",             \
+			options_list, &(o)->net_private, OPTIONS_MANY },                          \
 		{ "listen", 0, "PORT", "publish a port of the sandbox on the host's loopback",    \
 			options_list, &(o)->listen, OPTIONS_MANY },                               \
 		{ "exec", 0, "CMD", "allow running this program", options_list, &(o)->exec,       \

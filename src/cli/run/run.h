@@ -66,7 +66,8 @@ struct run_claude {
 
 /* What was asked for. */
 struct run_options {
-	struct options_list policies, read, write, deny, dangerous, net, listen, exec, env;
+	struct options_list policies, read, write, deny, dangerous, net, net_private, listen, exec,
+		env;
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
 	bool yes, is_command, json, explain, no_limits, strict, ssh_agent, no_cache;

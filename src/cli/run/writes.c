@@ -46,6 +46,8 @@ static int run_writes_refuse(struct run *r)
 		{ "--deny", o->deny.n > 0 },
 		{ "--dangerously-allow", o->dangerous.n > 0 },
 		{ "--net", o->net.n > 0 },
+		{ "--net-private", o->net_private.n > 0 },
+		{ "--listen", o->listen.n > 0 },
 		{ "--exec", o->exec.n > 0 },
 		{ "--ssh-agent", o->ssh_agent },
 		{ "--timeout", o->limits.values[LIMIT_TIMEOUT_MS] != LIMIT_NONE },

@@ -31,6 +31,8 @@ int plan_network_each(struct planner *p, const struct permissions *l, bool allow
 {
 	int r = 0;
 
+	for (size_t k = 0; r == 0 && k < l->network_private.n; k++)
+		r = one(p, &l->network_private.items[k], data);
 	for (size_t i = 0; i <= l->n_rules; i++) {
 		const struct rule *rule = i > 0 ? &l->rules[i - 1] : NULL;
 		const struct grant_list *list = rule ? &rule->patterns : &l->network_allow;
@@ -48,7 +50,8 @@ static bool plan_network_one_grants_nothing(const struct planner *p)
 {
 	for (size_t i = 0; i < p->n_layers; i++) {
 		const struct permissions *l = p->layers[i];
-		bool grants = l->network_allow.n > 0 || plan_network_allows_by_default(l);
+		bool grants = l->network_allow.n > 0 || l->network_private.n > 0 ||
+			      plan_network_allows_by_default(l);
 
 		for (size_t k = 0; !grants && k < l->n_rules; k++)
 			grants = plan_network_is_about_hosts(&l->rules[k]) &&

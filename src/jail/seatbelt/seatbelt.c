@@ -213,6 +213,8 @@ static void seatbelt_read_layers(struct seatbelt_profile *pr)
 		seatbelt_add_list(pr, seatbelt_filter_path, &p->fs_write, &f[ACCESS_WRITE]);
 		seatbelt_add_list(pr, seatbelt_filter_program, &p->exec, &f[ACCESS_EXEC]);
 		seatbelt_add_list(pr, seatbelt_filter_host, &p->network_allow, &f[ACCESS_CONNECT]);
+		seatbelt_add_list(
+			pr, seatbelt_filter_host, &p->network_private, &f[ACCESS_CONNECT]);
 		seatbelt_add_list(pr, seatbelt_filter_listen, &p->listen, &f[ACCESS_LISTEN]);
 		seatbelt_add_list(
 			pr, seatbelt_filter_path, &p->dangerously_allow, &f[ACCESS_DANGEROUS]);

@@ -93,7 +93,7 @@ static int add_entry(
 {
 	auto_arena scratch = { 0 };
 	const char *canonical;
-	int r = permissions_canonical(list_rows[which].op, pattern, &scratch, &canonical, NULL, e);
+	int r = permissions_list_canonical(which, pattern, &scratch, &canonical, NULL, e);
 
 	if (r == 0)
 		r = permissions_add(p, permissions_list(p, which), canonical, NULL);

@@ -288,8 +288,7 @@ static int builder_add_grant(
 	auto_arena scratch = { 0 };
 	struct error *e = builder_error(b);
 	const char *canonical = NULL;
-	int r = pattern ? permissions_canonical(
-				  list_rows[list].op, pattern, &scratch, &canonical, NULL, e)
+	int r = pattern ? permissions_list_canonical(list, pattern, &scratch, &canonical, NULL, e)
 			: error_set(e, -EINVAL, NULL, "no pattern was given");
 
 	if (r == 0)

@@ -118,8 +118,8 @@ struct sandbox_setup *sandbox_setup_ref(struct sandbox_setup *s)
 enum {
 	FILES = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE,
 	FILE_LISTS = 1 << LIST_FS_READ | 1 << LIST_FS_WRITE | 1 << LIST_FS_DENY,
-	NETWORK_LISTS = 1 << LIST_NETWORK_ALLOW | 1 << LIST_NETWORK_DENY | 1 << LIST_LISTEN |
-			1 << LIST_METHODS,
+	NETWORK_LISTS = 1 << LIST_NETWORK_ALLOW | 1 << LIST_NETWORK_PRIVATE |
+			1 << LIST_NETWORK_DENY | 1 << LIST_LISTEN | 1 << LIST_METHODS,
 };
 
 struct part {

@@ -87,6 +87,12 @@ static void check(const struct net_judgement *j, bool allowed, const struct poli
 			"network: {allow: [" list "]}" \
 		}                                      \
 	}
+#define PRIVATE(list)                                    \
+	{                                                \
+		{                                        \
+			"network: {private: [" list "]}" \
+		}                                        \
+	}
 #define NOTHING(target) \
 	"nothing in network.allow grants it; add network: {allow: [\"" target "\"]} to test.yaml"
 #define NEVER                                                                                \
@@ -198,7 +204,7 @@ static const struct {
 	/* Private places need a grant of their own. */
 	{ ALLOW("a.com"), "a.com:443", "10.0.0.1",
 		"a.com leads to 10.0.0.1:443: 10.0.0.0/8 (it is a private network) requires a "
-		"grant that names it; add network: {allow: [\"10.0.0.1:443\"]} to test.yaml" },
+		"grant that names it; add network: {private: [\"a.com:443\"]} to test.yaml" },
 	{ ALLOW("a.com"), "udp://a.com:53", "::1",
 		"a.com leads to udp://[::1]:53: ::1 (it is this machine) requires a grant that "
 		"names it; add network: {allow: [\"udp://[::1]:53\"]} to test.yaml" },
@@ -211,19 +217,78 @@ static const struct {
 	{ ALLOW("a.com, 10.0.0.0/24"), "a.com:443", "10.0.0.1", "allowed" },
 	{ ALLOW("a.com, '10.0.0.1:80'"), "a.com:443", "10.0.0.1",
 		"a.com leads to 10.0.0.1:443: 10.0.0.0/8 (it is a private network) requires a "
-		"grant that names it; add network: {allow: [\"10.0.0.1:443\"]} to test.yaml" },
+		"grant that names it; add network: {private: [\"a.com:443\"]} to test.yaml" },
 	{ ALLOW("'localhost:80'"), "localhost:80", "127.0.0.1", "allowed" },
 	{ ALLOW("'*'"), "a.com:80", "192.168.1.1",
 		"a.com leads to 192.168.1.1:80: 192.168.0.0/16 (it is a private network) "
-		"requires a grant that names it; add network: {allow: [\"192.168.1.1:80\"]} to "
+		"requires a grant that names it; add network: {private: [\"a.com:80\"]} to "
 		"test.yaml" },
 	{ { { "mode: monitor" } }, "a.com:80", "10.0.0.1",
 		"a.com leads to 10.0.0.1:80: 10.0.0.0/8 (it is a private network) requires a "
-		"grant that names it; add network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
+		"grant that names it; add network: {private: [\"a.com:80\"]} to test.yaml" },
 	{ { { "network: {allow: [a.com, 10.0.0.1]}", "network: {allow: [a.com]}" } }, "a.com:80",
 		"10.0.0.1",
 		"a.com leads to 10.0.0.1:80: 10.0.0.0/8 (it is a private network) requires a "
-		"grant that names it; add network: {allow: [\"10.0.0.1:80\"]} to test.yaml" },
+		"grant that names it; add network: {private: [\"a.com:80\"]} to test.yaml" },
+	/* A name that is granted with its private addresses, and nothing more. */
+	{ PRIVATE("a.com:443"), "a.com:443", "10.0.0.1", "allowed" },
+	{ PRIVATE("a.com:443"), "a.com:443", "fd00::1", "allowed" },
+	{ PRIVATE("a.com:443"), "a.com:443", "100.64.0.1", "allowed" },
+	{ PRIVATE("a.com:443"), "a.com:443", "::ffff:192.168.0.1", "allowed" },
+	{ PRIVATE("a.com:443"), "a.com:443", "1.2.3.4", "allowed" },
+	{ PRIVATE("'*.a.com:443'"), "x.a.com:443", "10.0.0.1", "allowed" },
+	{ { { "network: {allow: [b.com], private: ['a.com:443']}" } }, "b.com:443", "10.0.0.1",
+		"b.com leads to 10.0.0.1:443: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {private: [\"b.com:443\"]} to test.yaml" },
+	{ { { "network: {allow: [a.com], private: ['a.com:443']}" } }, "a.com:80", "10.0.0.1",
+		"a.com leads to 10.0.0.1:80: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {private: [\"a.com:80\"]} to test.yaml" },
+	{ { { "network: {allow: ['udp://a.com:443'], private: ['a.com:443']}" } },
+		"udp://a.com:443", "10.0.0.1",
+		"a.com leads to udp://10.0.0.1:443: 10.0.0.0/8 (it is a private network) requires "
+		"a grant that names it; add network: {private: [\"udp://a.com:443\"]} to "
+		"test.yaml" },
+	/* This machine, the link and reserved ranges are none of it; nor is metadata. */
+	{ PRIVATE("a.com:443"), "a.com:443", "127.0.0.1",
+		"a.com leads to 127.0.0.1:443: 127.0.0.0/8 (it is this machine) requires a grant "
+		"that names it; add network: {allow: [\"127.0.0.1:443\"]} to test.yaml" },
+	{ PRIVATE("a.com:443"), "a.com:443", "169.254.1.1",
+		"a.com leads to 169.254.1.1:443: 169.254.0.0/16 (it is the local link) requires a "
+		"grant that names it; add network: {allow: [\"169.254.1.1:443\"]} to test.yaml" },
+	{ PRIVATE("a.com:443"), "a.com:443", "224.0.0.1",
+		"a.com leads to 224.0.0.1:443: 224.0.0.0/4 (it is a multicast group) requires a "
+		"grant that names it; add network: {allow: [\"224.0.0.1:443\"]} to test.yaml" },
+	{ PRIVATE("a.com:80"), "a.com:80", "169.254.169.254",
+		"a.com leads to 169.254.169.254:80: " NEVER },
+	{ PRIVATE("a.com:80"), "a.com:80", "::ffff:169.254.169.254",
+		"a.com leads to 169.254.169.254:80: " NEVER },
+	{ PRIVATE("a.com:80"), "a.com:80", "100.100.100.200",
+		"a.com leads to 100.100.100.200:80: the baseline denies 100.100.100.200 (it hands "
+		"the machine's own cloud credentials to whoever asks); none: the baseline denies "
+		"it, and no grant overrides that" },
+	{ PRIVATE("a.com:80"), "a.com:80", "fd00:ec2::254",
+		"a.com leads to [fd00:ec2::254]:80: the baseline denies fd00:ec2::254 (it hands "
+		"the machine's own cloud credentials to whoever asks); none: the baseline denies "
+		"it, and no grant overrides that" },
+	/* What is denied stays so, and every layer must grant it. */
+	{ { { "network: {private: ['a.com:80'], deny: [10.0.0.0/24]}" } }, "a.com:80", "10.0.0.1",
+		"a.com leads to 10.0.0.1:80: network.deny denies 10.0.0.0/24:*; remove or narrow "
+		"test.yaml:1: 10.0.0.0/24:* [test.yaml:1: 10.0.0.0/24:*]" },
+	{ { { "network: {private: ['a.com:80']}", "network: {allow: ['*:*']}" } }, "a.com:80",
+		"10.0.0.1",
+		"a.com leads to 10.0.0.1:80: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {private: [\"a.com:80\"]} to test.yaml" },
+	{ { { "network: {private: ['a.com:80']}", "network: {private: ['a.com:80']}" } },
+		"a.com:80", "10.0.0.1", "allowed" },
+	{ { { "network: {private: ['a.com:80']}", "network: {allow: [a.com, '10.0.0.1:80']}" } },
+		"a.com:80", "10.0.0.1", "allowed" },
+	{ { { "network: {private: ['a.com:80']}", "default: allow" } }, "a.com:80", "10.0.0.1",
+		"a.com leads to 10.0.0.1:80: 10.0.0.0/8 (it is a private network) requires a "
+		"grant that names it; add network: {private: [\"a.com:80\"]} to test.yaml" },
+	{ { { "{mode: monitor, network: {private: ['a.com:80']}}" } }, "a.com:80", "10.0.0.1",
+		"allowed" },
+	/* The address by itself is not granted by it. */
+	{ PRIVATE("a.com:80"), "10.0.0.1:80", "10.0.0.1", NOTHING("10.0.0.1:80") },
 	/* Never, in any clothes. */
 	{ ALLOW("a.com, 169.254.169.254"), "a.com:80", "169.254.169.254",
 		"a.com leads to 169.254.169.254:80: " NEVER },
@@ -268,24 +333,37 @@ static void test_answers(void **state)
 /* An address of this machine, though a public one. */
 static const struct {
 	struct policies policies;
-	const char *to, *answer;
+	const char *to, *answer, *address; /* NULL: 8.8.8.8 */
 } owns[] = {
 	{ ALLOW("a.com"), "a.com:443",
 		"8.8.8.8:443 is an address of this machine and requires a grant that names it; "
-		"add network: {allow: [\"8.8.8.8:443\"]}" },
+		"add network: {allow: [\"8.8.8.8:443\"]}",
+		NULL },
 	{ ALLOW("'*'"), "8.8.8.8:443",
 		"8.8.8.8:443 is an address of this machine and requires a grant that names it; "
-		"add network: {allow: [\"8.8.8.8:443\"]}" },
-	{ { { "network: {allow: [a.com, '8.8.8.8:443']}" } }, "a.com:443", "allowed" },
-	{ { { "network: {allow: ['8.8.8.0/24:443']}" } }, "8.8.8.8:443", "allowed" },
+		"add network: {allow: [\"8.8.8.8:443\"]}",
+		NULL },
+	{ { { "network: {allow: [a.com, '8.8.8.8:443']}" } }, "a.com:443", "allowed", NULL },
+	{ { { "network: {allow: ['8.8.8.0/24:443']}" } }, "8.8.8.8:443", "allowed", NULL },
+	/* A name that may lead to private addresses does not lead to those of this machine. */
+	{ PRIVATE("a.com:443"), "a.com:443",
+		"10.0.0.7:443 is an address of this machine and requires a grant that names it; "
+		"add network: {allow: [\"10.0.0.7:443\"]}",
+		"10.0.0.7" },
+	{ { { "{mode: monitor, network: {private: ['a.com:443']}}" } }, "a.com:443",
+		"10.0.0.7:443 is an address of this machine and requires a grant that names it; "
+		"add network: {allow: [\"10.0.0.7:443\"]}",
+		"10.0.0.7" },
+	{ { { "network: {private: ['a.com:443'], allow: ['10.0.0.7:443']}" } }, "a.com:443",
+		"allowed", "10.0.0.7" },
 };
 
 static void test_own(void **state)
 {
-	const struct address a = { .bits = 32, .bytes = { 8, 8, 8, 8 } };
-
 	(void)state;
 	for (size_t i = 0; i < ROWS(owns); i++) {
+		const char *text = owns[i].address ? owns[i].address : "8.8.8.8";
+		struct address a = parse_address(text);
 		auto_policy *p = compile(&owns[i].policies);
 		char name[128];
 		struct destination d = parse(owns[i].to, name);
@@ -295,7 +373,7 @@ static void test_own(void **state)
 
 		judge_init(&judge, p);
 		allowed = judge_own(&judge, &d, &a, &j);
-		check(&j, allowed, &owns[i].policies, "8.8.8.8", owns[i].answer);
+		check(&j, allowed, &owns[i].policies, text, owns[i].answer);
 	}
 }
 

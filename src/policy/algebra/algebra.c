@@ -387,7 +387,20 @@ static bool algebra_is_plain(const struct permissions *p)
 	       p->mode == MODE_ENFORCE;
 }
 
-/* Denials join, grants meet. What one may write, both may read if the other may read it. */
+/*
+ * A name of network.private leads to an address that another layer grants as such. In one layer
+ * they would have to be both by name, or both by address.
+ */
+static bool private_meets(const struct permissions *a, const struct permissions *b)
+{
+	return (!a->network_private.n || !meet_has_addresses(b)) &&
+	       (!b->network_private.n || !meet_has_addresses(a));
+}
+
+/*
+ * Denials join, grants meet. What one may write, both may read if the other may read it; so it is
+ * with names that may lead to private addresses, and those that may not.
+ */
 static int meet_layers(struct permissions *p, const struct permissions *a,
 	const struct permissions *b, size_t *effort)
 {
@@ -399,7 +412,10 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 		{ LIST_FS_READ, LIST_FS_READ, LIST_FS_WRITE },
 		{ LIST_FS_READ, LIST_FS_WRITE, LIST_FS_READ },
 		{ LIST_DANGEROUSLY_ALLOW, LIST_DANGEROUSLY_ALLOW, LIST_DANGEROUSLY_ALLOW },
+		{ LIST_NETWORK_PRIVATE, LIST_NETWORK_PRIVATE, LIST_NETWORK_PRIVATE },
 		{ LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW },
+		{ LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW, LIST_NETWORK_PRIVATE },
+		{ LIST_NETWORK_ALLOW, LIST_NETWORK_PRIVATE, LIST_NETWORK_ALLOW },
 		{ LIST_ENV, LIST_ENV, LIST_ENV },
 	};
 	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
@@ -443,7 +459,7 @@ static int algebra_fold(struct permissions *p, const struct permissions *with, s
 		struct permissions *met;
 		int r;
 
-		if (!algebra_is_plain(old) || !methods_meet(old, with))
+		if (!algebra_is_plain(old) || !methods_meet(old, with) || !private_meets(old, with))
 			continue;
 		met = permissions_new_layer(p);
 		r = met ? meet_layers(met, old, with, effort) : -ENOMEM;
@@ -452,6 +468,9 @@ static int algebra_fold(struct permissions *p, const struct permissions *with, s
 		if (r == 0)
 			/* Reads that a write covers say nothing new. */
 			r = prune(OPERATION_FS_READ, &met->fs_read, &met->fs_write, effort);
+		if (r == 0)
+			r = prune(OPERATION_NET_CONNECT, &met->network_allow, &met->network_private,
+				effort);
 		if (r == 0)
 			p->all_of[i] = met;
 		return r;

@@ -373,6 +373,36 @@ int meet_relate_hosts(const char *a, const char *b, size_t *effort)
 	return host_pattern_contains(&x, &y) ? RELATION_OUTSIDE : RELATION_UNKNOWN;
 }
 
+static bool meet_list_has_addresses(const struct grant_list *list)
+{
+	auto_arena scratch = { 0 };
+
+	for (size_t i = 0; i < list->n; i++) {
+		for (size_t k = 0; k < list->items[i].n; k++) {
+			struct host_pattern h;
+
+			/* `localhost` is two addresses as well. */
+			if (host_pattern_parse(&h, &scratch, list->items[i].all[k], NULL, NULL) <
+					0 ||
+				h.kind == HOST_PREFIX ||
+				strcmp(h.name ? h.name : "", "localhost") == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+bool meet_has_addresses(const struct permissions *p)
+{
+	bool found = meet_list_has_addresses(&p->network_allow);
+
+	for (size_t i = 0; i < p->n_rules && !found; i++)
+		found = p->rules[i].action == VERDICT_ALLOW &&
+			p->rules[i].operations >> OPERATION_NET_CONNECT & 1 &&
+			meet_list_has_addresses(&p->rules[i].patterns);
+	return found;
+}
+
 int meet_relate_texts(const char *a, const char *b, size_t *effort)
 {
 	(void)effort;

@@ -25,3 +25,6 @@ operation_meet meet_hosts, meet_commands;
 operation_relate meet_relate_paths, meet_relate_hosts, meet_relate_env;
 /* Equal or unknown. */
 operation_relate meet_relate_texts;
+
+/* Whether a layer grants addresses, and not only names. */
+bool meet_has_addresses(const struct permissions *p);

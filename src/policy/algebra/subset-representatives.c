@@ -19,6 +19,7 @@
 #include "policy/match/service.h"
 #include "policy/network/host.h"
 #include "policy/algebra/internal.h"
+#include "policy/algebra/meet.h"
 
 /* A try of a service goes through all rules. */
 enum { TRIES_MAX = 400000, PORTS_MAX = 512, HOSTS_MAX = 8192, TRIES_TIMES_RULES_MAX = 1 << 21 };
@@ -175,9 +176,33 @@ static int add_fixed(struct candidates *c)
 	return r;
 }
 
+static bool private_is_granted(const struct subset_side *side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < side->n; i++)
+		n += side->layers[i]->network_private.n;
+	return n > 0;
+}
+
+/*
+ * A name may lead to a private address if each layer lists it in network.private or grants the
+ * address. The tries below take the former for the only way, which is right unless one layer does
+ * it this way and another that.
+ */
+static bool private_is_mixed(const struct subset_side *side)
+{
+	bool addresses = false;
+
+	for (size_t i = 0; i < side->n; i++)
+		addresses = addresses || meet_has_addresses(side->layers[i]);
+	return side->n > 1 && addresses && private_is_granted(side);
+}
+
 static int try_hosts(struct subset_compare *c, const struct candidates *all)
 {
-	int r = all->hosts.n * all->n_ports * 2 > TRIES_MAX ? -E2BIG : 0;
+	bool has_private = private_is_granted(&c->a);
+	int r = all->hosts.n * all->n_ports * (has_private ? 4 : 2) > TRIES_MAX ? -E2BIG : 0;
 
 	for (size_t h = 0; h < all->hosts.n; h++) {
 		for (size_t i = 0; r == 0 && i < 2 * all->n_ports; i++) {
@@ -190,6 +215,9 @@ static int try_hosts(struct subset_compare *c, const struct candidates *all)
 				(void)snprintf(target + n, sizeof(target) - (size_t)n, ":%u",
 					all->ports[i / 2]);
 			r = subset_try(c, &request);
+			request.to_private = true;
+			if (r == 0 && has_private)
+				r = subset_try(c, &request);
 		}
 	}
 	return r;
@@ -222,6 +250,8 @@ int subset_hosts(struct subset_compare *c, enum operation op)
 		r = try_hosts(c, &all);
 	if (r == 0)
 		r = try_sockets(c, &all);
+	if (r == 0 && private_is_mixed(&c->a))
+		r = subset_too_complex(c, "network.private beside grants of addresses");
 	/* Paths and methods of URLs have no finite set of classes to try. */
 	if (r == -E2BIG || (r == 0 && all.fine))
 		r = subset_too_complex(c, all.fine ? "network patterns with URL paths or methods"

@@ -56,7 +56,11 @@ int subset_try(struct subset_compare *c, const struct request *r)
 
 	if (a < 0 || b < 0)
 		return subset_too_complex(c, operation_name(r->op));
-	return a <= b ? 0 : subset_found(c, operation_name(r->op), r->target);
+	return a <= b ? 0
+		      : subset_found(c,
+				r->to_private ? list_rows[LIST_NETWORK_PRIVATE].name
+					      : operation_name(r->op),
+				r->target);
 }
 
 int subset_each_source(const struct subset_compare *c, enum operation op,
@@ -217,7 +221,8 @@ static bool has_network(const struct subset_side *side)
 	for (size_t i = 0; i < side->n; i++) {
 		const struct permissions *p = side->layers[i];
 
-		if (!p->network_allow.n && !permissions_has_rules(p, OPERATION_NET_CONNECT) &&
+		if (!p->network_allow.n && !p->network_private.n &&
+			!permissions_has_rules(p, OPERATION_NET_CONNECT) &&
 			p->fallback == VERDICT_DENY && p->mode == MODE_ENFORCE)
 			return false;
 	}

@@ -182,6 +182,7 @@ static void put_network(struct printer *pr, struct node *top, const struct permi
 	auto_buffer rate = { 0 };
 
 	put_list(pr, network, "allow", &p->network_allow);
+	put_list(pr, network, "private", &p->network_private);
 	put_list(pr, network, "deny", &p->network_deny);
 	for (size_t i = 0; i < sorted.n; i++)
 		print_append(pr, ports,

@@ -44,6 +44,18 @@ int permissions_canonical(enum operation op, const char *text, struct arena *a, 
 	return operation_rows[op].spell(op, text, a, ret, where, e);
 }
 
+static operation_spell *permissions_list_spell(enum permission_list which)
+{
+	return list_rows[which].spell ? list_rows[which].spell
+				      : operation_rows[list_rows[which].op].spell;
+}
+
+int permissions_list_canonical(enum permission_list which, const char *text, struct arena *a,
+	const char **ret, const struct location *where, struct error *e)
+{
+	return permissions_list_spell(which)(list_rows[which].op, text, a, ret, where, e);
+}
+
 /* One pattern of the entry at hand. */
 static int permissions_read_pattern(const struct field *f, void *into)
 {
@@ -109,7 +121,7 @@ static int permissions_read_list(const struct field *f, void *into)
 	const enum permission_list *which = f->how;
 
 	return permissions_read_entries(f, into, permissions_list(into, *which),
-		permissions_canonical, list_rows[*which].op);
+		permissions_list_spell(*which), list_rows[*which].op);
 }
 
 static int read_method(const struct field *f, void *into)
@@ -167,6 +179,7 @@ int permissions_read_network_methods(const struct field *f, void *into)
 
 static const struct field_key network_keys[] = {
 	FIELD("allow", permissions_read_list, .how = LIST(LIST_NETWORK_ALLOW)),
+	FIELD("private", permissions_read_list, .how = LIST(LIST_NETWORK_PRIVATE)),
 	FIELD("deny", permissions_read_list, .how = LIST(LIST_NETWORK_DENY)),
 	FIELD_EACH("listen", permissions_read_port),
 	FIELD("rate_limit", field_store_rate, FIELD_AT(struct permissions, network.rate)),

@@ -26,6 +26,9 @@ int permissions_read_node(
  */
 int permissions_canonical(enum operation op, const char *text, struct arena *a, const char **ret,
 	const struct location *where, struct error *e);
+/* The same for an entry of a list, which may take fewer patterns than its operation. */
+int permissions_list_canonical(enum permission_list which, const char *text, struct arena *a,
+	const char **ret, const struct location *where, struct error *e);
 
 /*
  * A tree in canonical order: keys in the grammar's order, lists sorted and without doubles, nothing

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "policy/baseline.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
 #include "policy/network/host.h"
@@ -103,4 +104,37 @@ int pattern_canonical(enum operation op, const char *text, struct arena *a, cons
 	if (ret)
 		*ret = arena_strdup(a, buffer_text(&out));
 	return ret && !*ret ? -ENOMEM : 0;
+}
+
+/* Why it cannot be an entry of network.private; NULL: it can. */
+static const char *pattern_private_fault(const struct host_pattern *h)
+{
+	const struct baseline_net *guard;
+
+	if (h->kind == HOST_ANY)
+		return "would open every private address to every name; list the names";
+	if (h->kind == HOST_PREFIX)
+		return "is an address; grant it in network.allow";
+	if (h->kind != HOST_NAME && h->kind != HOST_SUBDOMAINS)
+		return "is not a host name";
+	if (host_pattern_is_narrowed(h))
+		return "has a path, which a connection does not show; write NAME:PORT";
+	guard = baseline_guard_of_name(h->name);
+	return guard && !guard->is_private ? "is this machine; grant it in network.allow" : NULL;
+}
+
+int pattern_private(enum operation op, const char *text, struct arena *a, const char **ret,
+	const struct location *where, struct error *e)
+{
+	auto_arena scratch = { 0 };
+	struct host_pattern h;
+	const char *fault;
+	int r = host_pattern_parse(&h, &scratch, text, where, e);
+
+	if (r < 0)
+		return r;
+	fault = pattern_private_fault(&h);
+	if (fault)
+		return error_set(e, -EINVAL, where, "`%s` %s", text, fault);
+	return pattern_canonical(op, text, a, ret, where, e);
 }

@@ -13,3 +13,6 @@
  */
 int pattern_canonical(enum operation op, const char *text, struct arena *a, const char **ret,
 	const struct location *where, struct error *e);
+/* The same for network.private: only names, and none that means this machine. */
+int pattern_private(enum operation op, const char *text, struct arena *a, const char **ret,
+	const struct location *where, struct error *e);

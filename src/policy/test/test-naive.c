@@ -560,7 +560,7 @@ static bool granted(const struct question *q, const struct permissions *p)
 	case OPERATION_FS_WRITE:
 		return match_list(q, &p->fs_write) || guest_grants(q, p);
 	case OPERATION_NET_CONNECT:
-		return match_list(q, &p->network_allow);
+		return match_list(q, &p->network_allow) || match_list(q, &p->network_private);
 	case OPERATION_EXEC:
 		return match_list(q, &p->exec);
 	case OPERATION_ENV:
@@ -614,6 +614,8 @@ static enum verdict judge(struct question q, const struct permissions *p)
 
 	if (q.op != OPERATION_NET_CONNECT)
 		return v;
+	if (v == VERDICT_ALLOW && q.request->to_private && !match_list(&q, &p->network_private))
+		return VERDICT_DENY;
 	if (v == VERDICT_ALLOW && naive_host_guarded(q.request->target) && !named(&q, p))
 		return VERDICT_DENY;
 	if (p->mode == MODE_MONITOR || has_network_method(p, q.request->method))

@@ -298,11 +298,23 @@ static void add_rule(struct random *r, unsigned what, struct permissions *p)
 	assert_int_equal(permissions_add_rule(p, &rule), 0);
 }
 
+static void add_private(struct random *r, struct permissions *p)
+{
+	static const char *const names[] = { "h.com:*", "h.com:443", "*.h.com:80", "a.h.com:22-443",
+		"x.local:*", "udp://h.com:*" };
+
+	for (unsigned n = random_pick(r, 3); n > 0; n--)
+		assert_int_equal(
+			permissions_add(p, &p->network_private, ONE_OF(r, names), NULL), 0);
+}
+
 static void add_lists(struct random *r, unsigned what, struct permissions *p)
 {
 	add_entries(r, what, p, &p->fs_read, OPERATION_FS_READ, 3);
 	add_entries(r, what, p, &p->fs_write, OPERATION_FS_WRITE, 2);
 	add_entries(r, what, p, &p->network_allow, OPERATION_NET_CONNECT, 4);
+	if (random_one_in(r, 3))
+		add_private(r, p);
 	if (!(what & RANDOM_NO_DENY)) {
 		add_entries(r, what, p, &p->fs_deny, OPERATION_FS_READ, 1);
 		add_entries(r, what, p, &p->network_deny, OPERATION_NET_CONNECT, 1);
@@ -421,6 +433,7 @@ static void request_host(struct random *r, struct random_request *q)
 		(void)snprintf(q->target, sizeof(q->target), "%s%s%s",
 			random_one_in(r, 6) ? "udp://" : "", ONE_OF(r, hosts), ONE_OF(r, ports));
 	}
+	q->request.to_private = random_one_in(r, 3);
 }
 
 static void request_exec(struct random *r, struct random_request *q)

@@ -55,7 +55,10 @@ static void read_witness(const struct subset *s, struct random_request *ret)
 	char *to = ret->target;
 
 	*ret = (struct random_request){ .request.target = ret->target };
-	assert_int_equal(operation_parse(s->what, &ret->request.op), 0);
+	ret->request.to_private = strcmp(s->what, "network.private") == 0;
+	assert_int_equal(operation_parse(ret->request.to_private ? "net.connect" : s->what,
+				 &ret->request.op),
+		0);
 	assert_true(s->witness.len < sizeof(ret->target));
 	if (ret->request.op != OPERATION_EXEC) {
 		memcpy(to, from, s->witness.len + 1);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names: other ones, other spellings, other answers, and questions that carry something out."""
 
+import re
+
 import servers
 from attacks import attack, tool
 from servers import Rebinding
@@ -95,6 +97,43 @@ def rebinding(number, address, server):
 
 for _number, (_address, _server) in enumerate(REBOUND.items()):
     rebinding(_number, _address, _server)
+
+
+@attack("network.private: a name leads to a private address, another one and another port do not")
+def private_name(stage):
+    for name in ("inner", "other"):
+        servers.ZONE[f"{name}.example.com"] = servers.both(PRIVATE, PRIVATE)[:1]
+    net = {"allow": ["*.example.com:80"], "private": ["inner.example.com:80"]}
+    run = tool("get inner.example.com 80")
+    stage.works(run, net, see="get: sink private")
+    result = stage.inside(run, ["inner.example.com:80"], server="private", record="inner.example.com")
+    line = re.search(r"to allow it: (--net-private \S+)\n", result.err) if result else None
+    if result:
+        stage.expect(line, "no line is suggested")
+        stage.works(run, [line[1] if line else "none"], see="get: sink private")
+    stage.held(tool("get web.example.com 80", "get other.example.com 80"), net, server="private",
+               control="get: web HTTP/1.1", record="other.example.com")
+    stage.held(tool("get web.example.com 80", "get inner.example.com 80"),
+               {"allow": ["*.example.com:80"], "private": ["inner.example.com:81"]},
+               server="private", control="get: web HTTP/1.1", record="inner.example.com")
+
+
+@attack("network.private: a name that is rebound to loopback, metadata or a denied range")
+def private_rebound(stage):
+    for number, (address, server) in enumerate(REBOUND.items()):
+        if address in (PRIVATE, NAT64_PRIVATE):
+            continue
+        name = f"bound{number}.example.com"
+        run = tool(f"get {name} 80", f"get {name} 80")
+        servers.ZONE[name] = Rebinding([WEB], [address])
+        stage.bare(run, server=server)
+        servers.ZONE[name] = Rebinding([WEB], [address])
+        stage.inside(run, {"private": [f"{name}:80"]}, server=server, control="get: web HTTP/1.1",
+                     record=name)
+    servers.ZONE["kept.example.com"] = servers.both(PRIVATE, PRIVATE)[:1]
+    stage.held(tool("get web.example.com 80", "get kept.example.com 80"),
+               {"allow": WEB_80, "private": ["kept.example.com:80"], "deny": ["10.1.0.0/16"]},
+               server="private", control="get: web HTTP/1.1", record="kept.example.com")
 
 
 @attack("a name that is granted anywhere leads to the address of a denied range")

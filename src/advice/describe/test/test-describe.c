@@ -116,6 +116,9 @@ static const struct {
 		"connect to any address in 10.1.0.0/16 on port 5432 (PostgreSQL); it is a private "
 		"network | "
 		"connect to the address 9.9.9.9 on port 853 (DNS)" },
+	{ "network: {private: ['db.example.com:5432']}", REACH,
+		"connect to db.example.com on port 5432 (PostgreSQL), also if it leads to a "
+		"private address" },
 	{ "network: {allow: ['unix:/run/x.sock']}", REACH,
 		"connect to whatever listens at /run/x.sock, outside of the sandbox" },
 	{ "network: {allow: ['https://example.com/v1/**']}", REACH,
@@ -307,6 +310,8 @@ static const struct {
 
 	{ "network: {allow: ['a.b:443']}", RISK_MEDIUM,
 		"could fetch code from the hosts that it may reach and run it" },
+	{ "network: {private: ['a.b:443']}", RISK_HIGH,
+		"could attack services of this machine or of a private network" },
 	{ "{network: {listen: [80]}}", RISK_MEDIUM,
 		"could fetch code from the hosts that it may reach and run it" },
 	{ "{fs: {read: [$WORK_DIR/**]}, network: {allow: ['a.b:443']}, exec: []}", RISK_MEDIUM,

@@ -94,6 +94,7 @@ static int grant(struct fixture *f, const char *option, const char *value)
 		{ "--write", &o->write },
 		{ "--deny", &o->deny },
 		{ "--net", &o->net },
+		{ "--net-private", &o->net_private },
 		{ "--env", &o->env },
 		{ "--exec", &o->exec },
 		{ "--dangerously-allow", &o->dangerous },
@@ -146,6 +147,7 @@ static void test_paths_become_patterns(void **state)
 		{ "--read", "$HOME/x", "read:", "/home/u/x" },
 		/* The rest is in the grammar of the policy. */
 		{ "--net", "api.example.com:443", "allow:", "api.example.com:443" },
+		{ "--net-private", "db.example.com:5432", "private:", "db.example.com:5432" },
 		{ "--env", "LC_*", "env:", "LC_*" },
 		{ "--env", "A=1", "env:", "A=1" },
 	};
@@ -212,6 +214,8 @@ static void test_what_is_no_grant_is_refused(void **state)
 		{ "--read", "/srv/[a", "never closed" },
 		{ "--net", "http://", "host" },
 		{ "--net", "a.com:99999", "a port is a number from 1 to 65535" },
+		{ "--net-private", "10.0.0.1:80", "is an address; grant it in network.allow" },
+		{ "--net-private", "*:443", "would open every private address to every name" },
 		{ "--env", "1A", "`1A` is not a valid variable name" },
 		{ "--exec", "", "a command pattern needs a program" },
 	};

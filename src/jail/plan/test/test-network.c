@@ -108,6 +108,8 @@ static const struct {
 	{ { "network: {allow: [" EVERYTHING "]}", OPEN }, PLAN_NETWORK_RELAY, PLAN_NETWORK_HOST },
 	/* Servers inside, that the host is to reach. */
 	{ { "network: {listen: [8080]}" }, PLAN_NETWORK_RELAY, PLAN_NETWORK_RELAY },
+	{ { "network: {private: ['a.com:80']}" }, PLAN_NETWORK_RELAY, PLAN_NETWORK_RELAY },
+	{ { "network: {private: ['a.com:80']}", "{}" }, PLAN_NETWORK_NONE, PLAN_NETWORK_NONE },
 	{ { "network: {listen: [8080]}", "{}" }, PLAN_NETWORK_NONE, PLAN_NETWORK_NONE },
 };
 

@@ -63,6 +63,14 @@ static void test_intersect(void **state)
 		{ "network: {allow: ['https://h.com/a/**']}",
 			"network: {allow: ['https://h.com/*/b']}",
 			"network: {allow: [{all: ['https://h.com/*/b', 'https://h.com/a/**']}]}" },
+		{ "network: {private: ['*.h.com:443', 'a.com:1'], allow: ['b.com']}",
+			"network: {private: ['a.h.com'], allow: ['*']}",
+			"network: {private: ['a.h.com:443'], allow: ['*.h.com:443', 'a.com:1', "
+			"'b.com']}" },
+		/* A name that leads to an address of the other: only two layers say that. */
+		{ "network: {private: ['a.com:1']}", "network: {allow: [a.com, 10.0.0.1]}",
+			"all_of: [{network: {private: ['a.com:1']}}, "
+			"{network: {allow: [a.com, 10.0.0.1]}}]" },
 		{ "network: {listen: [80, 81], methods: [GET, PUT]}",
 			"network: {listen: [81, 82], methods: [GET, POST]}",
 			"network: {listen: [81], methods: [GET]}" },
@@ -173,6 +181,9 @@ static void test_merge(void **state)
 		{ "network: {allow: [a.h.com], listen: [80], methods: [GET]}",
 			"network: {allow: ['*.h.com'], listen: [80, 81], methods: [PUT]}",
 			"network: {allow: ['*.h.com:*'], listen: [80, 81], methods: [GET, PUT]}" },
+		{ "network: {private: ['a.com:1']}",
+			"network: {private: ['*.com:1'], allow: [b.de]}",
+			"network: {private: ['*.com:1'], allow: [b.de]}" },
 		{ "network: {methods: [GET]}", "{}", "{}" },
 		{ "network: {rate_limit: 10/min, max_bytes: 5K}",
 			"network: {rate_limit: 1/s, max_bytes: 6K}",

@@ -24,9 +24,12 @@ static const struct reading readings[] = {
 		"fs:\n  read:\n    - all:\n        - /**/*.c\n        - /b/**\n    - /a\n" },
 	{ "network:\n  methods: [POST, GET, GET]\n  max_request_size: 1024\n  max_bytes: 0\n"
 	  "  rate_limit: 10/60s\n  listen: [8080, 80, 443, 80]\n  deny: [Evil.example]\n"
+	  "  private: ['*.Corp.example:443', 'db.internal:5432']\n"
 	  "  allow: [\"B.example:443\", a.example, \"*:80\", \"udp://ntp.example:123\"]\n",
 		"network:\n  allow:\n    - \"*:80\"\n    - a.example:*\n    - b.example:443\n"
-		"    - udp://ntp.example:123\n  deny:\n    - evil.example:*\n"
+		"    - udp://ntp.example:123\n"
+		"  private:\n    - \"*.corp.example:443\"\n    - db.internal:5432\n"
+		"  deny:\n    - evil.example:*\n"
 		"  listen:\n    - 80\n    - 443\n    - 8080\n  rate_limit: 10/min\n  max_bytes: 0\n"
 		"  max_request_size: 1K\n  methods:\n    - GET\n    - POST\n" },
 	{ "env: [TZ=UTC, \"LC_*\", LANG, \"A?C\", \"EMPTY=\", \"X=a=b\", {all: [\"A*\", \"*Z\"]}]",
@@ -170,6 +173,17 @@ static const struct refusal refusals[] = {
 	{ "limits: {pids: -1}", 1, 16, "-1 is not between 0 and 9223372036854775807", NULL },
 	{ "limits: {pids: 1.5}", 1, 16, "`1.5` is not a valid whole number", NULL },
 	{ "network: {rate_limit: 0/min}", 1, 23, "`0/min` is not a rate such as", NULL },
+	{ "network: {private: ['*:443']}", 1, 21,
+		"`*:443` would open every private address to every name; list the names", NULL },
+	{ "network: {private: ['10.0.0.1:80']}", 1, 21,
+		"`10.0.0.1:80` is an address; grant it in network.allow", NULL },
+	{ "network: {private: ['unix:/run/x']}", 1, 21, "`unix:/run/x` is not a host name", NULL },
+	{ "network: {private: ['glob:10.*']}", 1, 21, "`glob:10.*` is not a host name", NULL },
+	{ "network: {private: ['https://a.com/x']}", 1, 21,
+		"`https://a.com/x` has a path, which a connection does not show; write NAME:PORT",
+		NULL },
+	{ "network: {private: ['localhost:80']}", 1, 21,
+		"`localhost:80` is this machine; grant it in network.allow", NULL },
 	{ "network: {listen: [0]}", 1, 20, "0 is not between 1 and 65535", NULL },
 	{ "network: {listen: [65536]}", 1, 20, "65536 is not between 1 and 65535", NULL },
 	{ "network: {methods: [get]}", 1, 21, "`get` is no HTTP method", NULL },
