@@ -48,7 +48,7 @@ struct broker_setup {
  * Appends it. -EINVAL: unknown flags, a path that is not absolute, a variable that is not
  * NAME=value, a token without HTTP or the reverse; -E2BIG; -ENOMEM. NULL is "".
  */
-int broker_setup_encode(const struct broker_setup *s, struct buffer *out);
+int broker_setup_encode(const struct broker_setup *given, struct buffer *out);
 /*
  * Reads it. Strings point into the body; the lists are in the arena. -EPROTO: what
  * broker_setup_encode() would not have written; -ENOMEM.

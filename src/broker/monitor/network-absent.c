@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where Corral was built without a fetcher. */
+#include "broker/monitor/handlers.h"
+
+static void network_refuse(struct monitor_call *c)
+{
+	static const struct rpc_refusal why = { .class = RPC_SERVICE,
+		.message = "this broker cannot fetch: Corral was built without libcurl",
+		.hint = "a program inside can connect to granted hosts itself" };
+
+	monitor_refuse(c, &why);
+}
+
+void network_http(struct monitor_call *c)
+{
+	network_refuse(c);
+}
+
+void network_download(struct monitor_call *c)
+{
+	network_refuse(c);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the monitor may do: the enclave, with the session's permissions, and the log that it records
+ * in. The log is the session's own, by the session's id: several may write to one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "broker/monitor/internal.h"
+#include "host/resolver.h"
+#include "lib/api/handles.h"
+#include "policy/permissions.h"
+
+#define LAYER_NAME "policy"
+
+/* The audit */
+
+static void powers_tick_work(struct pool_job *j)
+{
+	struct monitor *m = container_of(j, struct monitor, ticking);
+
+	(void)corral_audit_tick(m->audit, NULL);
+}
+
+static void powers_plan_tick(struct monitor *m);
+
+static void powers_tick_done(struct pool_job *j)
+{
+	struct monitor *m = container_of(j, struct monitor, ticking);
+
+	m->is_ticking = false;
+	powers_plan_tick(m);
+}
+
+static void powers_on_tick(struct timer *t)
+{
+	struct monitor *m = container_of(t, struct monitor, tick);
+
+	m->ticking = (struct pool_job){ .work = powers_tick_work, .done = powers_tick_done };
+	m->is_ticking = pool_add(m->pool, &m->ticking) == 0;
+}
+
+/* A disk may be slow: it is written to by a thread. */
+static void powers_plan_tick(struct monitor *m)
+{
+	enum { LEAST_MS = 100, MOST_MS = 1000 };
+	int ms = corral_audit_wait_ms(m->audit);
+
+	ms = ms < 0 || ms > MOST_MS ? MOST_MS : ms < LEAST_MS ? LEAST_MS : ms;
+	m->tick.expired = powers_on_tick;
+	(void)loop_start(m->o.loop, &m->tick, (uint64_t)ms);
+}
+
+static int powers_open_log(struct monitor *m, struct corral_error **e)
+{
+	const struct broker_setup *s = m->o.setup;
+	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS;
+	int r;
+
+	if (!s->log[0])
+		return 0;
+	o.path = s->log;
+	o.session = s->session[0] ? s->session : NULL;
+	o.sandbox = s->sandbox[0] ? s->sandbox : NULL;
+	r = corral_audit_new(&m->audit, &o, e);
+	/* Values of variables outside: env.get gives them, and no text of the log has them. */
+	for (size_t i = 0; r == 0 && i < s->n_environment; i++) {
+		const char *equals = strchr(s->environment[i], '=');
+		const char *name = arena_strndup(
+			&m->arena, s->environment[i], (size_t)(equals - s->environment[i]));
+
+		r = name ? corral_audit_secret(m->audit, name, equals + 1) : -ENOMEM;
+	}
+	if (r == 0)
+		powers_plan_tick(m);
+	return r;
+}
+
+/* The permissions */
+
+/* Those that all layers allow, as one. */
+static int powers_read_layers(
+	struct monitor *m, struct corral_permissions **ret, struct corral_error **e)
+{
+	const struct broker_setup *s = m->o.setup;
+	struct corral_permissions *all = NULL;
+	int r = s->n_layers ? 0 : corral_permissions_new(&all);
+
+	for (size_t i = 0; r == 0 && i < s->n_layers; i++) {
+		struct corral_permissions *one = NULL, *both = NULL;
+
+		r = corral_permissions_parse(
+			&one, LAYER_NAME, s->layers[i], strlen(s->layers[i]), e);
+		if (r == 0 && all)
+			r = corral_permissions_intersect(&both, all, one);
+		if (r == 0 && all) {
+			corral_permissions_free(all);
+			corral_permissions_free(one);
+			all = both;
+		} else if (r == 0) {
+			all = one;
+		} else {
+			corral_permissions_free(one);
+		}
+	}
+	if (r < 0)
+		corral_permissions_free(all);
+	else
+		*ret = all;
+	return r;
+}
+
+static int powers_compile(
+	struct monitor *m, const struct corral_permissions *all, struct corral_error **e)
+{
+	const struct permissions *layers[BROKER_LAYERS_MAX];
+	const struct policy_options o = { .variables = &m->o.setup->variables,
+		.resolver = &resolver_system };
+	struct error error = { 0 };
+	int n = permissions_layers(all->p, layers, ROWS(layers)), r;
+
+	r = n < 0 ? error_set(&error, n, NULL, "there are too many layers of permissions")
+		  : policy_new(&m->policy, layers, (size_t)n, &o, &error);
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}
+
+static size_t powers_variables(
+	const struct broker_setup *s, struct corral_variable ret[VARIABLE_COUNT])
+{
+	size_t n = 0;
+
+	for (int i = 0; i < VARIABLE_COUNT; i++)
+		if (s->variables.values[i])
+			ret[n++] = (struct corral_variable){ variable_name((enum variable)i),
+				s->variables.values[i] };
+	return n;
+}
+
+int powers_make(struct monitor *m, struct corral_error **e)
+{
+	const struct broker_setup *s = m->o.setup;
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	struct corral_variable variables[VARIABLE_COUNT];
+	struct corral_permissions *all = NULL;
+	int r = powers_open_log(m, e);
+
+	if (r == 0)
+		r = powers_read_layers(m, &all, e);
+	if (r == 0)
+		r = powers_compile(m, all, e);
+	o.granted = all;
+	o.variables = variables;
+	o.n_variables = powers_variables(s, variables);
+	o.audit = m->audit;
+	o.max_file_bytes = METHOD_DATA_MAX;
+	o.warden = s->warden[0] ? s->warden : NULL;
+	if (r == 0)
+		r = corral_enclave_new(&m->enclave, &o, m->token, e);
+	corral_permissions_free(all);
+	return r;
+}
+
+void powers_end(struct monitor *m)
+{
+	loop_stop(m->o.loop, &m->tick);
+	corral_enclave_free(m->enclave);
+	policy_free(m->policy);
+	if (m->audit)
+		(void)corral_audit_free(m->audit, NULL);
+	arena_deinit(&m->arena);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words for what did not work: the class by the code, the rule that decided, what is allowed
+ * instead, and what to do.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "broker/monitor/internal.h"
+
+enum { MESSAGE_MAX = 2048, REFUSAL_ALLOWED_BYTES = 4096 };
+
+/* What is allowed instead */
+
+static bool refusal_has(const struct value_item *items, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(items[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+/* The values of all scopes of a granted service: domains, lists … */
+static size_t refusal_scopes(
+	const struct layer *l, const char *target, struct value_item *items, size_t max)
+{
+	const size_t len = strcspn(target, ".:");
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_services; i++) {
+		const struct service *s = &l->services[i];
+
+		if (strlen(s->name) != len || strncmp(s->name, target, len) != 0)
+			continue;
+		for (size_t k = 0; k < s->n_scopes; k++)
+			for (size_t j = 0; j < s->scopes[k].values.n && n < max; j++)
+				items[n++].text = s->scopes[k].values.items[j].all[0];
+	}
+	return n;
+}
+
+/* A granted service does not have this in its scope. */
+static bool refusal_by_scope(struct monitor_call *c, const struct corral_denial *d,
+	const struct value_item **ret, size_t *ret_n)
+{
+	struct value_item *items = arena_calloc(&c->arena, REFUSAL_ALLOWED_MAX, sizeof(*items));
+	size_t n = 0;
+
+	for (size_t i = 0; items && n == 0 && i < policy_layers(c->monitor->policy); i++)
+		n = refusal_scopes(
+			policy_layer(c->monitor->policy, i), d->target, items, REFUSAL_ALLOWED_MAX);
+	*ret = items;
+	*ret_n = n;
+	return n > 0;
+}
+
+/*
+ * Of the layer that is the first to grant something: each of the others narrows it. Patterns stand
+ * there as they were written.
+ */
+const struct value_item *refusal_allowed(
+	const struct monitor *m, enum operation op, struct arena *a, size_t *ret_n)
+{
+	struct value_item *items = arena_calloc(a, REFUSAL_ALLOWED_MAX, sizeof(*items));
+	size_t n = 0, bytes = 0;
+
+	for (size_t i = 0; items && n == 0 && i < policy_layers(m->policy); i++) {
+		const struct sources *s = &policy_layer(m->policy, i)->sources[op];
+
+		for (size_t k = 0; k < s->n && n < REFUSAL_ALLOWED_MAX; k++) {
+			const char *text = s->items[k].text;
+
+			bytes += strlen(text);
+			if (bytes > REFUSAL_ALLOWED_BYTES)
+				break;
+			if (s->items[k].verdict == VERDICT_ALLOW && !refusal_has(items, n, text))
+				items[n++].text = text;
+		}
+	}
+	*ret_n = items ? n : 0;
+	return items;
+}
+
+/* What went wrong */
+
+static const struct {
+	int code;
+	enum rpc_class class;
+} refusal_classes[] = {
+	{ -EINVAL, RPC_PARAMS },
+	{ -E2BIG, RPC_PARAMS },
+	{ -ETIMEDOUT, RPC_TIMEOUT },
+	{ -EOPNOTSUPP, RPC_SERVICE },
+	{ -ECONNRESET, RPC_INTERNAL },
+	{ -ENOMEM, RPC_INTERNAL },
+};
+
+static enum rpc_class refusal_class(int code, enum rpc_class otherwise)
+{
+	for (size_t i = 0; i < ROWS(refusal_classes); i++)
+		if (refusal_classes[i].code == code)
+			return refusal_classes[i].class;
+	return otherwise;
+}
+
+static const char *refusal_text(struct arena *a, const char *text)
+{
+	return text && text[0] ? arena_strndup(a, text, strnlen(text, MESSAGE_MAX)) : NULL;
+}
+
+/* By a rule of the policy, or because none allows it. */
+static void refusal_by_policy(struct monitor_call *c, const struct corral_denial *d)
+{
+	struct arena *a = &c->arena;
+	struct rpc_refusal why = { .class = RPC_PERMISSION,
+		.message = arena_printf(a, "permission denied: %s %.512s: %.512s",
+			operation_name((enum operation)d->op), d->target, d->reason),
+		.hint = refusal_text(a, d->remedy),
+		.rule = refusal_text(a, d->rule) };
+
+	if (!why.message)
+		why.message = "permission denied";
+	if (d->op != CORRAL_SERVICE)
+		why.allowed = refusal_allowed(c->monitor, (enum operation)d->op, a, &why.n_allowed);
+	else if (refusal_by_scope(c, d, &why.allowed, &why.n_allowed))
+		why.class = RPC_SCOPE;
+	monitor_refuse(c, &why);
+}
+
+void monitor_fail(struct monitor_call *c, enum rpc_class class, int code, struct corral_error *e)
+{
+	const struct corral_denial *d = corral_error_denial(e);
+	struct rpc_refusal why = { .class = refusal_class(code, class) };
+
+	if (code == -EINPROGRESS) {
+		monitor_ask(c, e);
+		return;
+	}
+	if (d && code == -EACCES) {
+		refusal_by_policy(c, d);
+		corral_error_free(e);
+		return;
+	}
+	why.message = refusal_text(&c->arena, corral_error_message(e));
+	if (!why.message)
+		why.message = strerror(-code);
+	corral_error_free(e);
+	monitor_refuse(c, &why);
+}

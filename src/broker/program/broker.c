@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * corral-broker: serves the programs of one sandbox, for whoever holds that session and has the
+ * other end of descriptor 3 (docs/protocol.md). This process is the monitor; the front, which reads
+ * what programs send, is another one (broker/program/front-process.h).
+ *
+ * It ends with its holder, and all that it started ends with it: when the control socket is closed,
+ * or when the holder's process has ended, because a process that the holder forked may have the
+ * socket still. What the log was told is committed then. Signals are the holder's matter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fd.h"
+#include "broker/monitor/monitor.h"
+#include "broker/program/front-process.h"
+#include "jail/privilege.h"
+#include "wire/broker.h"
+#include "wire/frame.h"
+#include "wire/report.h"
+
+enum {
+	CONTROL = 3,
+	/* Fronts that are started in FRONTS_MS; more wait until those are over. */
+	FRONTS_MAX = 5,
+	FRONTS_MS = 10 * 1000,
+};
+
+struct broker {
+	struct loop *loop;
+	struct watcher control, holder; /* the socket, and the pidfd of its other end */
+	struct frame setup_frame;       /* holds the texts of the setup */
+	struct broker_setup setup;
+	struct arena arena;
+	int listener, root, http;
+	struct monitor *monitor;
+	struct front_process front;
+	uint64_t started[FRONTS_MAX]; /* ms: the last fronts, in a ring */
+	size_t n_started;
+	struct timer again;
+	bool is_over;
+};
+
+/* The front */
+
+static int broker_start_front(struct broker *b)
+{
+	int r = 0;
+
+	b->started[b->n_started++ % FRONTS_MAX] = loop_now(b->loop);
+	if (b->front.pid == 0)
+		r = front_process_start(&b->front);
+	if (r == 0)
+		r = front_process_equip(&b->front, &b->setup, b->listener, b->http);
+	if (r == 0)
+		r = monitor_connect(b->monitor, b->front.socket);
+	return r;
+}
+
+static void broker_replace_front(struct broker *b);
+
+static void broker_on_again(struct timer *t)
+{
+	broker_replace_front(container_of(t, struct broker, again));
+}
+
+/* Soon, or when the rate allows it. Programs wait meanwhile: the listener stays open. */
+static void broker_replace_front(struct broker *b)
+{
+	const uint64_t now = loop_now(b->loop);
+	const uint64_t oldest = b->started[b->n_started % FRONTS_MAX];
+	int r = -EAGAIN;
+
+	if (b->n_started < FRONTS_MAX || now - oldest >= FRONTS_MS)
+		r = broker_start_front(b);
+	if (r == 0)
+		return;
+	(void)monitor_connect(b->monitor, -1);
+	front_process_end(&b->front);
+	b->again.expired = broker_on_again;
+	if (loop_start(b->loop, &b->again, r == -EAGAIN ? FRONTS_MS - (now - oldest) : 1000) < 0)
+		b->is_over = true;
+}
+
+/* It broke a rule, or has died. */
+static void broker_on_lost(void *context, int code)
+{
+	struct broker *b = context;
+
+	(void)code;
+	(void)monitor_connect(b->monitor, -1);
+	front_process_end(&b->front);
+	broker_replace_front(b);
+}
+
+/* The holder */
+
+static void broker_send_failure(int r, const char *text)
+{
+	const struct refusal refusal = { .error = r < 0 ? -r : EIO, .text = text };
+	auto_buffer body = { 0 };
+
+	if (refusal_encode(&refusal, &body) == 0)
+		(void)frame_send(CONTROL, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
+}
+
+/* Whatever it says after the first frame: nothing is left to be said. */
+static void broker_on_control(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	container_of(w, struct broker, control)->is_over = true;
+}
+
+static void broker_on_holder(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	container_of(w, struct broker, holder)->is_over = true;
+}
+
+static int broker_watch_holder(struct broker *b)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+	int fd, r = getsockopt(CONTROL, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ? -errno : 0;
+
+	b->control = (struct watcher){ .ready = broker_on_control, .fd = -1 };
+	b->holder = (struct watcher){ .ready = broker_on_holder, .fd = -1 };
+	if (r == 0)
+		r = loop_add(b->loop, &b->control, CONTROL, EPOLLIN);
+	if (r < 0)
+		return r;
+	fd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	return fd < 0 ? -errno : loop_add(b->loop, &b->holder, fd, EPOLLIN);
+}
+
+static int broker_receive(struct broker *b)
+{
+	struct frame *f = &b->setup_frame;
+	int r = frame_receive(CONTROL, f);
+
+	if (r != 1)
+		return r == 0 ? -EPIPE : r;
+	r = f->type == FRAME_BROKER ? broker_setup_decode(&b->setup, f->body, f->len, &b->arena)
+				    : -EPROTO;
+	if (r == 0 && f->n_fds != (b->setup.flags & BROKER_HTTP ? 3 : 2))
+		r = -EPROTO;
+	if (r < 0)
+		return r;
+	b->listener = frame_take_fd(f, 0);
+	b->root = frame_take_fd(f, 1);
+	b->http = frame_take_fd(f, 2);
+	return 0;
+}
+
+/* Everything that must stand before the holder hears that it does. */
+static int broker_build(struct broker *b)
+{
+	struct corral_error *e = NULL;
+	int r = loop_new(&b->loop);
+
+	/* It is started, and confines itself, while the session is built. */
+	if (r == 0)
+		r = front_process_start(&b->front);
+	if (r == 0)
+		r = broker_receive(b);
+	if (r == 0) {
+		const struct monitor_options o = {
+			.setup = &b->setup, .root = b->root, .loop = b->loop
+		};
+
+		r = monitor_new(&b->monitor, &o, &e);
+	}
+	if (r == 0) {
+		monitor_on_lost(b->monitor, broker_on_lost, b);
+		r = broker_start_front(b);
+	}
+	if (r == 0)
+		r = broker_watch_holder(b);
+	/* Of the same user nobody looks into it: it has the token and the environment. */
+	if (r == 0)
+		r = privilege_hide();
+	if (r < 0 && r != -EPIPE)
+		broker_send_failure(r, e ? corral_error_message(e) : strerror(-r));
+	corral_error_free(e);
+	return r;
+}
+
+static int broker_serve(struct broker *b)
+{
+	int r = frame_send(CONTROL, FRAME_READY, 0, NULL, 0, NULL, 0);
+
+	while (r == 0 && !b->is_over)
+		r = loop_turn(b->loop, -1);
+	return r;
+}
+
+static int broker_explain(int argc, char **argv)
+{
+	static const char text[] =
+		"corral-broker: serves programs inside a sandbox: files, fetching, programs.\n"
+		"It is started by corral or libcorral, with a control socket as descriptor 3;\n"
+		"there is nothing to start by hand. See corral-broker(8), and `corral run "
+		"--broker`.\n";
+
+	if (argc == 2 && strcmp(argv[1], "--version") == 0)
+		return puts("corral-broker " CORRAL_VERSION) < 0;
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return fputs(text, stdout) < 0;
+	(void)fputs("corral-broker: descriptor 3 is not a control socket; this program is started "
+		    "by corral or libcorral, see corral-broker(8)\n",
+		stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static struct broker b = { .listener = -1, .root = -1, .http = -1 };
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
+		SIGTTOU, SIGUSR1, SIGUSR2 };
+	int r, type = 0;
+	socklen_t len = sizeof(type);
+
+	if (getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
+		fcntl(CONTROL, F_SETFD, FD_CLOEXEC) < 0)
+		return broker_explain(argc, argv);
+	if (argc == 2 && strcmp(argv[1], FRONT_PROCESS_WORD) == 0)
+		return front_process_main(CORRAL_VERSION);
+	if (argc > 1)
+		return broker_explain(argc, argv);
+	for (size_t i = 0; i < ROWS(ignored); i++)
+		(void)signal(ignored[i], SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);
+	r = broker_build(&b);
+	if (r == 0)
+		r = broker_serve(&b);
+	front_process_end(&b.front);
+	if (b.monitor && monitor_audit(b.monitor))
+		(void)corral_audit_flush(monitor_audit(b.monitor), NULL);
+	/* What hangs in a thread is not waited for. */
+	_exit(r < 0);
+}
