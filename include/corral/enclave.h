@@ -165,6 +165,46 @@ CORRAL_API int corral_enclave_fs_read_file(struct corral_enclave *enclave,
 CORRAL_API int corral_enclave_fs_write_file(struct corral_enclave *enclave,
 	const struct corral_by *by, const char *path, uint32_t mode, const void *data, size_t len,
 	struct corral_error **e);
+/*
+ * Writing a file piece by piece, for a download: it appears when it is complete, as by fs_write.
+ * The policy is asked when it begins, and once more when the file is to appear; what was revoked
+ * meanwhile is -EACCES, and a folder that was moved is -EBUSY. One thread at a time.
+ */
+struct corral_save;
+struct corral_save_options {
+	size_t size;
+	uint32_t mode;      /* permission bits of a file that is new, less umask; 0: 0644 */
+	uint64_t max_bytes; /* of the whole file; 0: as the enclave's max_file_bytes */
+	/*
+	 * What it is that is saved, such as its URL; NULL: what is not committed is gone. Otherwise
+	 * it is kept beside the file, as ".NAME.HASH.corral-part", and the next save of the same
+	 * path with the same text begins with it. Whoever may write in the folder may have changed
+	 * it: check the whole. A link, a file with two names, one of another user, one that is too
+	 * large: none of these is continued. Where the policy does not allow that name to be
+	 * written, nothing is kept.
+	 */
+	const char *resume;
+};
+/* o may be NULL. */
+CORRAL_API int corral_enclave_fs_save(struct corral_save **ret, struct corral_enclave *enclave,
+	const struct corral_by *by, const char *path, const struct corral_save_options *o,
+	struct corral_error **e);
+/* How many bytes there are; before the first write those that an earlier save left. */
+CORRAL_API uint64_t corral_save_bytes(const struct corral_save *s);
+/* When they were written, in ns since 1970: a server can say whether its file is newer. 0: none. */
+CORRAL_API int64_t corral_save_modified(const struct corral_save *s);
+/* Behind what there is. -EFBIG: that would be too large. After an error nothing can be committed.
+ */
+CORRAL_API int corral_save_write(
+	struct corral_save *s, const void *data, size_t len, struct corral_error **e);
+/* Back to no bytes: the server would not go on where the earlier save ended. */
+CORRAL_API int corral_save_restart(struct corral_save *s, struct corral_error **e);
+/* The file gets its name. Once; then only free. */
+CORRAL_API int corral_save_commit(struct corral_save *s, struct corral_error **e);
+/* Ends it, and nothing is kept for another save. Only free it then. */
+CORRAL_API void corral_save_discard(struct corral_save *s);
+/* Ends it; without a commit the file is as it was. Before the enclave. Accepts NULL. */
+CORRAL_API void corral_save_free(struct corral_save *s);
 /* Calls back with each entry that may be read, by name; returns how many. */
 typedef int corral_file_visit(void *context, const struct corral_file *file);
 CORRAL_API long corral_enclave_fs_list(struct corral_enclave *enclave, const struct corral_by *by,

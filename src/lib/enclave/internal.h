@@ -225,7 +225,9 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 int enclave_place_done(
 	struct enclave_call *c, const struct enclave_place *p, int r, struct corral_error **e);
 
-/* files.c: what a file is; ret->size says how much of it the caller knows. */
+/* files.c: told and refused unless it is a plain file. */
+int enclave_file_check(struct enclave_call *c, const struct stat *st, struct corral_error **e);
+/* What a file is; ret->size says how much of it the caller knows. */
 void enclave_file_fill(struct corral_file *ret, const char *name, const struct stat *st);
 
 /*

@@ -394,6 +394,52 @@ static void test_mount_points(void **state)
 	corral_enclave_free(enclave);
 }
 
+static struct corral_save *begin_save(struct corral_enclave *enclave, const char *path)
+{
+	const struct corral_save_options o = { .size = sizeof(o), .resume = "it" };
+	struct corral_save *s = NULL;
+
+	assert_int_equal(corral_enclave_fs_save(&s, enclave, NULL, path, &o, NULL), 0);
+	return s;
+}
+
+static int end_save(struct corral_save *s)
+{
+	int r = corral_save_commit(s, NULL);
+
+	corral_save_free(s);
+	return r;
+}
+
+static void test_save(void **state)
+{
+	static const char *const lines[] = { "write /w/**", NULL };
+	struct corral_enclave *enclave = in_jail(lines);
+	struct corral_save *s = begin_save(enclave, "/tmp/saved");
+
+	(void)state;
+	assert_int_equal(corral_save_write(s, "be", 2, NULL), 0);
+	corral_save_free(s);
+	s = begin_save(enclave, "/tmp/saved");
+	assert_int_equal(corral_save_bytes(s), 2);
+	assert_int_equal(corral_save_write(s, "gun", 3, NULL), 0);
+	assert_int_equal(end_save(s), 0);
+	assert_reads(enclave, "/tmp/saved", "begun");
+	assert_int_equal(test_files_delete(enclave, "/tmp/saved"), 0);
+	s = begin_save(enclave, "/w/saved");
+	assert_int_equal(end_save(s), 0);
+	assert_true(test_tree_says("@/host/saved", ""));
+	assert_int_equal(
+		corral_enclave_fs_save(&s, enclave, NULL, "/tmp/bound/x", NULL, NULL), -EACCES);
+	/* Something is mounted there while it is written. */
+	s = begin_save(enclave, "/tmp/hidden");
+	assert_int_equal(corral_save_write(s, "x", 1, NULL), 0);
+	assert_int_equal(mkdirat(jail.root, "tmp/hidden", 0755), 0);
+	test_jail_mask(&jail, "/tmp/hidden");
+	assert_int_equal(end_save(s), -EBUSY);
+	corral_enclave_free(enclave);
+}
+
 /* A plain folder as the root */
 
 static int open_folder(const char *path)
@@ -512,6 +558,7 @@ int main(void)
 		cmocka_unit_test(test_private_kinds),
 		cmocka_unit_test(test_mount_points),
 		cmocka_unit_test(test_private_late_mask),
+		cmocka_unit_test(test_save),
 		cmocka_unit_test(test_folder),
 		cmocka_unit_test(test_options),
 	};
