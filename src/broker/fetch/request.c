@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/fetch/request.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+#include "base/ascii.h"
+
+const struct method_field fetch_request_fields[] = {
+	{ "url", NULL, VALUE_TEXT, true, FETCH_URL_MAX, NULL, NULL },
+	{ "method", NULL, VALUE_TEXT, true, 32, NULL, NULL },
+	{ "headers", NULL, VALUE_PAIRS, false, FETCH_HEADERS_MAX, NULL, NULL },
+	{ "body", NULL, VALUE_DATA, false, METHOD_DATA_MAX, NULL, NULL },
+	{ "timeout", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, NULL },
+	{ "max", NULL, VALUE_NUMBER, true, INT64_MAX, NULL, NULL },
+	{ "flags", NULL, VALUE_NUMBER, true, FETCH_FLAG_SET, NULL, NULL },
+	{ "authorities", NULL, VALUE_PATH, false, 0, NULL, NULL },
+	{ 0 },
+};
+
+/* With a '-' at its end: all that begin so. */
+static const char *const fetch_own_headers[] = { "host", "content-length", "transfer-encoding",
+	"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "http2-settings",
+	"proxy-" };
+
+static bool fetch_header_is_own(const char *name)
+{
+	for (size_t i = 0; i < ROWS(fetch_own_headers); i++) {
+		const char *own = fetch_own_headers[i];
+		const size_t len = strlen(own);
+		const bool begins = own[len - 1] == '-';
+
+		if (strncasecmp(name, own, len) == 0 && (begins || name[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+const char *fetch_header_fault(const char *name, const char *value)
+{
+	static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+	if (name[0] == '\0' || name[strspn(name, token)] != '\0')
+		return "its name is no name of a header";
+	if (fetch_header_is_own(name))
+		return "the broker sets it itself";
+	for (; *value; value++) {
+		if (ascii_is_control(*value) && *value != '\t')
+			return "its value has a control character, such as a line break";
+	}
+	return NULL;
+}
+
+const char *fetch_url_fault(const char *url)
+{
+	const char *authority;
+
+	if (strncasecmp(url, "http://", 7) == 0)
+		authority = url + 7;
+	else if (strncasecmp(url, "https://", 8) == 0)
+		authority = url + 8;
+	else
+		return "only http and https URLs can be fetched";
+	for (const char *c = url; *c; c++) {
+		if (ascii_is_control(*c) || *c == ' ')
+			return "a URL has no spaces and control characters";
+	}
+	if (memchr(authority, '@', strcspn(authority, "/?#")))
+		return "a URL with a name or password is not taken; use the header Authorization";
+	return NULL;
+}
