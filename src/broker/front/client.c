@@ -119,6 +119,58 @@ static int client_take_line(struct client *c, unsigned *work)
 	return r < 0 ? r : 1;
 }
 
+/* Behind what was refused, nothing is read. */
+static void client_refuse_request(struct client *c, const struct http_message *m)
+{
+	const size_t before = c->out.len;
+	auto_buffer text = { 0 };
+
+	buffer_printf(&text, "{\"error\":\"%s\"}\n", m->reason);
+	http_message_begin(&c->out, m->status, text.len, true);
+	buffer_add(&c->out, text.data, text.len);
+	client_charge(c, before, c->out.len);
+	c->ended = c->is_refused = true;
+	c->start = c->in.len;
+	c->scanned = 0;
+}
+
+static void client_tell_health(struct client *c)
+{
+	static const char text[] = "{\"status\":\"ok\"}\n";
+	const size_t before = c->out.len;
+
+	http_message_begin(&c->out, 200, strlen(text), false);
+	buffer_adds(&c->out, text);
+	client_charge(c, before, c->out.len);
+}
+
+/* The same for a request, which has to wait for the answer to the one before. */
+static int client_take_request(struct client *c, unsigned *work)
+{
+	const size_t len = c->in.len - c->start;
+	struct http_message m;
+	int r = 0;
+
+	if (len == c->scanned || c->calls > 0 || c->is_refused)
+		return 0;
+	if (http_message_read(&c->front->guard, c->in.data + c->start, len, &c->scanned, &m) == 0)
+		return 0;
+	loop_stop(c->front->loop, &c->stall);
+	if (m.what == HTTP_REFUSED) {
+		client_refuse_request(c, &m);
+		return 0;
+	}
+	*work -= m.body / FRONT_TURN_BYTES < *work ? (unsigned)(m.body / FRONT_TURN_BYTES) : *work;
+	if (m.what == HTTP_HEALTH)
+		client_tell_health(c);
+	else
+		r = exchange_new(c, c->in.data + c->start + m.head, m.body);
+	if (!c->feeding && *work > 0)
+		--*work;
+	c->start += m.head + m.body;
+	return r < 0 ? r : 1;
+}
+
 /* What was taken is removed once it is much, or all. */
 static void client_compact(struct client *c)
 {
@@ -217,7 +269,9 @@ static int client_take_up(struct client *c)
 	int r = 1;
 
 	while (r > 0 && work > 0 && !client_is_clogged(c) && !c->out.failed) {
-		r = c->feeding ? 1 : client_take_line(c, &work);
+		r = c->feeding   ? 1
+		    : c->is_http ? client_take_request(c, &work)
+				 : client_take_line(c, &work);
 		if (r <= 0 || !c->feeding)
 			continue;
 		r = exchange_feed(c->feeding, &work);
@@ -235,13 +289,16 @@ static int client_take_up(struct client *c)
 static int client_wait(struct client *c)
 {
 	const bool writes = c->sent<c->out.len, is_part = c->in.len> c->start && !c->feeding;
-	const bool reads = !c->ended && !c->feeding && !c->has_more && !client_is_clogged(c);
+	const bool is_waiting = c->is_http && c->calls > 0;
+	const bool reads =
+		!c->ended && !c->feeding && !c->has_more && !client_is_clogged(c) && !is_waiting;
 	struct loop *l = c->front->loop;
 
 	if ((writes || (is_part && reads)) && c->stall.place == 0 &&
 		loop_start(l, &c->stall, c->front->o.stall_ms) < 0)
 		return -ENOMEM;
-	return loop_change(l, &c->watcher, (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0));
+	return loop_change(l, &c->watcher,
+		(reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0) | (is_waiting ? EPOLLRDHUP : 0));
 }
 
 /* It said all, and has heard all. */
@@ -295,8 +352,9 @@ static void client_on_ready(struct watcher *w, uint32_t events)
 		r = client_read(c);
 	if (r == -EBADMSG)
 		client_complain(c, "descriptors cannot be sent", "send one line of text");
-	/* Both directions are closed: no answer can be read. */
-	if (events & (EPOLLHUP | EPOLLERR) && r == 0 && c->ended)
+	/* Both directions are closed: no answer can be read. By TCP one that has gone looks like
+	 * one that sends no more, which no client of HTTP does while it waits. */
+	if ((events & (EPOLLHUP | EPOLLERR) && r == 0 && c->ended) || events & EPOLLRDHUP)
 		r = -EPIPE;
 	if (r < 0)
 		client_free(c);
@@ -310,7 +368,7 @@ static void client_on_stall(struct timer *t)
 	client_free(container_of(t, struct client, stall));
 }
 
-int client_new(struct front *f, struct peer *peer, int fd)
+int client_new(struct front *f, struct peer *peer, int fd, bool is_http)
 {
 	struct client *c = calloc(1, sizeof(*c));
 	int r;
@@ -319,6 +377,7 @@ int client_new(struct front *f, struct peer *peer, int fd)
 		return -ENOMEM;
 	c->front = f;
 	c->peer = peer;
+	c->is_http = is_http;
 	link_init(&c->queue);
 	c->watcher = (struct watcher){ .ready = client_on_ready, .fd = -1 };
 	c->stall = (struct timer){ .expired = client_on_stall };

@@ -72,13 +72,18 @@ static void exchange_finish(struct exchange *x)
 {
 	struct client *c = x->client;
 
-	if (c && x->answers.len) {
+	if (c && (x->answers.len || c->is_http)) {
 		const size_t before = c->out.len;
+		const bool is_list = x->is_batch && x->answers.len;
 
-		if (x->is_batch)
+		if (c->is_http)
+			http_message_begin(&c->out, x->answers.len ? 200 : 204,
+				x->answers.len ? x->answers.len + (is_list ? 3 : 1) : 0, false);
+		if (is_list)
 			buffer_addc(&c->out, '[');
 		buffer_add(&c->out, x->answers.data, x->answers.len);
-		buffer_adds(&c->out, x->is_batch ? "]\n" : "\n");
+		if (x->answers.len)
+			buffer_adds(&c->out, is_list ? "]\n" : "\n");
 		/* A client that misses an answer must not wait for it. */
 		c->out.failed = c->out.failed || x->answers.failed;
 		client_charge(c, before, c->out.len);
@@ -162,7 +167,8 @@ static int exchange_send(struct exchange *x)
 	struct client *c = x->client;
 	struct front *f = c->front;
 	const struct call sent = { .method = x->call.method,
-		.flags = x->call.by_shield ? CALL_BY_SHIELD : 0,
+		.flags = (x->call.by_shield ? CALL_BY_SHIELD : 0u) |
+			 (c->is_http ? CALL_BY_HTTP : 0u),
 		.pid = (uint32_t)c->peer->cred.pid,
 		.uid = c->peer->cred.uid,
 		.params = x->call.params };
@@ -271,7 +277,8 @@ static int exchange_call(struct exchange *x)
 	int r = 0;
 
 	if (!x->has_call)
-		r = rpc_call_read(&x->doc, x->next, CHANNEL_SOCKET, &x->call, &e, &why);
+		r = rpc_call_read(&x->doc, x->next,
+			x->client->is_http ? CHANNEL_HTTP : CHANNEL_SOCKET, &x->call, &e, &why);
 	if (r == 1)
 		exchange_refuse(x, x->call.id, x->call.by_shield, &why);
 	if (r != 0)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/front/front.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -74,7 +77,7 @@ static bool front_make_room(struct front *f, const struct peer *peer, size_t own
 	return victim;
 }
 
-static void front_take_in(struct front *f, int *fd)
+static void front_take_in(struct front *f, int *fd, bool is_http)
 {
 	struct peer *peer;
 
@@ -82,26 +85,35 @@ static void front_take_in(struct front *f, int *fd)
 		return;
 	/* Without room it is closed at once. */
 	if ((f->n_clients < FRONT_CLIENTS_MAX || front_make_room(f, peer, peer->connections - 1)) &&
-		client_new(f, peer, *fd) == 0)
+		client_new(f, peer, *fd, is_http) == 0)
 		(void)fd_take(fd);
 	else
 		peer_put_connection(peer);
 }
 
-static void front_on_listener(struct watcher *w, uint32_t events)
+static void front_accept(struct front *f, const struct watcher *w)
 {
-	struct front *f = container_of(w, struct front, listener);
-
-	(void)events;
 	for (int i = 0; i < ACCEPT_MAX; i++) {
 		auto_fd fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0)
-			front_take_in(f, &fd);
+			front_take_in(f, &fd, w == &f->http);
 		/* Without a descriptor it would wait for ever. */
 		else if (errno != EMFILE || !front_make_room(f, NULL, 0))
 			return;
 	}
+}
+
+static void front_on_listener(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	front_accept(container_of(w, struct front, listener), w);
+}
+
+static void front_on_http(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	front_accept(container_of(w, struct front, http), w);
 }
 
 /* The monitor */
@@ -250,6 +262,24 @@ int front_turn(struct front *f, int ms)
 	return r < 0 ? r : f->is_lost ? -EPIPE : 0;
 }
 
+/* Clients must name the port that they came by. */
+static int front_open_http(struct front *f)
+{
+	struct sockaddr_storage a = { 0 };
+	socklen_t len = sizeof(a);
+
+	if (strlen(f->o.token) < FRONT_TOKEN_LEAST)
+		return -EINVAL;
+	if (getsockname(f->o.http, (struct sockaddr *)&a, &len) < 0)
+		return -errno;
+	/* The port is in the same place for both families. */
+	if (a.ss_family != AF_INET && a.ss_family != AF_INET6)
+		return -EAFNOSUPPORT;
+	f->guard.token = f->o.token;
+	f->guard.port = ntohs(((struct sockaddr_in *)&a)->sin_port);
+	return loop_add(f->loop, &f->http, f->o.http, EPOLLIN);
+}
+
 int front_new(struct front **ret, const struct front_options *o)
 {
 	struct front *f = calloc(1, sizeof(*f));
@@ -267,6 +297,7 @@ int front_new(struct front **ret, const struct front_options *o)
 	/* Where the kernel can (Linux 6.16), whoever sends descriptors is refused at once. */
 	(void)setsockopt(o->listener, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
 	f->listener = (struct watcher){ .ready = front_on_listener, .fd = -1 };
+	f->http = (struct watcher){ .ready = front_on_http, .fd = -1 };
 	f->monitor = (struct watcher){ .ready = front_on_monitor, .fd = -1 };
 	for (size_t i = 0; i < FRONT_CALLS_MAX; i++)
 		f->free_slots[f->n_free++] = (uint16_t)(FRONT_CALLS_MAX - 1 - i);
@@ -275,6 +306,8 @@ int front_new(struct front **ret, const struct front_options *o)
 		r = loop_add(f->loop, &f->listener, o->listener, EPOLLIN);
 	if (r == 0)
 		r = loop_add(f->loop, &f->monitor, o->monitor, EPOLLIN);
+	if (r == 0 && o->token)
+		r = front_open_http(f);
 	if (r < 0)
 		front_free(f);
 	else

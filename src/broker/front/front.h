@@ -38,6 +38,7 @@ enum {
 	FRONT_OUT_MAX = 1 << 20,     /* bytes of answers that wait: no further call is taken */
 	FRONT_BYTES_MAX = 64 << 20,  /* that all clients may hold */
 	FRONT_STALL_MS = 30 * 1000,
+	FRONT_TOKEN_LEAST = 32, /* characters */
 };
 
 struct front_options {
@@ -45,6 +46,10 @@ struct front_options {
 	int monitor;  /* a socket of frames, non-blocking; stays the caller's */
 	const char *version;
 	unsigned stall_ms; /* 0: FRONT_STALL_MS */
+	/* For HTTP (broker/front/http.h): what its clients must show, at least 32 characters; NULL:
+	 * there is no HTTP. And a listening TCP socket of the sandbox's loopback, as `listener`. */
+	const char *token;
+	int http;
 };
 
 int front_new(struct front **ret, const struct front_options *o);

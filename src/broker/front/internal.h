@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * front.c has the loop, the listener and the monitor; client.c the connections: bytes in and out;
- * exchange.c the calls of a line and their answers; peer.c whom all that is charged to.
+ * front.c has the loop, the listeners and the monitor; client.c the connections: bytes in and out;
+ * exchange.c the calls of a line and their answers; peer.c whom all that is charged to; http.c the
+ * requests of those that speak HTTP.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "broker/front/front.h"
+#include "broker/front/http.h"
 #include "broker/front/peer.h"
 #include "broker/rpc.h"
 #include "net/loop.h"
@@ -57,6 +59,8 @@ struct client {
 	struct exchange *feeding; /* the line that is worked on */
 	unsigned calls;           /* under way */
 	size_t held;              /* bytes that it is charged for */
+	bool is_http;             /* lines come in requests, one at a time */
+	bool is_refused;          /* what it sends is not looked at any more */
 	bool ended;               /* it sends no more */
 	bool has_more;            /* there may be lines that it cannot begin yet */
 };
@@ -64,7 +68,8 @@ struct client {
 struct front {
 	struct front_options o;
 	struct loop *loop;
-	struct watcher listener, monitor;
+	struct watcher listener, http, monitor;
+	struct http_guard guard;
 	struct link clients;
 	struct link ready;   /* clients that have more to do than a turn allows */
 	struct link blocked; /* clients whose next call found no room */
@@ -93,7 +98,7 @@ static inline bool front_lacks_descriptors(int r)
 
 /* client.c */
 /* Takes one connection of the peer's over, and the descriptor, unless it fails. */
-int client_new(struct front *f, struct peer *peer, int fd);
+int client_new(struct front *f, struct peer *peer, int fd, bool is_http);
 /* With all that is its own; the monitor hears that its calls are not wanted. */
 void client_free(struct client *c);
 /* Takes up what it may: lines, calls, bytes to write. May free the client. */

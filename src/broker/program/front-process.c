@@ -152,14 +152,20 @@ static int front_process_serve(const char *version)
 	auto_arena a = { 0 };
 	struct front_options o = { .monitor = SOCKET, .version = version };
 	struct front *front = NULL;
-	auto_fd listener = -1;
+	auto_fd listener = -1, http = -1;
 	int r = front_process_receive(&f, &setup, &a);
 
 	if (r < 0)
 		return r;
 	listener = frame_take_fd(&f, 0);
 	o.listener = listener;
-	if (fcntl(listener, F_SETFL, O_NONBLOCK) < 0 || fcntl(SOCKET, F_SETFL, O_NONBLOCK) < 0)
+	if (setup.flags & BROKER_HTTP) {
+		http = frame_take_fd(&f, 1);
+		o.http = http;
+		o.token = setup.token;
+	}
+	if (fcntl(listener, F_SETFL, O_NONBLOCK) < 0 || fcntl(SOCKET, F_SETFL, O_NONBLOCK) < 0 ||
+		(http >= 0 && fcntl(http, F_SETFL, O_NONBLOCK) < 0))
 		return -errno;
 	r = front_new(&front, &o);
 	while (r == 0)

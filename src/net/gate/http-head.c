@@ -233,7 +233,9 @@ static int http_head_read_field(struct http_head *h, char *line, bool trailer)
 		return -EINVAL;
 	f = http_head_find_field(line);
 	if (f == FIELD_OTHER)
-		return 0;
+		return h->visit && h->visit(h->context, line, http_head_trim(colon + 1)) != 0
+			       ? -EINVAL
+			       : 0;
 	if (trailer || (f != FIELD_CONNECTION && h->seen & 1U << f))
 		return -EINVAL;
 	h->seen |= 1U << f;
@@ -335,6 +337,12 @@ static int http_head_read_fields(struct http_head *h, struct http_lines *l, bool
 
 int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len)
 {
+	return http_head_parse_all(ret, data, len, NULL, NULL);
+}
+
+int http_head_parse_all(struct http_head *ret, const uint8_t *data, size_t len,
+	http_head_visit *visit, void *context)
+{
 	struct http_lines l;
 	char *line, *method, *target;
 	size_t n;
@@ -342,6 +350,8 @@ int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len)
 
 	if (r < 0)
 		return r;
+	ret->visit = visit;
+	ret->context = context;
 	do {
 		line = http_head_next_line(&l, &n);
 	} while (line && n == 0);
