@@ -90,8 +90,8 @@ struct corral_enclave_options {
 	 * such bound. At most 16. */
 	const struct corral_permissions *const *ceiling;
 	size_t n_ceiling;
-	/* What is granted at first; NULL: nothing. Programs are always a list here: what may be
-	 * read may not run for that. */
+	/* What is granted at first; NULL: nothing. Programs are always a list here, unless
+	 * exec_readable says otherwise: what may be read may not run for that. */
 	const struct corral_permissions *granted;
 	const struct corral_variable *variables;
 	size_t n_variables;
@@ -117,6 +117,10 @@ struct corral_enclave_options {
 	 */
 	const char *const *private_places;
 	size_t n_private_places;
+	/* Not 0: where the permissions have no list of programs, what may be read may run, as for
+	 * the commands of a sandbox. For a host that serves a sandbox whose commands may do that
+	 * anyway. */
+	int exec_readable;
 };
 #ifdef __cplusplus
 #define CORRAL_ENCLAVE_OPTIONS                        \

@@ -20,7 +20,7 @@ enum {
 	BROKER_HTTP = 1 << 0, /* a listener for HTTP goes along, and there is a token */
 	BROKER_FLAGS = 1,
 	BROKER_LAYERS_MAX = 64,
-	BROKER_PRIVATE_MAX = 64,
+	BROKER_PRIVATE_MAX = 16, /* as an enclave takes */
 	BROKER_ENVIRONMENT_MAX = 4096,
 	BROKER_TOKEN_LEAST = 32, /* bytes */
 };

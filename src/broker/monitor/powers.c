@@ -155,6 +155,10 @@ int powers_make(struct monitor *m, struct corral_error **e)
 	o.n_variables = powers_variables(s, variables);
 	o.audit = m->audit;
 	o.max_file_bytes = METHOD_DATA_MAX;
+	o.root_fd = m->o.root < 0 ? NULL : &m->o.root;
+	o.private_places = s->private_places;
+	o.n_private_places = s->n_private;
+	o.exec_readable = 1;
 	o.warden = s->warden[0] ? s->warden : NULL;
 	if (r == 0)
 		r = corral_enclave_new(&m->enclave, &o, m->token, e);

@@ -11,8 +11,8 @@
 #include "base/buffer.h"
 #include "broker/monitor/handlers.h"
 #include "broker/monitor/internal.h"
-#include "host/links.h"
 #include "host/resolver.h"
+#include "lib/enclave/beneath.h"
 #include "policy/explain.h"
 
 enum { OPERATION, TARGET };
@@ -37,6 +37,21 @@ static int verdict_decide(const struct monitor *m, struct verdict_call *x)
 	return policy_decide(m->policy, &x->request, &x->decision);
 }
 
+/* It lies in a folder that is the session's own, which needs no grant. */
+static bool verdict_is_private(const struct monitor *m, const struct verdict_call *x)
+{
+	const struct broker_setup *s = m->o.setup;
+	const enum operation op = x->request.op;
+
+	if (x->decision.why != DECISION_NO_GRANT ||
+		(op != OPERATION_FS_READ && op != OPERATION_FS_WRITE))
+		return false;
+	for (size_t i = 0; i < s->n_private; i++)
+		if (path_is_below(x->request.target, s->private_places[i]))
+			return true;
+	return false;
+}
+
 /* The path itself, and where links lead from it: the stricter answer counts. */
 static int verdict_decide_path(struct monitor_call *c, struct verdict_call *x)
 {
@@ -45,12 +60,22 @@ static int verdict_decide_path(struct monitor_call *c, struct verdict_call *x)
 	char *path = arena_alloc(&c->arena, PATH_BYTES);
 	int r = verdict_decide(c->monitor, x);
 
+	if (r == 0 && verdict_is_private(c->monitor, x)) {
+		x->decision.verdict = VERDICT_ALLOW;
+		x->reason = "the folder is the session's own";
+		return 0;
+	}
 	/* What is denied by its name is not looked at. */
 	if (r < 0 || d->verdict == VERDICT_DENY)
 		return r;
 	if (!path)
 		return -ENOMEM;
-	r = links_follow(x->request.target, NULL, NULL, path);
+	/* Programs are the host's, also below a root. */
+	r = beneath_follow(x->request.op == OPERATION_EXEC ? BENEATH_HOST : c->monitor->o.root,
+		x->request.target, path);
+	/* What is not there, or not to be seen, has its name. */
+	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
+		r = 0;
 	if (r < 0 || strcmp(path, x->request.target) == 0)
 		return r;
 	real.request.target = path;

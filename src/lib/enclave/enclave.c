@@ -5,7 +5,8 @@
  *
  * Programs are always a list here. Without one, the engine lets run what may be read, which is
  * right for a command that is confined anyway; but an enclave is asked for single things, and a
- * folder that somebody granted for reading must not become one whose files a tool may start.
+ * folder that somebody granted for reading must not become one whose files a tool may start. The
+ * broker of a sandbox (exec_readable) serves commands that can start them by themselves.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -85,11 +86,12 @@ static void enclave_list_programs(struct permissions *p)
 		enclave_list_programs(p->all_of[i]);
 }
 
-struct permissions *enclave_adopt(const struct permissions *p)
+struct permissions *enclave_adopt(const struct corral_enclave *enclave, const struct permissions *p)
 {
 	struct permissions *copy = p ? permissions_copy(p) : permissions_new();
 
-	if (copy)
+	/* No grants at all are no reason to let anything run. */
+	if (copy && (!enclave->exec_readable || !p))
 		enclave_list_programs(copy);
 	return copy;
 }
@@ -109,7 +111,7 @@ static int enclave_set_policy(
 			return -ENOMEM;
 		enclave->n_ceiling++;
 	}
-	enclave->granted = enclave_adopt(o->granted ? o->granted->p : NULL);
+	enclave->granted = enclave_adopt(enclave, o->granted ? o->granted->p : NULL);
 	if (!enclave->granted)
 		return -ENOMEM;
 	r = enclave_compile(&first, &enclave->writable, enclave, enclave->granted, e);
@@ -183,6 +185,7 @@ static int enclave_set_up(
 {
 	int r = enclave_private_set(enclave, o, e);
 
+	enclave->exec_readable = o->exec_readable != 0;
 	if (r == 0)
 		r = enclave_set_variables(enclave, o, e);
 	if (r == 0)

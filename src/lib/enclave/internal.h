@@ -44,6 +44,7 @@ struct corral_enclave {
 	/* The rest does not change, but for what the lock guards. */
 	struct corral_audit *audit;
 	bool owns_audit;
+	bool exec_readable; /* grants without a list of programs stay so */
 	struct consent *consent;
 	int answers; /* an eventfd: one was given; -1: none could be made */
 	corral_ask *ask;
@@ -131,8 +132,10 @@ uint64_t enclave_now_ms(void);
 /* -EPERM with a sentence, and told to the audit, if it is not the enclave's token. */
 int enclave_check_token(struct corral_enclave *enclave, const char *token, const char *what,
 	struct corral_error **e);
-/* A copy of grants (NULL: none) as an enclave keeps them: programs are always a list. */
-struct permissions *enclave_adopt(const struct permissions *p);
+/* A copy of grants (NULL: none) as an enclave keeps them: programs are a list, unless its options
+ * say otherwise. */
+struct permissions *enclave_adopt(
+	const struct corral_enclave *enclave, const struct permissions *p);
 /*
  * Ceiling and grants as they are to be judged, and where one may write by them or could before. The
  * caller owns both.

@@ -259,7 +259,7 @@ static int make_change(struct corral_enclave *enclave, const struct policy_chang
 		[OPERATION_ENV] = CORRAL_PART_VARIABLES,
 	};
 	struct policy_pin pin;
-	struct permissions *next = enclave_adopt(c->all ? c->all : enclave->granted);
+	struct permissions *next = enclave_adopt(enclave, c->all ? c->all : enclave->granted);
 	int r = next ? change_apply(c, next, e) : -ENOMEM;
 
 	if (r == 1) {
