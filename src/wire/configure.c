@@ -91,18 +91,21 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 
 struct change_head {
 	uint32_t flags, n_ports, n_doors, reserved;
-	uint16_t ports[CHANGE_PORTS_MAX];
+	struct listen_entry ports[CHANGE_PORTS_MAX];
 };
 _Static_assert(
-	sizeof(struct change_head) == 16 + 2 * CHANGE_PORTS_MAX, "no padding goes over the wire");
+	sizeof(struct change_head) == 16 + 22 * CHANGE_PORTS_MAX, "no padding goes over the wire");
 
 static bool change_is_valid_head(const struct change_head *h)
 {
+	static const struct listen_entry none;
+
 	if (h->flags & ~(uint32_t)CHANGE_FLAGS || h->reserved != 0 ||
 		h->n_ports > CHANGE_PORTS_MAX || h->n_doors > CHANGE_DOORS_MAX)
 		return false;
 	for (uint32_t i = 0; i < CHANGE_PORTS_MAX; i++)
-		if ((h->ports[i] != 0) != (i < h->n_ports))
+		if (i < h->n_ports ? !listen_is_valid(&h->ports[i])
+				   : memcmp(&h->ports[i], &none, sizeof(none)) != 0)
 			return false;
 	return true;
 }

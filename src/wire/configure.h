@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "policy/network/listen.h"
 #include "policy/variable.h"
 
 enum {
@@ -54,7 +55,7 @@ enum {
 
 struct change {
 	uint32_t flags;
-	uint16_t ports[CHANGE_PORTS_MAX]; /* that may be published, of those that are */
+	struct listen_entry ports[CHANGE_PORTS_MAX]; /* that may be published, of those that are */
 	uint32_t n_ports;
 	const char *doors[CHANGE_DOORS_MAX]; /* paths of the sockets that are granted */
 	uint32_t n_doors;

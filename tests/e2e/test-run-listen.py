@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`--listen PORT`: a server inside is reached by the host's loopback, on that port and no other, and not without it."""
+"""`--listen [HOST:]PORT[:INNER]`: a server inside is reached by the host's loopback, on that port and no other, and not without it."""
 import os
 import pathlib
 import socket
@@ -46,15 +46,15 @@ def ask(host, port):
         return type(e).__name__
 
 
-def serve(words, port, hosts=("127.0.0.1",)):
-    """What each of these addresses of the host says while the server runs."""
+def serve(words, port, hosts=("127.0.0.1",), outer=None):
+    """What each of these addresses of the host says, on `outer` or the same port, while the server runs."""
     child = subprocess.Popen([*words, "python3", "-c", SERVER, str(port)], stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=work, env=environment)
     try:
         if child.stdout.readline() != b"ready\n":
             return [child.stderr.read().decode()]
         time.sleep(0.1)
-        return [ask(host, port) for host in hosts]
+        return [ask(host, outer or port) for host in hosts]
     finally:
         child.terminate()
         child.communicate(timeout=SECONDS)
@@ -96,6 +96,16 @@ with tempfile.TemporaryDirectory() as scratch:
     ok(got == ["inside"], "with --listen it is", got)
     got = serve([CORRAL, "run", "--listen", str(free_port()), "--"], port)
     ok(got == ["ConnectionRefusedError"], "another port is not published by it", got)
+    outer = free_port()
+    got = serve([CORRAL, "run", "--listen", f"{outer}:{port}", "--"], port, outer=outer)
+    ok(got == ["inside"], "under another number", got)
+    got = serve([CORRAL, "run", "--listen", f"{outer}:{port}", "--"], port)
+    ok(got == ["ConnectionRefusedError"], "its own number is not published then", got)
+    got = serve([CORRAL, "run", "--listen", f"127.0.0.2:{outer}:{port}", "--"], port, ("127.0.0.1", "127.0.0.2"), outer)
+    ok(got == ["ConnectionRefusedError", "inside"], "on one address, and no other", got)
+    (work / "l.yaml").write_text(f"{{fs: {{read: [/**]}}, network: {{listen: ['{outer}:{port}']}}}}\n")
+    got = serve([CORRAL, "run", "-p", "l.yaml", "--"], port, outer=outer)
+    ok(got == ["inside"], "by a policy", got)
     (work / "p.yaml").write_text("fs: {read: [/**]}\n")
     got = serve([CORRAL, "run", "-p", "p.yaml", "--listen", str(port), "--"], port)
     ok(got == ["inside"], "it is added to a policy", got)
@@ -103,10 +113,15 @@ with tempfile.TemporaryDirectory() as scratch:
     if other and not other.startswith("127."):
         got = serve([CORRAL, "run", "--listen", str(port), "--"], port, ("127.0.0.1", other))
         ok(got == ["inside", "ConnectionRefusedError"], "other addresses of the machine do not lead there", got)
+        got = serve([CORRAL, "run", "--listen", f"{other}:{port}", "--"], port, ("127.0.0.1", other))
+        ok(got == ["ConnectionRefusedError", "inside"], "but one does that is named", got)
     with socket.create_server(("127.0.0.1", 0)) as s:
         refused("a port that is in use", "another program listens on it", "--listen", str(s.getsockname()[1]))
-    for text in ["", "0", "65536", "99999999999999999999", "x", "-1", "80x", " 80", "127.0.0.1:80", "0.0.0.0:80", "80:81"]:
+    for text in ["", "0", "65536", "99999999999999999999", "x", "-1", "80x", " 80", "80:", "80:81:82", "*:80", "host:80"]:
         refused(f"no port: `{text}`", "is not a port number", f"--listen={text}")
+    refused("a name", "has a host that is not an address", "--listen", "example.com:80")
+    refused("an address that this machine does not have", "it has no such address", "--listen", "192.0.2.1:8080")
+    refused("one port for two", "is already published for port 1 of the sandbox", "--listen", "8080:1", "--listen", "8080:2")
     refused("not with the profile offline", "--listen cannot be used with the profile offline", "--profile", "offline", "--listen", "80")
 
 print(f"1..{number}")

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "policy/format/unit.h"
+#include "policy/network/listen.h"
 #include "policy/service-table.h"
 #include "advice/describe/internal.h"
 
@@ -173,6 +174,22 @@ static void lines_of_network_limits(struct describe *c)
 	c->failed = c->failed || rate.failed || methods.failed;
 }
 
+static void line_of_port(struct describe *c, const char *text)
+{
+	auto_buffer inner = { 0 };
+	struct listen_entry l;
+
+	if (listen_parse(text, &l, NULL, NULL) < 0) {
+		LINE(c, "accept connections on %s", text);
+		return;
+	}
+	if (l.inner != l.port)
+		buffer_printf(&inner, ", which is port %u inside", l.inner);
+	c->failed = c->failed || inner.failed;
+	LINE(c, "accept connections on port %u%s%s", l.port, buffer_text(&inner),
+		listen_is_public(&l) ? ", also from other machines" : "");
+}
+
 /* Variables and services */
 
 static const struct {
@@ -258,7 +275,7 @@ static void lines_of_grants(struct describe *c, enum operation op)
 		line_of_grant(c, op, &p->network_private.items[i], words[op].verb,
 			", also if it leads to a private address");
 	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->listen.n; i++)
-		LINE(c, "accept connections on port %s", p->listen.items[i].all[0]);
+		line_of_port(c, p->listen.items[i].all[0]);
 	for (size_t i = 0; op == OPERATION_SERVICE && i < p->n_services; i++)
 		line_of_service(c, &p->services[i]);
 }

@@ -10,6 +10,7 @@
 #include "advice/lint/internal.h"
 #include "policy/baseline.h"
 #include "policy/network/host.h"
+#include "policy/network/listen.h"
 #include "threat/threat.h"
 
 enum {
@@ -170,6 +171,22 @@ bool lint_net_plain_http(struct lint *l, const struct host_pattern *h, struct li
 	w->hint = "use port 443, or https://, if the host has it";
 	return h->transport == TRANSPORT_TCP && h->port_lo == 80 && h->port_hi == 80 &&
 	       !guard_of(h);
+}
+
+int lint_listen_public(struct lint *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->p->listen.n; i++) {
+		const struct grant *g = &l->p->listen.items[i];
+		struct listen_entry entry;
+
+		if (listen_parse(g->all[0], &entry, NULL, NULL) == 0 && listen_is_public(&entry))
+			r = lint_report_at(l, &g->where, g->all[0],
+				"other machines can connect to this port of the sandbox",
+				"leave the host out: then only this machine can");
+	}
+	return r;
 }
 
 /* Sockets of this machine */

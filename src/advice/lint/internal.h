@@ -183,6 +183,7 @@ lint_entry_fn lint_deferred_execution, lint_write_path, lint_write_then_exec;
 lint_entry_fn lint_exec_everything, lint_exec_glob, lint_exec_root, lint_exec_any_code;
 /* hosts.c */
 lint_entry_fn lint_net_private_name;
+lint_layer_fn lint_listen_public;
 lint_host_fn lint_net_everything, lint_net_public_suffix, lint_net_private, lint_net_metadata;
 lint_host_fn lint_net_drop, lint_net_dns, lint_net_ports, lint_net_plain_http;
 lint_host_fn lint_unix_root, lint_unix_session;

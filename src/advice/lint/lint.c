@@ -87,6 +87,8 @@ static const struct lint_check checks[] = {
 	HOST("net-dns", LINT_WARNING, lint_net_dns, "name servers, which carry any data"),
 	HOST("net-ports", LINT_NOTE, lint_net_ports, "far more ports than one service has"),
 	HOST("net-plain-http", LINT_NOTE, lint_net_plain_http, "connections without encryption"),
+	LAYER("listen-public", LINT_WARNING, lint_listen_public,
+		"a port that other machines can connect to"),
 	HOST("unix-root", LINT_ERROR, lint_unix_root,
 		"a socket that gives control over the machine"),
 	HOST("unix-session", LINT_WARNING, lint_unix_session,

@@ -25,6 +25,7 @@
 #include "host/planted.h"
 #include "host/resolver.h"
 #include "policy/match/glob.h"
+#include "policy/network/listen.h"
 #include "policy/format/permissions-text.h"
 #include "policy/variable.h"
 
@@ -334,23 +335,19 @@ static int grant_program(struct run *r, const struct kind *k, const char *text)
 	return ret;
 }
 
-/* A port of the sandbox on the loopback of the host. */
+/* A port of the sandbox on the host. */
 static int grant_port(struct run *r, const struct kind *k, const char *text)
 {
-	bool is_number = *text && !text[strspn(text, "0123456789")];
-	unsigned long port = is_number && strlen(text) < 8 ? strtoul(text, NULL, 10) : 0;
-	const char *canonical = arena_printf(r->call->arena, "%lu", port);
+	struct location where = { .file = k->option };
+	auto_buffer canonical = { 0 };
+	struct listen_entry l;
+	int ret = listen_parse(text, &l, &where, r->call->error);
 
-	if (port == 0 || port > UINT16_MAX) {
-		(void)options_misused(r->call, "%s: `%s` is not a port number", k->option, text);
-		if (strchr(text, ':'))
-			error_hint(r->call->error,
-				"give the port alone: it is published on 127.0.0.1 and ::1 under "
-				"the same number");
-		return -EINVAL;
-	}
-	return canonical ? for_each_layer(r, run_grants_add, k, canonical)
-			 : error_no_memory(r->call->error);
+	if (ret < 0)
+		return ret;
+	listen_print(&l, &canonical);
+	return canonical.failed ? error_no_memory(r->call->error)
+				: for_each_layer(r, run_grants_add, k, buffer_text(&canonical));
 }
 
 int run_grants(struct run *r)

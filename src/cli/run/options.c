@@ -161,7 +161,9 @@ static int run_options_check(const struct run *r, struct call *c)
 		{ "net-private", 0, "NAME:PORT",                                                  \
 			"the same for a name, also if it leads to a private address",             \
 			options_list, &(o)->net_private, OPTIONS_MANY },                          \
-		{ "listen", 0, "PORT", "publish a port of the sandbox on the host's loopback",    \
+		{ "listen", 0, "PORT",                                                            \
+			"publish a port of the sandbox on the loopback of this machine;\n"        \
+			"HOST:PORT:INNER: on an address, under another number",                   \
 			options_list, &(o)->listen, OPTIONS_MANY },                               \
 		{ "exec", 0, "CMD", "allow running this program", options_list, &(o)->exec,       \
 			OPTIONS_MANY },                                                           \

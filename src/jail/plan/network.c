@@ -5,7 +5,6 @@
  * kinds of addresses. What lies between is held by a relay (net/relay.h), which asks the policy
  * each time.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,19 +119,26 @@ static bool plan_network_all_allowed(const struct planner *p, const char *const 
 static int plan_network_add_port(struct planner *p, const struct grant *g)
 {
 	struct plan *plan = p->plan;
-	char *end;
-	unsigned long port = strtoul(g->all[0], &end, 10);
+	struct listen_entry l;
+	int r = listen_parse(g->all[0], &l, &g->where, p->error);
 
-	if (!isdigit((unsigned char)g->all[0][0]) || *end != '\0' || port == 0 || port > UINT16_MAX)
-		return error_set(
-			p->error, -EINVAL, &g->where, "listen: %s is not a valid port", g->all[0]);
-	for (size_t i = 0; i < plan->n_ports; i++)
-		if (plan->ports[i] == port)
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < plan->n_ports; i++) {
+		const struct listen_entry *other = &plan->ports[i];
+
+		if (listen_compare(other, &l) == 0)
 			return 0;
+		if (other->port == l.port && address_equal(&other->host, &l.host))
+			return error_set(p->error, -EINVAL, &g->where,
+				"listen: %s: port %u is already published for port %u of the "
+				"sandbox",
+				g->all[0], l.port, other->inner);
+	}
 	if (plan->n_ports == PLAN_PORTS_MAX)
 		return error_set(p->error, -E2BIG, &g->where,
 			"listen: at most %d ports can be published", PLAN_PORTS_MAX);
-	plan->ports[plan->n_ports++] = (uint16_t)port;
+	plan->ports[plan->n_ports++] = l;
 	return 0;
 }
 

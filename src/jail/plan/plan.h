@@ -21,6 +21,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "policy/network/address.h"
+#include "policy/network/listen.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
 #include "policy/variable.h"
@@ -111,7 +112,7 @@ struct plan {
 	const char *home_real; /* where that is, without links */
 	const char *work_dir;  /* where commands start unless told; NULL: home */
 	enum plan_network network;
-	uint16_t ports[PLAN_PORTS_MAX]; /* of the sandbox, to be published on the host's loopback */
+	struct listen_entry ports[PLAN_PORTS_MAX]; /* of the sandbox, to be published on the host */
 	size_t n_ports;
 	/* Of the host's loopback, that some layer names: the relay is to be asked for them. */
 	struct plan_range loopback[PLAN_RANGES_MAX];

@@ -16,6 +16,7 @@
 #include "jail/seatbelt/internal.h"
 #include "policy/match/command.h"
 #include "policy/network/host.h"
+#include "policy/network/listen.h"
 
 int seatbelt_filter_add(struct seatbelt_context *c, struct seatbelt_filters *to, const char *filter)
 {
@@ -401,14 +402,13 @@ int seatbelt_filter_listen(
 	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret)
 {
 	char text[64];
-	char *end;
-	unsigned long port = strtoul(pattern, &end, 10);
+	struct listen_entry l;
 
-	if (*end || end == pattern || port < 1 || port > 65535)
+	if (listen_parse(pattern, &l, NULL, NULL) < 0 || l.host.bits || l.inner != l.port)
 		return error_set(c->error, -EOPNOTSUPP, c->where,
 			"Seatbelt can listen on single ports only, not on %s", pattern);
 	/* Reachable from this machine, as it would be in a network of its own. */
-	(void)snprintf(text, sizeof(text), "(local tcp \"localhost:%lu\")", port);
+	(void)snprintf(text, sizeof(text), "(local tcp \"localhost:%u\")", l.port);
 	return seatbelt_filter_add(c, ret, text);
 }
 

@@ -325,7 +325,7 @@ bool sandbox_setup_fits(const struct sandbox_setup *built, const struct sandbox_
 		return false;
 	/* A port that was given up is another program's by now. */
 	for (size_t i = 0; i < p->n_ports; i++) {
-		for (k = 0; k < old->n_ports && old->ports[k] != p->ports[i];)
+		for (k = 0; k < old->n_ports && listen_compare(&old->ports[k], &p->ports[i]) != 0;)
 			k++;
 		if (k == old->n_ports)
 			return false;

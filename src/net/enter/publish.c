@@ -27,7 +27,7 @@ enum {
 
 struct publish_listener {
 	struct publish *all;
-	uint16_t port;
+	struct listen_entry entry;
 	struct watcher watcher;
 	int fd; /* -1: none */
 };
@@ -44,7 +44,7 @@ struct publish {
 struct publish_visit {
 	struct publish *all;
 	struct publish_visit *next, *previous;
-	uint16_t port;
+	struct listen_entry entry;
 	int inner, outer;
 	struct inner_call call;
 	struct pump pump;
@@ -55,12 +55,12 @@ static void publish_record(const struct publish_visit *v, enum record_kind kind,
 	char target[32];
 	struct record r = { .kind = kind,
 		.target = target,
-		.port = v->port,
+		.port = v->entry.port,
 		.reason = reason,
 		.sent = v->pump.streams[PUMP_INNER].moved,
 		.received = v->pump.streams[PUMP_OUTER].moved };
 
-	(void)snprintf(target, sizeof(target), "listen:%u", v->port);
+	(void)snprintf(target, sizeof(target), "listen:%u", v->entry.port);
 	recorder_add(v->all->o.recorder, &r);
 }
 
@@ -120,7 +120,7 @@ static void publish_on_called(struct inner_call *c, int fd)
 		publish_fail(v, r);
 }
 
-static void publish_take(struct publish *p, uint16_t port, int fd)
+static void publish_take(struct publish *p, const struct listen_entry *entry, int fd)
 {
 	struct publish_visit *v = calloc(1, sizeof(*v));
 
@@ -130,14 +130,14 @@ static void publish_take(struct publish *p, uint16_t port, int fd)
 	}
 	*v = (struct publish_visit){ .all = p,
 		.next = p->first,
-		.port = port,
+		.entry = *entry,
 		.inner = -1,
 		.outer = fd,
 		.call.done = publish_on_called };
 	if (p->first)
 		p->first->previous = v;
 	p->first = v;
-	inner_connect(p->o.inner, &v->call, INNER_EITHER, v->port);
+	inner_connect(p->o.inner, &v->call, INNER_EITHER, v->entry.inner);
 }
 
 static void publish_listen_for(struct publish *p, uint32_t events)
@@ -162,7 +162,7 @@ static void publish_on_listener(struct watcher *w, uint32_t events)
 		int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			publish_take(p, l->port, fd);
+			publish_take(p, &l->entry, fd);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
 			/* Nobody can be taken, nor turned away: they wait in the queue. */
@@ -175,43 +175,60 @@ static void publish_on_listener(struct watcher *w, uint32_t events)
 	}
 }
 
-static int publish_listen(int family, uint16_t port)
+static int publish_listen(const struct address *host, uint16_t port)
 {
-	const int domain = family == V4 ? AF_INET : AF_INET6;
+	const int domain = host->bits == 32 ? AF_INET : AF_INET6;
 	auto_fd fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const int on = 1;
 	union endpoint e;
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-		(family == V6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
-		bind(fd, &e.any, endpoint_loopback(&e, domain, port)) < 0 ||
-		listen(fd, BACKLOG) < 0)
+		(domain == AF_INET6 &&
+			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
+		bind(fd, &e.any, endpoint_fill(&e, host, port)) < 0 || listen(fd, BACKLOG) < 0)
 		return -errno;
 	return fd_take(&fd);
 }
 
-static int publish_explain_taken(int error, uint16_t port, struct error *e)
+static int publish_explain_taken(int error, const struct listen_entry *l, struct error *e)
 {
-	(void)error_set(e, error, NULL, "cannot publish port %u on this machine: %s", port,
-		error == -EADDRINUSE ? "another program listens on it" : strerror(-error));
+	const char *why = error == -EADDRINUSE      ? "another program listens on it"
+			  : error == -EADDRNOTAVAIL ? "it has no such address"
+						    : strerror(-error);
+	char host[ADDRESS_TEXT_BYTES + 4] = "";
+
+	if (l->host.bits) {
+		memcpy(host, " of ", 4);
+		(void)address_text(&l->host, host + 4);
+	}
+	(void)error_set(
+		e, error, NULL, "cannot publish port %u%s on this machine: %s", l->port, host, why);
 	if (error == -EADDRINUSE)
-		error_hint(e, "stop that program, or use another port in the sandbox");
+		error_hint(
+			e, "stop that program, or publish it on another port: PORT:%u", l->inner);
 	return error;
 }
 
-int publish_open(struct publish_port *ret, uint16_t port, struct error *e)
+int publish_open(struct publish_port *ret, const struct listen_entry *l, struct error *e)
 {
+	static const struct address loopbacks[] = { { .bits = 32, .bytes = { 127, 0, 0, 1 } },
+		{ .bits = 128, .bytes = { [15] = 1 } } };
 	auto_fd v4 = -1, v6 = -1;
 
-	if (port == 0)
+	if (l->port == 0)
 		return error_set(e, -EINVAL, NULL, "port 0 cannot be published");
-	v4 = publish_listen(V4, port);
-	if (v4 < 0)
-		return publish_explain_taken(v4, port, e);
-	v6 = publish_listen(V6, port);
-	if (v6 < 0 && v6 != -EAFNOSUPPORT && v6 != -EADDRNOTAVAIL)
-		return publish_explain_taken(v6, port, e);
-	*ret = (struct publish_port){ .port = port, .listeners = { fd_take(&v4), -1 } };
+	if (l->host.bits != 128)
+		v4 = publish_listen(l->host.bits ? &l->host : &loopbacks[V4], l->port);
+	if (l->host.bits != 128 && v4 < 0)
+		return publish_explain_taken(v4, l, e);
+	if (l->host.bits != 32)
+		v6 = publish_listen(l->host.bits ? &l->host : &loopbacks[V6], l->port);
+	if (l->host.bits != 32 && v6 < 0 &&
+		(l->host.bits || (v6 != -EAFNOSUPPORT && v6 != -EADDRNOTAVAIL)))
+		return publish_explain_taken(v6, l, e);
+	*ret = (struct publish_port){ .entry = *l, .listeners = { -1, -1 } };
+	if (v4 >= 0)
+		ret->listeners[V4] = fd_take(&v4);
 	if (v6 >= 0)
 		ret->listeners[V6] = fd_take(&v6);
 	return 0;
@@ -231,10 +248,10 @@ int publish_new(struct publish **ret, const struct publish_options *o)
 	if (o->n_ports > PUBLISH_PORTS_MAX)
 		return -E2BIG;
 	for (size_t i = 0; i < o->n_ports; i++) {
-		if (o->ports[i].port == 0)
+		if (!listen_is_valid(&o->ports[i].entry))
 			return -EINVAL;
 		for (size_t k = 0; k < i; k++)
-			if (o->ports[k].port == o->ports[i].port)
+			if (listen_compare(&o->ports[k].entry, &o->ports[i].entry) == 0)
 				return -EINVAL;
 	}
 	p = calloc(1, sizeof(*p) + 2 * o->n_ports * sizeof(p->listeners[0]));
@@ -247,7 +264,7 @@ int publish_new(struct publish **ret, const struct publish_options *o)
 		struct publish_listener *l = &p->listeners[p->n];
 
 		*l = (struct publish_listener){ .all = p,
-			.port = port->port,
+			.entry = port->entry,
 			.watcher = { publish_on_listener, -1, 0 },
 			.fd = port->listeners[p->n % 2] };
 		if (l->fd >= 0)
@@ -270,24 +287,25 @@ static void publish_end_listener(struct publish_listener *l)
 	fd_close(&l->fd);
 }
 
-static bool publish_is_listed(uint16_t port, const uint16_t *ports, size_t n)
+static bool publish_is_listed(
+	const struct listen_entry *entry, const struct listen_entry *ports, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (ports[i] == port)
+		if (listen_compare(&ports[i], entry) == 0)
 			return true;
 	return false;
 }
 
-void publish_review(struct publish *p, const uint16_t *ports, size_t n)
+void publish_review(struct publish *p, const struct listen_entry *ports, size_t n)
 {
 	struct publish_visit *next;
 
 	for (size_t i = 0; i < p->n; i++)
-		if (!publish_is_listed(p->listeners[i].port, ports, n))
+		if (!publish_is_listed(&p->listeners[i].entry, ports, n))
 			publish_end_listener(&p->listeners[i]);
 	for (struct publish_visit *v = p->first; v; v = next) {
 		next = v->next;
-		if (publish_is_listed(v->port, ports, n))
+		if (publish_is_listed(&v->entry, ports, n))
 			continue;
 		if (v->pump.room)
 			publish_record(v, RECORD_CLOSED, "");

@@ -21,6 +21,7 @@
 #include "codec/yaml.h"
 #include "policy/format/unit.h"
 #include "policy/match/service.h"
+#include "policy/network/listen.h"
 #include "policy/service-table.h"
 
 struct printer {
@@ -100,10 +101,15 @@ static int compare_grants(const void *x, const void *y)
 /* Ports: by their number, not by their digits. */
 static int compare_ports(const void *x, const void *y)
 {
-	long a = strtol(((const struct grant *)x)->all[0], NULL, 10);
-	long b = strtol(((const struct grant *)y)->all[0], NULL, 10);
+	const char *texts[] = { ((const struct grant *)x)->all[0],
+		((const struct grant *)y)->all[0] };
+	struct listen_entry a, b;
 
-	return (a > b) - (a < b);
+	/* What was made by code, and is no port, is for the plan to complain about. */
+	if (listen_parse(texts[0], &a, NULL, NULL) < 0 ||
+		listen_parse(texts[1], &b, NULL, NULL) < 0)
+		return strcmp(texts[0], texts[1]);
+	return listen_compare(&a, &b);
 }
 
 /* A copy of a list in canonical order, each entry's patterns too, without doubles; an empty one
@@ -184,9 +190,13 @@ static void put_network(struct printer *pr, struct node *top, const struct permi
 	put_list(pr, network, "allow", &p->network_allow);
 	put_list(pr, network, "private", &p->network_private);
 	put_list(pr, network, "deny", &p->network_deny);
-	for (size_t i = 0; i < sorted.n; i++)
+	for (size_t i = 0; i < sorted.n; i++) {
+		const char *text = sorted.items[i].all[0];
+
 		print_append(pr, ports,
-			node_new_integer(pr->arena, strtol(sorted.items[i].all[0], NULL, 10)));
+			strchr(text, ':') ? node_new_text(pr->arena, text)
+					  : node_new_integer(pr->arena, strtol(text, NULL, 10)));
+	}
 	put_section(pr, network, "listen", ports);
 	if (p->network.rate.count) {
 		unit_print_rate(&p->network.rate, &rate);

@@ -14,12 +14,12 @@
 #include "policy/format/internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buffer.h"
 #include "policy/network/host.h"
+#include "policy/network/listen.h"
 #include "policy/format/permissions-text.h"
 
 /* Which list of struct permissions a key fills. */
@@ -160,14 +160,22 @@ static int permissions_read_port(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
 	struct permissions *p = into;
+	struct listen_entry l;
+	auto_buffer text = { 0 };
 	int64_t port = 0;
-	char text[8];
-	int r = field_integer(f, 1, UINT16_MAX, &port);
+	int r;
 
+	if (f->node->type == NODE_STRING) {
+		r = listen_parse(f->node->text, &l, &where, f->error);
+	} else {
+		r = field_integer(f, 1, UINT16_MAX, &port);
+		l = (struct listen_entry){ .port = (uint16_t)port, .inner = (uint16_t)port };
+	}
 	if (r < 0)
-		return r;
-	(void)snprintf(text, sizeof(text), "%" PRId64, port);
-	return field_result(f, permissions_add(p, &p->listen, text, &where));
+		return field_result(f, r);
+	listen_print(&l, &text);
+	return field_result(f,
+		text.failed ? -ENOMEM : permissions_add(p, &p->listen, buffer_text(&text), &where));
 }
 
 int permissions_read_network_methods(const struct field *f, void *into)

@@ -50,7 +50,7 @@ static int outfit_make(struct outfit *o, const struct plan *plan, struct error *
 		o->n_doors += r == 0;
 	}
 	for (; r == 0 && o->n_ports < plan->n_ports; o->n_ports += r == 0)
-		r = publish_open(&o->ports[o->n_ports], plan->ports[o->n_ports], e);
+		r = publish_open(&o->ports[o->n_ports], &plan->ports[o->n_ports], e);
 	return r;
 }
 

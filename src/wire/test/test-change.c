@@ -10,7 +10,8 @@
 #include "wire/configure.h"
 
 static const struct change full = { .flags = CHANGE_WHOLE,
-	.ports = { 80, 65535 },
+	.ports = { { .port = 80, .inner = 80 },
+		{ .host = { .bits = 32, .bytes = { 10, 0, 0, 1 } }, .port = 65535, .inner = 1 } },
 	.n_ports = 2,
 	.doors = { "/run/a.sock", "/b" },
 	.n_doors = 2,
@@ -56,7 +57,7 @@ static void test_as_many_as_there_may_be(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < CHANGE_PORTS_MAX; i++)
-		most.ports[i] = (uint16_t)(i + 1);
+		most.ports[i] = (struct listen_entry){ .port = (uint16_t)(i + 1), .inner = 1 };
 	for (uint32_t i = 0; i < CHANGE_DOORS_MAX; i++)
 		most.doors[i] = "/x";
 	assert_int_equal(change_encode(&most, &body), 0);
@@ -77,6 +78,19 @@ static void test_what_is_not_written(void **state)
 		{ .text = "" },
 		{ .text = "{}", .flags = CHANGE_FLAGS + 1 },
 		{ .text = "{}", .n_ports = 1 },
+		{ .text = "{}", .n_ports = 1, .ports = { { .port = 1 } } },
+		{ .text = "{}", .n_ports = 1, .ports = { { .inner = 1 } } },
+		{ .text = "{}",
+			.n_ports = 1,
+			.ports = { { .port = 1, .inner = 1, .reserved = 1 } } },
+		{ .text = "{}",
+			.n_ports = 1,
+			.ports = { { .host.bits = 64, .port = 1, .inner = 1 } } },
+		{ .text = "{}",
+			.n_ports = 1,
+			.ports = { { .host = { .bits = 32, .bytes = { [4] = 1 } },
+				.port = 1,
+				.inner = 1 } } },
 		{ .text = "{}", .n_doors = 1, .doors = { "relative" } },
 		{ .text = "{}", .n_doors = 1, .doors = { "" } },
 		{ .text = "{}", .n_doors = 1, .doors = { path } },
@@ -128,7 +142,7 @@ static void test_ports_that_do_not_fit_their_number(void **state)
 	body.data[N_PORTS] = 3;
 	assert_int_equal(change_decode(&c, body.data, body.len), -EPROTO);
 	body.data[N_PORTS] = 2;
-	memset(body.data + PORTS, 0, 2);
+	memset(body.data + PORTS, 0, sizeof(struct listen_entry));
 	assert_int_equal(change_decode(&c, body.data, body.len), -EPROTO);
 }
 

@@ -116,6 +116,10 @@ static const struct {
 		"connect to any address in 10.1.0.0/16 on port 5432 (PostgreSQL); it is a private "
 		"network | "
 		"connect to the address 9.9.9.9 on port 853 (DNS)" },
+	{ "network: {listen: [80, '8080:80', '0.0.0.0:9', '127.0.0.1:7']}", REACH,
+		"accept connections on port 80 | accept connections on port 8080, which is port 80 "
+		"inside | accept connections on port 9, also from other machines | accept "
+		"connections on port 7" },
 	{ "network: {private: ['db.example.com:5432']}", REACH,
 		"connect to db.example.com on port 5432 (PostgreSQL), also if it leads to a "
 		"private address" },

@@ -238,6 +238,8 @@ static const struct {
 		"network: {allow: ['11.1.0.0/16:5432']}" },
 	{ "net-private", "network: {allow: ['*.local:443']}", "*.local:443",
 		"network: {allow: ['169.254.169.254']}" },
+	{ "listen-public", "network: {listen: ['0.0.0.0:80']}", "0.0.0.0:80",
+		"network: {listen: [80, '127.0.0.1:81', '[::1]:82:1']}" },
 	{ "net-private-name", "network: {private: ['db.example.com:5432']}", "db.example.com:5432",
 		"network: {allow: ['db.example.com:5432']}" },
 	{ "covered", "network: {allow: ['a.b:443'], private: ['a.b:443']}", "a.b:443",

@@ -165,16 +165,20 @@ static void test_explained(void **state)
 static const struct {
 	const char *layers[TEST_LAYERS_MAX];
 	size_t n;
-	uint16_t ports[3];
+	const char *ports; /* in order, with spaces between */
 } published[] = {
-	{ { "{}" }, 0, { 0 } },
-	{ { "network: {listen: [8080, 1, 65535]}" }, 3, { 8080, 1, 65535 } },
-	{ { "network: {listen: [8080, 9, 8080]}" }, 2, { 8080, 9 } },
-	{ { "network: {listen: [8080, 9]}", "network: {listen: [10, 9]}" }, 1, { 9 } },
-	{ { "network: {listen: [8080]}", "network: {allow: ['*:*']}" }, 0, { 0 } },
-	{ { "network: {allow: ['*:*']}", "network: {listen: [8080]}" }, 0, { 0 } },
-	{ { "network: {listen: [9]}", "network: {listen: [9]}", "network: {listen: [8]}" }, 0,
-		{ 0 } },
+	{ { "{}" }, 0, "" },
+	{ { "network: {listen: [8080, 1, 65535]}" }, 3, "8080 1 65535 " },
+	{ { "network: {listen: [8080, 9, 8080]}" }, 2, "8080 9 " },
+	{ { "network: {listen: [8080, 9]}", "network: {listen: [10, 9]}" }, 1, "9 " },
+	{ { "network: {listen: [8080]}", "network: {allow: ['*:*']}" }, 0, "" },
+	{ { "network: {allow: ['*:*']}", "network: {listen: [8080]}" }, 0, "" },
+	{ { "network: {listen: [9]}", "network: {listen: [9]}", "network: {listen: [8]}" }, 0, "" },
+	{ { "network: {listen: ['8080:80', '0.0.0.0:9', '[::]:9:1', 'localhost:8080:80']}" }, 3,
+		"8080:80 0.0.0.0:9 [::]:9:1 " },
+	/* What one layer publishes for others, another one does not. */
+	{ { "network: {listen: ['0.0.0.0:9']}", "network: {listen: [9]}" }, 0, "" },
+	{ { "network: {listen: ['9:1']}", "network: {listen: [9]}" }, 0, "" },
 };
 
 static void test_ports(void **state)
@@ -183,12 +187,16 @@ static void test_ports(void **state)
 	for (size_t i = 0; i < ROWS(published); i++) {
 		struct test_policy t;
 		auto_plan *plan = NULL;
+		auto_buffer text = { 0 };
 
 		test_policy_init(&t, published[i].layers);
 		assert_int_equal(make(&t, false, &plan), 0);
 		assert_int_equal(plan->n_ports, published[i].n);
-		assert_memory_equal(
-			plan->ports, published[i].ports, published[i].n * sizeof(plan->ports[0]));
+		for (size_t k = 0; k < plan->n_ports; k++) {
+			listen_print(&plan->ports[k], &text);
+			buffer_addc(&text, ' ');
+		}
+		assert_string_equal(buffer_text(&text), published[i].ports);
 		test_policy_deinit(&t);
 	}
 }
@@ -197,7 +205,7 @@ static void test_ports(void **state)
 static void test_bad_ports(void **state)
 {
 	static const char *const bad[] = { "", "0", "65536", "-1", "+1", " 1", "80x", "http", "1-2",
-		"99999999999999999999" };
+		"99999999999999999999", "example.com:80", "*:80" };
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(bad); i++) {
@@ -239,7 +247,19 @@ static void test_many_ports(void **state)
 	assert_null(plan);
 	assert_int_equal(publish(PLAN_PORTS_MAX, &plan), 0);
 	assert_int_equal(plan->n_ports, PLAN_PORTS_MAX);
-	assert_int_equal(plan->ports[PLAN_PORTS_MAX - 1], 1000 + PLAN_PORTS_MAX - 1);
+	assert_int_equal(plan->ports[PLAN_PORTS_MAX - 1].port, 1000 + PLAN_PORTS_MAX - 1);
+}
+
+/* A port of the host leads to one port of the sandbox. */
+static void test_ports_for_two(void **state)
+{
+	struct test_policy t;
+	auto_plan *plan = NULL;
+
+	(void)state;
+	test_policy_init(&t, (const char *const[]){ "network: {listen: ['9:1', '9:2']}", NULL });
+	assert_int_equal(make(&t, false, &plan), -EINVAL);
+	test_policy_deinit(&t);
 }
 
 /* Loopback */
@@ -410,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_bad_ports),
 		cmocka_unit_test(test_many_ports),
+		cmocka_unit_test(test_ports_for_two),
 		cmocka_unit_test(test_loopback),
 		cmocka_unit_test(test_many_ranges),
 		cmocka_unit_test(test_files),

@@ -46,7 +46,7 @@ static struct plan make(void)
 		.n_spared = 1,
 		.exec_listed = true,
 		.network = PLAN_NETWORK_RELAY,
-		.ports = { 8080, 9 },
+		.ports = { { .port = 8080, .inner = 80 }, { .port = 9, .inner = 9 } },
 		.n_ports = 2,
 		.loopback = { { 1, 9 }, { 5432, 5432 } },
 		.n_loopback = 2,

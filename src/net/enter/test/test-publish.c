@@ -20,12 +20,14 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "jail/userns.h"
+#include "net/endpoint.h"
 #include "net/enter/publish.h"
 #include "net/test/test-netns.h"
 #include "wire/frame.h"
 
 enum { PATIENCE_MS = 20000, PORT = 8080, POOL_MAX = 16 };
 
+static const struct listen_entry entry = { .port = PORT, .inner = PORT };
 static int outside_ns, inside_ns;
 
 struct world {
@@ -63,7 +65,7 @@ static void make(struct world *w, size_t n_v4, size_t n_v6)
 		assert_true(pool[i] >= 0);
 	}
 	on_host();
-	if (publish_open(&port, PORT, &e) < 0)
+	if (publish_open(&port, &entry, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(loop_new(&w->loop), 0);
 	assert_int_equal(pump_room_new(&w->room, w->loop), 0);
@@ -411,25 +413,78 @@ static void test_ended(void **state)
 	end(&w);
 }
 
+static const struct address loopbacks[] = { { .bits = 32, .bytes = { 127, 0, 0, 1 } },
+	{ .bits = 128, .bytes = { [15] = 1 } } };
+
+static int try_connect(const struct address *a)
+{
+	union endpoint e;
+	socklen_t len = endpoint_fill(&e, a, PORT);
+	auto_fd fd = socket(e.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd < 0 || connect(fd, &e.any, len) < 0 ? -1 : fd_take(&fd);
+}
+
 static void test_ports(void **state)
 {
 	struct publish_port port = { .listeners = { -1, -1 } }, again;
 	struct error e = { 0 };
 
 	(void)state;
-	assert_int_equal(publish_open(&port, 0, &e), -EINVAL);
+	assert_int_equal(publish_open(&port, &(struct listen_entry){ 0 }, &e), -EINVAL);
 	for (int i = 0; i < 2; i++) {
 		uint16_t taken;
 		auto_fd other = netns_serve(SOCK_STREAM, addresses[i], PORT, &taken);
 
-		assert_int_equal(publish_open(&port, PORT, &e), -EADDRINUSE);
+		assert_int_equal(publish_open(&port, &entry, &e), -EADDRINUSE);
 		assert_non_null(strstr(e.text, "port 8080 "));
 		assert_true(strlen(e.hint) > 0);
 		assert_int_equal(port.listeners[0], -1);
 	}
-	assert_int_equal(publish_open(&port, PORT, &e), 0);
-	assert_int_equal(publish_open(&again, PORT, &e), -EADDRINUSE);
+	assert_int_equal(publish_open(&port, &entry, &e), 0);
+	assert_int_equal(publish_open(&again, &entry, &e), -EADDRINUSE);
 	publish_close(&port);
+}
+
+/* One address of this machine, and no other. */
+static void test_hosts(void **state)
+{
+	static const struct {
+		struct listen_entry entry;
+		bool v4, v6;
+	} rows[] = {
+		{ { .port = PORT, .inner = PORT }, true, true },
+		{ { .host = { .bits = 32, .bytes = { 127, 0, 0, 1 } }, .port = PORT, .inner = 1 },
+			true, false },
+		{ { .host = { .bits = 32, .bytes = { 127, 0, 0, 2 } }, .port = PORT, .inner = 1 },
+			false, false },
+		{ { .host = { .bits = 32 }, .port = PORT, .inner = 1 }, true, false },
+		{ { .host = { .bits = 128 }, .port = PORT, .inner = 1 }, false, true },
+	};
+	struct publish_port port = { .listeners = { -1, -1 } };
+	struct listen_entry absent = {
+		.host = { .bits = 32, .bytes = { 192, 0, 2, 1 } }, .port = PORT, .inner = PORT
+	};
+	struct error e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		for (int k = 0; k < 2; k++) {
+			const struct address *a = &loopbacks[k];
+			int fd;
+
+			if (publish_open(&port, &rows[i].entry, &e) < 0)
+				fail_msg("%s", e.text);
+			fd = try_connect(a);
+			assert_int_equal(fd >= 0, k ? rows[i].v6 : rows[i].v4);
+			if (fd >= 0)
+				(void)close(fd);
+			publish_close(&port);
+		}
+	}
+	assert_int_equal(publish_open(&port, &absent, &e), -EADDRNOTAVAIL);
+	assert_string_equal(e.text,
+		"cannot publish port 8080 of 192.0.2.1 on this machine: it has no such address");
 }
 
 static void test_bad(void **state)
@@ -442,13 +497,14 @@ static void test_bad(void **state)
 	(void)state;
 	for (int i = 0; i <= PUBLISH_PORTS_MAX; i++)
 		ports[i] =
-			(struct publish_port){ .port = (uint16_t)(i + 1), .listeners = { -1, -1 } };
+			(struct publish_port){ .entry = { .port = (uint16_t)(i + 1), .inner = 1 },
+				.listeners = { -1, -1 } };
 	assert_int_equal(loop_new(&o.loop), 0);
-	ports[1].port = 1;
+	ports[1].entry.port = 1;
 	assert_int_equal(publish_new(&p, &o), -EINVAL);
-	ports[1].port = 0;
+	ports[1].entry.port = 0;
 	assert_int_equal(publish_new(&p, &o), -EINVAL);
-	ports[1].port = 2;
+	ports[1].entry.port = 2;
 	o.n_ports = PUBLISH_PORTS_MAX + 1;
 	assert_int_equal(publish_new(&p, &o), -E2BIG);
 	o.n_ports = 2;
@@ -484,7 +540,7 @@ static int make_namespaces(void)
 /* Who is there is reset, and the port is free for others. */
 static void test_revoked(void **state)
 {
-	const uint16_t ports[] = { 1, PORT };
+	const struct listen_entry ports[] = { { .port = 1, .inner = 1 }, entry };
 	auto_fd server = serve("127.0.0.1");
 	struct publish_port again;
 	struct error e = { 0 };
@@ -496,13 +552,13 @@ static void test_revoked(void **state)
 	visit(&w, server, "127.0.0.1", &client, &peer);
 	publish_review(w.publish, ports, 2);
 	say(&w, client, peer, "ping");
-	assert_int_equal(publish_open(&again, PORT, &e), -EADDRINUSE);
+	assert_int_equal(publish_open(&again, &entry, &e), -EADDRINUSE);
 	publish_review(w.publish, ports, 1);
 	expect_reset(&w, client);
 	expect_reset(&w, peer);
 	read_records(&w);
 	assert_int_equal(w.counts[RECORD_CLOSED], 1);
-	assert_int_equal(publish_open(&again, PORT, &e), 0);
+	assert_int_equal(publish_open(&again, &entry, &e), 0);
 	publish_close(&again);
 	turn_until_free(&w, 2);
 	(void)close(client);
@@ -513,6 +569,7 @@ static void test_revoked(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_revoked),
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_nobody),

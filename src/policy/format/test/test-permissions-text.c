@@ -23,14 +23,15 @@ static const struct reading readings[] = {
 	{ "fs: {read: [{all: [/b/**, \"/**/*.c\", /b/**]}, /a, {all: [/a, /a]}]}",
 		"fs:\n  read:\n    - all:\n        - /**/*.c\n        - /b/**\n    - /a\n" },
 	{ "network:\n  methods: [POST, GET, GET]\n  max_request_size: 1024\n  max_bytes: 0\n"
-	  "  rate_limit: 10/60s\n  listen: [8080, 80, 443, 80]\n  deny: [Evil.example]\n"
+	  "  rate_limit: 10/60s\n  listen: [8080, 80, 443, 80, '80:81', '[::]:80', 'localhost:443']\n  deny: [Evil.example]\n"
 	  "  private: ['*.Corp.example:443', 'db.internal:5432']\n"
 	  "  allow: [\"B.example:443\", a.example, \"*:80\", \"udp://ntp.example:123\"]\n",
 		"network:\n  allow:\n    - \"*:80\"\n    - a.example:*\n    - b.example:443\n"
 		"    - udp://ntp.example:123\n"
 		"  private:\n    - \"*.corp.example:443\"\n    - db.internal:5432\n"
 		"  deny:\n    - evil.example:*\n"
-		"  listen:\n    - 80\n    - 443\n    - 8080\n  rate_limit: 10/min\n  max_bytes: 0\n"
+		"  listen:\n    - 80\n    - 80:81\n    - \"[::]:80\"\n    - 443\n    - 8080\n"
+		"  rate_limit: 10/min\n  max_bytes: 0\n"
 		"  max_request_size: 1K\n  methods:\n    - GET\n    - POST\n" },
 	{ "env: [TZ=UTC, \"LC_*\", LANG, \"A?C\", \"EMPTY=\", \"X=a=b\", {all: [\"A*\", \"*Z\"]}]",
 		"env:\n  - all:\n      - \"*Z\"\n      - A*\n  - A?C\n  - EMPTY=\n  - LANG\n"
@@ -185,6 +186,8 @@ static const struct refusal refusals[] = {
 	{ "network: {private: ['localhost:80']}", 1, 21,
 		"`localhost:80` is this machine; grant it in network.allow", NULL },
 	{ "network: {listen: [0]}", 1, 20, "0 is not between 1 and 65535", NULL },
+	{ "network: {listen: ['a.com:80']}", 1, 20, "`a.com:80` has a host that is not an address",
+		"write [HOST:]PORT[:INNER], such as 8080, 8080:80 or 0.0.0.0:8080" },
 	{ "network: {listen: [65536]}", 1, 20, "65536 is not between 1 and 65535", NULL },
 	{ "network: {methods: [get]}", 1, 21, "`get` is no HTTP method", NULL },
 	{ "network: {methods: [[]]}", 1, 21, "must be text, not a list", NULL },
