@@ -73,6 +73,8 @@ complete -c corral -n $running -l strict -d 'Refuse rules that would not hold fo
 complete -c corral -n $running -l cwd -r -a '(__fish_complete_directories)' -d 'Where it starts'
 complete -c corral -n $running -l work-dir -r -a '(__fish_complete_directories)' -d 'The working folder of the profile'
 complete -c corral -n $running -l tier -x -a 1 -d 'How strong the sandbox must be'
+complete -c corral -n $running -l broker -d 'Answer the calls of the command'
+complete -c corral -n $running -l no-broker -d 'Do not start a broker'
 complete -c corral -n $running -l audit -r -d 'Record what happens in this log, default or none'
 complete -c corral -n $running -l explain -d 'Say what was denied'
 

@@ -247,7 +247,17 @@ CORRAL_API int corral_builder_variable(
 	struct corral_builder *b, const char *name, const char *value);
 CORRAL_API int corral_builder_with_audit(
 	struct corral_builder *b, corral_audit_sink *sink, void *context);
-/* The socket of a broker. Not yet: building fails with -EOPNOTSUPP. */
+/*
+ * Starts a broker beside each session, which answers what commands ask at the socket that their
+ * variable SANDBOX_SOCKET names, under the sandbox's permissions (corral-broker; `sandbox-call` is
+ * in their PATH). Building fails if there is none, or if it cannot serve. Its programs are those
+ * that CORRAL_BROKER and CORRAL_SANDBOX_CALL name (not in set-uid programs), else the installed
+ * ones. If it dies, the sandbox goes on, and calls are refused. An update of the permissions makes
+ * a new session, and a new broker.
+ *
+ * socket: NULL. One that runs already, by the path of its socket, is for a later version:
+ * -EOPNOTSUPP.
+ */
 CORRAL_API int corral_builder_with_broker(struct corral_builder *b, const char *socket);
 /*
  * The program to start as warden. Unless given: the environment's CORRAL_WARDEN (not in set-uid

@@ -375,17 +375,34 @@ int environment_granted(struct arena *a, const struct environment_options *o,
 	return environment_end(&env, add_granted(&env), ret);
 }
 
+/* Behind all that is there: what is found elsewhere is not replaced. */
+static int environment_extend_path(struct environment *env)
+{
+	for (size_t i = 0; i < env->n; i++) {
+		if (strncmp(env->items[i], "PATH=", 5) != 0)
+			continue;
+		env->items[i] = arena_printf(env->arena, "%s%s%s", env->items[i],
+			env->items[i][5] ? ":" : "", env->o->tools);
+		return env->items[i] ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
 int environment_build(struct arena *a, const struct environment_options *o, const char *const **ret,
 	size_t *ret_n, struct error *e)
 {
 	struct environment env = { .arena = a, .o = o, .error = e };
-	int r = environment_add_each(&env, o->call_env, add_from_call);
+	int r = o->socket ? environment_set(&env, "SANDBOX_SOCKET", o->socket) : 0;
 
+	if (r == 0)
+		r = environment_add_each(&env, o->call_env, add_from_call);
 	if (r == 0)
 		r = o->granted ? environment_add_each(&env, o->granted, environment_keep)
 			       : add_granted(&env);
 	if (r == 0)
 		r = add_usual(&env);
+	if (r == 0 && o->tools)
+		r = environment_extend_path(&env);
 	r = environment_end(&env, r, ret);
 	if (r == 0)
 		*ret_n = env.n - 1;

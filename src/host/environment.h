@@ -23,6 +23,8 @@ struct environment_options {
 	const char *user;       /* NULL: "user" */
 	/* What environment_granted() gave for this policy and host_env; NULL: it is asked now. */
 	const char *const *granted;
+	const char *socket; /* of a broker, for SANDBOX_SOCKET; NULL: there is none */
+	const char *tools;  /* a folder that PATH ends with; NULL: none */
 	bool tty;
 };
 
@@ -43,8 +45,9 @@ bool environment_is_policy(const char *item);
  *
  * Some names count only where a grant spells them out, as a pattern does not mean them: those that
  * make programs load code or look elsewhere (env-name.h), and those that have a value of their own
- * inside (HOME, PWD, TMPDIR). Names that start with CORRAL_ never pass, nor does SANDBOX_POLICY
- * with its two relatives.
+ * inside (HOME, PWD, TMPDIR). Where there is a broker, SANDBOX_SOCKET is its socket, whatever else
+ * sets it. Names that start with CORRAL_ never pass, nor does SANDBOX_POLICY with its two
+ * relatives.
  *
  * -EACCES: a variable of the call is not allowed; the sentence names it, the hint says what to add.
  * -EINVAL: it is no NAME=value. -E2BIG: more than a command can be given.

@@ -45,7 +45,8 @@ enum {
 	CONTROL = 3,
 	LAYERS_MAX = 64,
 	TEXT_MAX = 8 << 20,
-	GRACE_MS = 1000, /* between "end" and the end of the init itself */
+	BROKER_MS = 10000, /* for what the host has to say about a broker */
+	GRACE_MS = 1000,   /* between "end" and the end of the init itself */
 };
 
 /*
@@ -68,7 +69,8 @@ struct warden {
 	struct plan *plan;
 	struct skill_archive skill; /* of the plan, if the host sent one */
 	struct session *session;
-	int host; /* pidfd; -1: it could not be had */
+	struct frame broker; /* what a broker is to be told (wire/broker.h) */
+	int host;            /* pidfd; -1: it could not be had */
 	bool over;
 	struct outbox out;
 	struct lease lease;
@@ -256,6 +258,8 @@ static int on_policy(struct warden *w, struct frame *f)
 
 	if (r < 0 || f->n_fds != 0)
 		return -EPROTO;
+	/* No command keeps a host that was revoked, nor a broker that would still go there. */
+	session_broker_end(w->session);
 	r = session_change(w->session, f->id, f->body, f->len);
 	if (r < 0) {
 		(void)error_set(&e, r, NULL, "cannot pass new permissions to the relay: %s",
@@ -456,10 +460,32 @@ static int warden_compile(struct warden *w, struct error *e)
 	if (w->configure.flags & CONFIGURE_SKILL && skill)
 		guarded[plan.n_guarded++] = skill;
 	plan.skill = w->skill.map ? &w->skill : NULL;
+	plan.broker = w->configure.broker;
+	plan.caller = w->configure.caller;
 	plan.hidden = own;
 	r = own_folders(&arena, w->configure.variables.values[VARIABLE_HOME], w->policy, own,
 		&plan.n_hidden, e);
 	return r < 0 ? r : plan_new(&w->plan, &plan, e);
+}
+
+/* Sent right behind the configuration. */
+static int warden_configure_broker(struct warden *w, struct error *e)
+{
+	struct broker_setup setup;
+	auto_arena arena = { 0 };
+	struct pollfd p = { .fd = CONTROL, .events = POLLIN };
+	int r;
+
+	/* It may be under way. */
+	do
+		r = poll(&p, 1, BROKER_MS) == 1 ? frame_receive(CONTROL, &w->broker) : -ETIMEDOUT;
+	while (r == -EAGAIN);
+	r = r == 1 && w->broker.type == FRAME_BROKER
+		    ? broker_setup_decode(&setup, w->broker.body, w->broker.len, &arena)
+		    : -EPROTO;
+	if (r < 0)
+		return error_set(e, r, NULL, "the host did not configure the broker");
+	return session_broker_configure(w->session, &setup, e);
 }
 
 static int warden_build(struct warden *w, struct error *e)
@@ -481,12 +507,18 @@ static int warden_build(struct warden *w, struct error *e)
 		return 0;
 	o.single = w->configure.flags & CONFIGURE_SINGLE;
 	r = session_prepare(&w->session, &o, e);
+	if (r == 0 && w->configure.broker)
+		r = session_broker_start(w->session, w->configure.broker, e);
 	if (r == 0)
 		r = source_read(&w->permissions, e);
 	if (r == 0)
 		r = warden_compile(w, e);
 	if (r == 0)
-		r = session_build(w->session, w->plan, &handler, e);
+		r = session_build_begin(w->session, w->plan, &handler, e);
+	if (r == 0 && w->configure.broker)
+		r = warden_configure_broker(w, e);
+	if (r == 0)
+		r = session_build_finish(w->session, e);
 	/* The sandbox has it unpacked. */
 	if (w->skill.map) {
 		skill_archive_close(&w->skill);
@@ -544,6 +576,7 @@ static int announce(struct warden *w, struct error *e)
 	/* Each command that runs takes two descriptors here. Commands have the host's limit: they
 	 * come from the zygote, which was made before this. */
 	rlimits_raise_files();
+	session_broker_forgo(w->session);
 	r = self_confine(e);
 	if (r < 0)
 		send_error(w, FRAME_GONE, 0, r, e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fixed part with one bit for each variable that has a value, then those values in the order of
- * the bits, each with its NUL, and the guarded paths. Of a change: a fixed part with the ports,
- * then the paths of the sockets and the text, each with its NUL.
+ * the bits, each with its NUL, the guarded paths, and the programs that the flags say. Of a change:
+ * a fixed part with the ports, then the paths of the sockets and the text, each with its NUL.
  */
 #include "wire/configure.h"
 
@@ -48,6 +48,9 @@ int configure_encode(const struct configure *c, struct buffer *out)
 	for (uint32_t i = 0; i < c->n_guarded; i++)
 		if (!configure_is_path(c->guarded[i]))
 			return -EINVAL;
+	if ((c->flags & CONFIGURE_BROKER && !configure_is_path(c->broker)) ||
+		(c->flags & CONFIGURE_CALLER && !configure_is_path(c->caller)))
+		return -EINVAL;
 	buffer_add(out, &h, sizeof(h));
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		const char *value = c->variables.values[i];
@@ -57,6 +60,10 @@ int configure_encode(const struct configure *c, struct buffer *out)
 	}
 	for (uint32_t i = 0; i < c->n_guarded; i++)
 		buffer_add(out, c->guarded[i], strlen(c->guarded[i]) + 1);
+	if (c->flags & CONFIGURE_BROKER)
+		buffer_add(out, c->broker, strlen(c->broker) + 1);
+	if (c->flags & CONFIGURE_CALLER)
+		buffer_add(out, c->caller, strlen(c->caller) + 1);
 	return out->failed ? -ENOMEM : 0;
 }
 
@@ -81,6 +88,11 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 		if (!configure_is_path(c.guarded[i]))
 			return -EPROTO;
 	}
+	c.broker = h.flags & CONFIGURE_BROKER ? reader_string(&r) : NULL;
+	c.caller = h.flags & CONFIGURE_CALLER ? reader_string(&r) : NULL;
+	if ((h.flags & CONFIGURE_BROKER && !configure_is_path(c.broker)) ||
+		(h.flags & CONFIGURE_CALLER && !configure_is_path(c.caller)))
+		return -EPROTO;
 	if (r.left > 0)
 		return -EPROTO;
 	*ret = c;

@@ -19,7 +19,9 @@ enum {
 	/* $SKILL_DIR cannot be written, whatever the permissions say; a descriptor beside the frame
 	 * is the copy of a skill (skill/archive.h) */
 	CONFIGURE_SKILL = 1 << 3,
-	CONFIGURE_FLAGS = 15,
+	CONFIGURE_BROKER = 1 << 4, /* there is one: `broker`; FRAME_BROKER follows */
+	CONFIGURE_CALLER = 1 << 5, /* `caller` is known */
+	CONFIGURE_FLAGS = 63,
 	CONFIGURE_GUARDED_MAX = 8,
 };
 
@@ -31,6 +33,8 @@ struct configure {
 	 * (jail/plan/plan.h). */
 	const char *guarded[CONFIGURE_GUARDED_MAX];
 	uint32_t n_guarded;
+	/* By those flags: the programs corral-broker and sandbox-call. */
+	const char *broker, *caller;
 };
 
 /* -EINVAL: unknown flags, no pid, a value that is no absolute path, too many; -ENOMEM. */

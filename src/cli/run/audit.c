@@ -26,7 +26,7 @@
 #include "jail/landlock.h"
 #include "launch/record.h"
 
-enum { SESSION_BYTES = 8 };
+enum { SESSION_BYTES = (RUN_AUDIT_SESSION - 1) / 2 };
 
 static const char *run_audit_program_of(const struct run *r)
 {
@@ -60,20 +60,26 @@ static struct launch_record run_audit_record(const struct run *r)
 
 /* The beginning */
 
+/* What the policy is mostly about. */
+const char *run_audit_sandbox(const struct run *r)
+{
+	const char *name = r->skill.manifest.name      ? r->skill.manifest.name
+			   : r->options.agent.is_given ? agent_mode_name(r->options.agent.mode)
+			   : r->policy                 ? policy_layer(r->policy, 0)->origin
+						       : NULL;
+
+	return name ? name : "";
+}
+
 static int run_audit_open_trail(struct run *r)
 {
 	/* Without a plan this process becomes the command, and has no end at which to sign. */
 	const struct audit_store_options store = { .path = r->audit.path,
 		.sign_records = r->plan ? 0 : 1 };
 	uint8_t bytes[SESSION_BYTES];
-	char user[ACCOUNT_NAME_BYTES], session[2 * SESSION_BYTES + 1];
-	/* What the policy is mostly about: for people who look for all runs of the same kind. */
-	const char *sandbox = r->skill.manifest.name      ? r->skill.manifest.name
-			      : r->options.agent.is_given ? agent_mode_name(r->options.agent.mode)
-			      : r->policy                 ? policy_layer(r->policy, 0)->origin
-							  : "";
+	char user[ACCOUNT_NAME_BYTES], *session = r->audit.session;
 	const struct audit_trail_options o = {
-		.store = &store, .session = session, .user = user, .sandbox = sandbox
+		.store = &store, .session = session, .user = user, .sandbox = run_audit_sandbox(r)
 	};
 	struct error e = { 0 };
 	int ret;

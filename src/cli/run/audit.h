@@ -20,6 +20,7 @@
 
 struct run;
 
+enum { RUN_AUDIT_SESSION = 17 };
 /* How many connections there are is the command's choice; more records of them are not kept, of
  * each kind by itself: denied, failed, closed, names. */
 enum { RUN_AUDIT_NETWORK_MAX = 100000, RUN_AUDIT_NETWORK_KINDS = RECORD_CLOSED + 2 };
@@ -27,6 +28,7 @@ enum { RUN_AUDIT_NETWORK_MAX = 100000, RUN_AUDIT_NETWORK_KINDS = RECORD_CLOSED +
 struct run_audit {
 	const char *path;                          /* of the log, free of links; NULL: none */
 	struct audit_trail *trail;                 /* NULL: not open */
+	char session[RUN_AUDIT_SESSION];           /* its id; "" where there is no log */
 	uint64_t network[RUN_AUDIT_NETWORK_KINDS]; /* records of the network so far */
 	/* Of the policy about a program that it refused; NULL: it was not that. */
 	const char *rule, *reason;
@@ -42,6 +44,9 @@ int run_audit_check(struct run *r);
  * SQLite would be in it.
  */
 int run_audit_begin(struct run *r);
+
+/* What the log calls the sandbox: for people who look for all runs of the same kind. */
+const char *run_audit_sandbox(const struct run *r);
 
 /* One event; who and when is filled in, and the program if there is none. */
 void run_audit_add(struct run *r, const struct audit_event *e);

@@ -123,6 +123,10 @@ struct run_outcome {
 /* 0 once something has come of it; negative with the call's error filled if nothing ran. */
 int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret);
 
+/* broker.c: starts a broker if one is wanted; then, once the log is open, what it has to know. */
+int run_broker_begin(struct run *r);
+int run_broker_configure(struct run *r);
+
 /* result.c: what came of a command: the status to exit with, and what a person or a program is
  * told. */
 

@@ -359,6 +359,8 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 	if (err == 0)
 		err = run_audit_begin(r);
 	if (err == 0)
+		err = run_broker_configure(r);
+	if (err == 0)
 		err = run_loop_start(&l);
 	/* The command is sent ahead, and runs once everything else stands. */
 	if (err == 0 && !ret->end)

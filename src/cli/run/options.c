@@ -118,6 +118,8 @@ static int run_options_check(const struct run *r, struct call *c)
 		error_hint(c->error, "`corral doctor` lists what this system supports");
 		return -EOPNOTSUPP;
 	}
+	if (o->broker && o->no_broker)
+		return options_misused(c, "--broker and --no-broker cannot be used together");
 	if (o->yes && !o->skill)
 		return options_misused(c, "--yes requires --skill");
 	if (o->is_command && !o->skill)
@@ -213,6 +215,12 @@ int run_options(struct run *r)
 			"how strong the sandbox must be: 1 is the strongest; 3 enforces only\n"
 			"the writes of --mode sandbox and rx, by Landlock alone",
 			options_text, &o->tier, OPTIONS_OPTIONAL },
+		{ "broker", 0, NULL,
+			"answer the calls of the command (sandbox-call); the default if the\n"
+			"policy grants services",
+			options_flag, &o->broker, 0 },
+		{ "no-broker", 0, NULL, "do not start a broker, whatever the policy grants",
+			options_flag, &o->no_broker, 0 },
 		{ "audit", 0, "FILE", "write an audit log; `default` is your own log", take_log,
 			&o->audit, OPTIONS_OPTIONAL },
 		{ "explain", 0, NULL, "report what was denied and which grant would allow it",

@@ -33,6 +33,7 @@ static int run_plain_refuse(struct run *r)
 		{ "--ssh-agent", o->ssh_agent },
 		{ "--json", o->json },
 		{ "--tier", o->tier },
+		{ "--broker", o->broker },
 	};
 	struct location where = { 0 };
 	int ret;

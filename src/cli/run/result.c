@@ -274,6 +274,7 @@ void run_result_print(
 	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n",
 		held_by(report ? report->memory_by : REPORT_BY_NOTHING),
 		held_by(report ? report->pids_by : REPORT_BY_NOTHING));
+	put_flag(out, "broker", r->plan && r->plan->has_broker);
 	run_later_print(r, out);
 	buffer_adds(out, "  \"network\": ");
 	run_network_print(&r->network, out);

@@ -153,6 +153,8 @@ static int make_plan(struct run *r)
 		.n_guarded = r->n_guarded,
 		.explain = r->options.explain,
 		.skill = r->copy.map ? &r->copy : NULL,
+		.broker = r->broker.program,
+		.caller = r->broker.caller,
 	};
 	int ret = own_folders(r->call->arena, r->load.variables.values[VARIABLE_HOME], r->policy,
 		own, &options.n_hidden, r->call->error);
@@ -243,7 +245,9 @@ static int run_confined(struct run *r)
 	struct environment_options o = { .policy = r->policy,
 		.host_env = (const char *const *)environ,
 		.home = r->plan->home,
-		.cwd = r->cwd };
+		.cwd = r->cwd,
+		.socket = r->plan->has_broker ? PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET : NULL,
+		.tools = r->plan->caller.path ? PLAN_BROKER_FOLDER : NULL };
 	struct run_outcome outcome = { 0 };
 	int ret;
 
@@ -300,7 +304,9 @@ static int prepare_explain(struct run *r)
 /* Each does its part, and returns 0 to go on; or a status, or a negative errno. */
 static int (*const steps[])(struct run *r) = {
 	prepare_session,
+	run_broker_begin,
 	run_layers,
+	run_broker_begin,
 	find_limits,
 	run_find_words,
 	run_inside,

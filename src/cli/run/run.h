@@ -27,6 +27,7 @@
 #include "cli/run/audit.h"
 #include "cli/run/network.h"
 #include "jail/plan/plan.h"
+#include "launch/broker.h"
 #include "launch/needs.h"
 #include "launch/skill.h"
 #include "skill/archive.h"
@@ -71,6 +72,7 @@ struct run_options {
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
 	bool yes, is_command, json, explain, no_limits, strict, ssh_agent, no_cache;
+	bool broker, no_broker;
 	const char *tier;
 	struct limits limits;
 };
@@ -97,7 +99,8 @@ struct run {
 	const char **guarded; /* files and folders that the command must not change, as named */
 	size_t n_guarded, cap_guarded;
 
-	struct session *session; /* from the start: see prepare_session() */
+	struct session *session;     /* from the start: see prepare_session() */
+	struct launch_broker broker; /* .program is NULL without one */
 	struct policy *policy;
 	/* What is left of the layers in the jail; NULL: all of them (run/inside.c). */
 	struct permissions *inside[RUN_LAYERS_MAX];

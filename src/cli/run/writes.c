@@ -57,6 +57,7 @@ static int run_writes_refuse(struct run *r)
 		{ "--explain", o->explain },
 		{ "--json", o->json },
 		{ "--strict", o->strict },
+		{ "--broker", o->broker },
 	};
 	struct location where = { 0 };
 	int ret;

@@ -465,6 +465,45 @@ static void memory_may_end(void **state)
 	end_memory(true);
 }
 
+/* Its socket is not to be set by anybody else; its folder is the last of PATH, whoever set that. */
+static void the_broker_of_a_sandbox(void **state)
+{
+	static const struct {
+		const char *policy, *host[3], *path;
+	} cases[] = {
+		{ "{}", { NULL }, NULL },
+		{ "env: ['*']", { "SANDBOX_SOCKET=/mine", NULL }, NULL },
+		{ "env: [SANDBOX_SOCKET=/mine, PATH=/x]", { NULL }, "PATH=/x:/tools" },
+		{ "env: [PATH]", { "PATH=/h", NULL }, "PATH=/h:/tools" },
+		{ "env: ['PATH=']", { NULL }, "PATH=/tools" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ROWS(cases); i++) {
+		const bool there = i % 2;
+		auto_policy *p = test_compile(cases[i / 2].policy);
+		const struct environment_options o = { .policy = p,
+			.host_env = cases[i / 2].host,
+			.socket = there ? "/s" : NULL,
+			.tools = there ? "/tools" : NULL };
+		auto_arena a = { 0 };
+		const char *const *env;
+		struct error e = { 0 };
+		size_t n;
+
+		assert_int_equal(environment_build(&a, &o, &env, &n, &e), 0);
+		if (there) {
+			assert_string_equal(find(env, "SANDBOX_SOCKET"), "SANDBOX_SOCKET=/s");
+			assert_non_null(strstr(find(env, "PATH"), "/tools"));
+		} else if (i < 2) {
+			assert_null(find(env, "SANDBOX_SOCKET"));
+			assert_null(strstr(find(env, "PATH"), "/tools"));
+		}
+		if (there && cases[i / 2].path)
+			assert_string_equal(find(env, "PATH"), cases[i / 2].path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +515,7 @@ int main(void)
 		cmocka_unit_test(a_call_adds_to_what_is_granted),
 		cmocka_unit_test(its_total_is_bounded),
 		cmocka_unit_test(memory_may_end),
+		cmocka_unit_test(the_broker_of_a_sandbox),
 	};
 
 	return cmocka_run_group_tests_name("environment", tests, NULL, NULL);

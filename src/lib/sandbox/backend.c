@@ -6,11 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
+#include "jail/plan/plan.h"
 #include "launch/command.h"
 #include "launch/program.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/skill.h"
+#include "wire/broker.h"
 
 enum { READY_MS = 30000 };
 
@@ -26,9 +29,34 @@ static int backend_probe(const struct sandbox_base *base, struct error *e)
 	return r;
 }
 
+/* The log is the host's: calls of the broker are not in it. */
+static int backend_configure_broker(
+	const struct sandbox_setup *setup, struct configure *c, struct buffer *out, struct error *e)
+{
+	const struct launch_broker *programs = &setup->base->broker;
+	const char *const layers[] = { setup->json, NULL };
+	struct broker_setup broker = { .variables = setup->base->variables,
+		.warden = setup->base->warden,
+		.environment = setup->granted,
+		.layers = layers,
+		.n_layers = 1 };
+	int r;
+
+	while (broker.environment && broker.environment[broker.n_environment])
+		broker.n_environment++;
+	r = broker_setup_encode(&broker, out);
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot configure the broker: %s", strerror(-r));
+	c->flags |= CONFIGURE_BROKER | (programs->caller ? CONFIGURE_CALLER : 0);
+	c->broker = programs->program;
+	c->caller = programs->caller;
+	return 0;
+}
+
 static int backend_start_warden(const struct sandbox_setup *setup, unsigned flags,
 	struct warden_link **ret, struct error *e)
 {
+	auto_buffer broker = { 0 };
 	struct configure configure = { .flags = flags,
 		.variables = setup->base->variables,
 		.n_guarded = setup->base->n_guarded };
@@ -38,11 +66,16 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 		.policy = setup->json,
 		.policy_len = setup->json_len,
 		.configure = &configure,
+		.broker = &broker,
 		.skill = flags & CONFIGURE_SKILL && skill ? skill->skill.copy : -1,
 		.timeout_ms = READY_MS,
 	};
-	int r;
+	int r = setup->base->broker.program
+			? backend_configure_broker(setup, &configure, &broker, e)
+			: 0;
 
+	if (r < 0)
+		return r;
 	memcpy(configure.guarded, setup->base->guarded, sizeof(configure.guarded));
 	r = warden_link_new(ret, &o, e);
 	/* The plan was made by looking at the skill's folder: it must have seen what was copied. */
@@ -93,6 +126,8 @@ static int namespaces_command(const struct sandbox_setup *setup, const struct pr
 		.user = base->user,
 		.granted = setup->granted,
 		.tty = call->flags & CORRAL_CALL_TTY,
+		.socket = base->broker.program ? PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET : NULL,
+		.tools = base->broker.caller ? PLAN_BROKER_FOLDER : NULL,
 	};
 	int r = launch_environment(o, &base->variables, a, &s->env, &s->n_env, e);
 

@@ -44,7 +44,7 @@ struct corral_builder {
 	struct limits limits;
 	char *variables[VARIABLE_COUNT];
 	char *warden;
-	char *broker;
+	bool broker;
 	char *source; /* the file that the permissions came from, as it was named; NULL: none did */
 	corral_audit_sink *sink;
 	void *context;
@@ -249,7 +249,6 @@ void corral_builder_free(struct corral_builder *b)
 		free(b->variables[i]);
 	sandbox_skill_unref(b->skill);
 	free(b->warden);
-	free(b->broker);
 	free(b->source);
 	free(b);
 }
@@ -448,7 +447,12 @@ int corral_builder_with_audit(struct corral_builder *b, corral_audit_sink *sink,
 
 int corral_builder_with_broker(struct corral_builder *b, const char *socket)
 {
-	return builder_keep_path(b, &b->broker, socket, "the socket of a broker");
+	if (socket)
+		return builder_fail(b,
+			error_set(builder_error(b), -EOPNOTSUPP, NULL,
+				"a broker that runs already cannot be used yet; NULL starts one"));
+	b->broker = true;
+	return 0;
 }
 
 int corral_builder_warden(struct corral_builder *b, const char *path)
@@ -576,6 +580,19 @@ static int builder_set_guarded(struct sandbox_base *s, const struct corral_build
 	return 0;
 }
 
+/* Its programs, as they are named now. */
+static int builder_find_broker(struct sandbox_base *s, struct error *e)
+{
+	struct launch_broker found;
+	int r = launch_broker_find(&found, e);
+
+	if (r < 0)
+		return r;
+	s->broker = (struct launch_broker){ .program = arena_strdup(&s->arena, found.program),
+		.caller = found.caller ? arena_strdup(&s->arena, found.caller) : NULL };
+	return s->broker.program && (s->broker.caller || !found.caller) ? 0 : -ENOMEM;
+}
+
 static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	const char *warden = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
@@ -598,6 +615,8 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 	if (r == 0)
 		r = account_name("/etc/passwd", getuid(), s->user);
 	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);
+	if (r == 0 && b->broker)
+		r = builder_find_broker(s, e);
 	s->backend = &backends[b->backend];
 	s->limits = b->limits;
 	s->is_skill = b->is_skill;
@@ -636,11 +655,10 @@ static int builder_check(const struct corral_builder *b, struct error *e)
 		*e = b->refusal;
 		return -EACCES;
 	}
-	if (!b->broker)
-		return 0;
-	(void)error_set(e, -EOPNOTSUPP, NULL, "this version of Corral has no broker");
-	error_hint(e, "build the sandbox without corral_builder_with_broker()");
-	return -EOPNOTSUPP;
+	if (b->broker && b->backend == BACKEND_NONE)
+		return error_set(
+			e, -EOPNOTSUPP, NULL, "mode rwx has no sandbox, and so no broker for one");
+	return 0;
 }
 
 /* As they are now: a builder can be used again. */

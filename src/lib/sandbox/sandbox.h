@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "corral/sandbox.h"
 #include "host/account.h"
+#include "launch/broker.h"
 #include "lib/sandbox/backend.h"
 #include "lib/sandbox/warden-link.h"
 #include "policy/policy.h"
@@ -38,6 +39,7 @@ struct sandbox_base {
 	struct limits limits; /* beside those of the permissions */
 	struct variables variables;
 	const char *warden;
+	struct launch_broker broker;    /* .program is NULL without one */
 	const char *const *environment; /* of the host, when the sandbox was built */
 	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
 	/* Files and folders that are read for other commands */

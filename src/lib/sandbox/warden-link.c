@@ -185,6 +185,9 @@ static int warden_link_configure(
 	if (r == 0)
 		r = frame_send(l->socket, FRAME_CONFIGURE, 0, body.data, body.len, &o->skill,
 			o->skill >= 0);
+	if (r == 0 && o->configure->flags & CONFIGURE_BROKER)
+		r = frame_send(
+			l->socket, FRAME_BROKER, 0, o->broker->data, o->broker->len, NULL, 0);
 	/* It may have had a reason to leave at once, and told it. */
 	if (r == 0 || r == -EPIPE)
 		r = warden_link_await_ready(l, o->timeout_ms, e);

@@ -51,8 +51,9 @@ struct warden_link_options {
 	const char *policy; /* text for the warden */
 	size_t policy_len;
 	const struct configure *configure;
-	int skill;      /* the copy of a skill (CONFIGURE_SKILL); -1: none */
-	int timeout_ms; /* until the session must stand */
+	const struct buffer *broker; /* with CONFIGURE_BROKER: its setup (wire/broker.h) */
+	int skill;                   /* the copy of a skill (CONFIGURE_SKILL); -1: none */
+	int timeout_ms;              /* until the session must stand */
 };
 
 /* Starts a warden and waits until its session stands. */

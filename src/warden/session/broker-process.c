@@ -175,11 +175,10 @@ int broker_process_start(struct broker_process **ret, const char *program, struc
 	return r;
 }
 
-int broker_process_configure(struct broker_process *b, const void *body, size_t len)
+int broker_process_configure(struct broker_process *b, const struct broker_setup *setup)
 {
 	b->setup.len = 0;
-	buffer_add(&b->setup, body, len);
-	return b->setup.failed ? -ENOMEM : 0;
+	return broker_setup_encode(setup, &b->setup);
 }
 
 static int broker_process_send(const struct broker_process *b)

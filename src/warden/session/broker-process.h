@@ -10,16 +10,15 @@
  * the sandbox goes on, and it is started again a few times with the same socket, so that calls
  * which wait there are answered; after that, connections are refused.
  */
-#include <stddef.h>
-
 #include "base/error.h"
+#include "wire/broker.h"
 
 struct broker_process;
 
 /* Starts the program. The caller's, for broker_process_end() or _leave(). */
 int broker_process_start(struct broker_process **ret, const char *program, struct error *e);
-/* Keeps a copy of the body of FRAME_BROKER. -ENOMEM. */
-int broker_process_configure(struct broker_process *b, const void *body, size_t len);
+/* Keeps a copy of what it has to know. As broker_setup_encode(). */
+int broker_process_configure(struct broker_process *b, const struct broker_setup *setup);
 /* Sends it, with the listener and the root directory that commands see, which it takes over. */
 int broker_process_serve(struct broker_process *b, int listener, int root, struct error *e);
 /* Readable when it has answered; then broker_process_ready() says whether it serves. */

@@ -292,11 +292,31 @@ int session_broker_start(struct session *s, const char *program, struct error *e
 	return broker_process_start(&s->broker, program, e);
 }
 
-int session_broker_configure(struct session *s, const void *body, size_t len, struct error *e)
+int session_broker_configure(struct session *s, const struct broker_setup *given, struct error *e)
 {
-	int r = s->broker ? broker_process_configure(s->broker, body, len) : -ENOTCONN;
+	const char *places[BROKER_PRIVATE_MAX + 1] = { "/dev/shm" };
+	struct broker_setup setup = *given;
+	int r;
 
-	return r == -ENOMEM ? error_no_memory(e) : r;
+	if (!s->broker || !s->plan)
+		return error_set(e, -ENOTCONN, NULL, "there is no broker to configure");
+	if (!setup.folder || !setup.folder[0])
+		setup.folder = s->plan->work_dir ? s->plan->work_dir : s->plan->home;
+	setup.private_places = places;
+	setup.n_private = 1;
+	for (size_t i = 0; i < s->plan->n && setup.n_private < BROKER_PRIVATE_MAX; i++)
+		if (s->plan->entries[i].kind == PLAN_TMP)
+			places[setup.n_private++] = s->plan->entries[i].path;
+	r = broker_process_configure(s->broker, &setup);
+	return r < 0 ? error_set(e, r, NULL, "cannot tell the broker about the session: %s",
+			       strerror(-r))
+		     : 0;
+}
+
+void session_broker_end(struct session *s)
+{
+	broker_process_end(s->broker);
+	s->broker = NULL;
 }
 
 void session_broker_forgo(struct session *s)

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "jail/plan/plan.h"
+#include "wire/broker.h"
 #include "wire/frame.h"
 #include "wire/record.h"
 #include "wire/report.h"
@@ -78,9 +79,14 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
  * program. The earlier, the less is waited for it.
  */
 int session_broker_start(struct session *s, const char *program, struct error *e);
-/* What it has to know: the body of FRAME_BROKER (wire/broker.h), of which a copy is kept. Before
- * session_build_finish(), which waits until the broker serves. */
-int session_broker_configure(struct session *s, const void *body, size_t len, struct error *e);
+/*
+ * What it has to know, of which a copy is kept; the session's own folders, and where programs start
+ * if nothing is said of that, come from the plan. Between session_build_begin() and
+ * session_build_finish(), which waits until the broker serves.
+ */
+int session_broker_configure(struct session *s, const struct broker_setup *given, struct error *e);
+/* Ends it, for good. */
+void session_broker_end(struct session *s);
 /* The holder is about to confine itself: if the broker dies later, it stays so. */
 void session_broker_forgo(struct session *s);
 /* The plan must outlive the session. On failure the session is only good for session_free(). */

@@ -27,9 +27,13 @@ static void test_round_trip(void **state)
 		sent.n_guarded = known % (CONFIGURE_GUARDED_MAX + 1);
 		for (uint32_t i = 0; i < sent.n_guarded; i++)
 			sent.guarded[i] = paths[i % VARIABLE_COUNT];
+		sent.broker = sent.flags & CONFIGURE_BROKER ? "/lib/broker" : NULL;
+		sent.caller = sent.flags & CONFIGURE_CALLER ? "/bin/caller" : NULL;
 		assert_int_equal(configure_encode(&sent, &body), 0);
 		assert_int_equal(configure_decode(&c, body.data, body.len), 0);
 		assert_int_equal(c.flags, sent.flags);
+		assert_string_equal(c.broker ? c.broker : "", sent.broker ? sent.broker : "");
+		assert_string_equal(c.caller ? c.caller : "", sent.caller ? sent.caller : "");
 		assert_int_equal(c.host, known);
 		for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 			if (known >> i & 1)

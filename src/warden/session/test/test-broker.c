@@ -27,8 +27,11 @@
 #define CALLER PLAN_BROKER_FOLDER "/" PLAN_BROKER_CALLER
 #define FILE_INSIDE "home/u/word"
 
-/* What the broker of a test does; the body of its FRAME_BROKER. */
-enum { SERVE, FAIL, LEAVE, BABBLE };
+/* What the broker of a test does: the name of its sandbox. */
+#define SERVE "serve"
+#define FAIL "fail"
+#define LEAVE "leave"
+#define BABBLE "babble"
 
 /* Outside: the broker. */
 
@@ -64,24 +67,36 @@ static _Noreturn void broker_serve(struct frame *f)
 	}
 }
 
+/* The session's own folders, and where to start. */
+static bool broker_is_told(const struct broker_setup *setup)
+{
+	bool tmp = false, home = false;
+
+	for (size_t i = 0; i < setup->n_private; i++) {
+		tmp |= strcmp(setup->private_places[i], "/tmp") == 0;
+		home |= strcmp(setup->private_places[i], "/home/u") == 0;
+	}
+	return tmp == home && strcmp(setup->folder, "/home/u") == 0;
+}
+
 static _Noreturn void broker(void)
 {
 	static struct frame f;
 	struct refusal refusal = { .error = ENOTSUP, .text = "no service", .hint = "none" };
 	struct buffer body = { 0 };
+	struct arena arena = { 0 };
+	struct broker_setup setup;
 	/* Nothing else is open, and there are no variables. */
 	bool is_clean = fcntl(4, F_GETFD) < 0 && !environ[0] && getsid(0) == getpid();
-	int what = -1;
 
-	if (frame_receive(3, &f) != 1 || f.type != FRAME_BROKER || f.n_fds != 2)
+	if (frame_receive(3, &f) != 1 || f.type != FRAME_BROKER || f.n_fds != 2 ||
+		broker_setup_decode(&setup, f.body, f.len, &arena) < 0)
 		_exit(3);
-	if (f.len == sizeof(what))
-		memcpy(&what, f.body, sizeof(what));
-	if (what == LEAVE)
+	if (strcmp(setup.sandbox, LEAVE) == 0)
 		_exit(7);
-	if (what == BABBLE)
+	if (strcmp(setup.sandbox, BABBLE) == 0)
 		(void)frame_send(3, FRAME_GONE, 0, NULL, 0, NULL, 0);
-	if (what == SERVE && is_clean)
+	if (strcmp(setup.sandbox, SERVE) == 0 && is_clean && broker_is_told(&setup))
 		broker_serve(&f);
 	(void)refusal_encode(&refusal, &body);
 	(void)frame_send(3, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
@@ -156,8 +171,10 @@ static void on_event(void *context, const struct session_event *event)
 	seen->events[seen->n++] = *event;
 }
 
-static int try_open(struct scene *s, const char *program, int what, bool single, struct error *e)
+static int try_open(
+	struct scene *s, const char *program, const char *what, bool single, struct error *e)
 {
+	const struct broker_setup setup = { .sandbox = what };
 	const struct session_options o = { .single = single };
 	const struct session_handler h = { .event = on_event, .context = &s->seen };
 	int r = session_prepare(&s->session, &o, e);
@@ -165,8 +182,10 @@ static int try_open(struct scene *s, const char *program, int what, bool single,
 	if (r == 0)
 		r = session_broker_start(s->session, program, e);
 	if (r == 0)
-		r = session_broker_configure(s->session, &what, sizeof(what), e);
-	return r < 0 ? r : session_build(s->session, &s->plan, &h, e);
+		r = session_build_begin(s->session, &s->plan, &h, e);
+	if (r == 0)
+		r = session_broker_configure(s->session, &setup, e);
+	return r < 0 ? r : session_build_finish(s->session, e);
 }
 
 static void open_box(struct scene *s)
@@ -365,8 +384,8 @@ static void is_not_started_again_by_one_who_cannot(void **state)
 static void must_serve_first(void **state)
 {
 	static const struct {
-		const char *program;
-		int what, code;
+		const char *program, *what;
+		int code;
 		const char *text;
 	} rows[] = {
 		{ "/proc/self/exe", FAIL, -ENOTSUP, "no service" },

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A broker for the run (warden/session/broker-process.h): with --broker, or because a policy grants
+ * services, which a command gets by no other way. In the latter case a Corral without a broker runs
+ * the command all the same, as it did before there was one, and says so.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "cli/run/internal.h"
+#include "host/environment.h"
+#include "policy/format/permissions-text.h"
+#include "wire/broker.h"
+
+static bool run_broker_is_wanted(const struct run *r)
+{
+	bool wanted = r->options.broker;
+
+	for (size_t i = 0; !wanted && !r->options.no_broker && i < r->n_layers; i++)
+		wanted = launch_broker_is_granted(r->layers[i]);
+	return wanted;
+}
+
+static void run_broker_note(const struct run *r, const struct error *why)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	if (r->options.json)
+		return;
+	output_note(&o);
+	buffer_printf(
+		&o.text, "the policy grants services, but %s: calls of them fail\n", why->text);
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
+/* Once before there are layers, and once behind them: the sooner it starts, the better. */
+int run_broker_begin(struct run *r)
+{
+	struct error why = { 0 };
+	int ret;
+
+	if (r->broker.program || !run_broker_is_wanted(r))
+		return 0;
+	ret = launch_broker_find(&r->broker, &why);
+	if (ret == 0)
+		return session_broker_start(r->session, r->broker.program, r->call->error);
+	if (r->options.broker) {
+		*r->call->error = why;
+		return ret;
+	}
+	run_broker_note(r, &why);
+	return 0;
+}
+
+static int run_broker_print_layers(struct run *r, struct broker_setup *setup)
+{
+	const char **layers = arena_calloc(r->call->arena, r->n_layers + 1, sizeof(*layers));
+
+	for (size_t i = 0; layers && i < r->n_layers; i++) {
+		auto_buffer text = { 0 };
+
+		permissions_print_json(r->layers[i], &text);
+		layers[i] = text.failed ? NULL : arena_strdup(r->call->arena, buffer_text(&text));
+		if (!layers[i])
+			return -ENOMEM;
+	}
+	setup->layers = layers;
+	setup->n_layers = r->n_layers;
+	return layers ? 0 : -ENOMEM;
+}
+
+/* What the command could be given of the host's, and nothing else. */
+static int run_broker_list_variables(struct run *r, struct broker_setup *setup)
+{
+	const struct environment_options o = { .policy = r->policy,
+		.host_env = (const char *const *)environ };
+	int ret = environment_granted(r->call->arena, &o, &setup->environment, r->call->error);
+
+	while (ret == 0 && setup->environment[setup->n_environment])
+		setup->n_environment++;
+	return ret;
+}
+
+/* The log is open. */
+int run_broker_configure(struct run *r)
+{
+	struct broker_setup setup = { .variables = r->load.variables,
+		.warden = r->broker.warden,
+		.log = r->audit.path,
+		.session = r->audit.session,
+		.sandbox = r->audit.path ? run_audit_sandbox(r) : "",
+		.folder = r->cwd };
+	int ret;
+
+	if (!r->broker.program)
+		return 0;
+	ret = run_broker_print_layers(r, &setup);
+	if (ret == 0)
+		ret = run_broker_list_variables(r, &setup);
+	if (ret == 0)
+		ret = session_broker_configure(r->session, &setup, r->call->error);
+	return ret == -ENOMEM ? error_no_memory(r->call->error) : ret;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *launch_broker_named(const char *variable, const char *otherwise)
+{
+	const char *path = secure_getenv(variable);
+
+	return path && *path ? path : otherwise;
+}
+
+static int launch_broker_look(const char *path)
+{
+	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+int launch_broker_find(struct launch_broker *ret, struct error *e)
+{
+	/* "": built without. */
+	const char *program = launch_broker_named("CORRAL_BROKER", CORRAL_BROKER_PATH);
+	const char *caller = launch_broker_named("CORRAL_SANDBOX_CALL", CORRAL_CALLER_PATH);
+	int r;
+
+	if (!*program) {
+		(void)error_set(e, -EOPNOTSUPP, NULL, "this Corral was built without the broker");
+		error_hint(e, "build it with the meson option -Dbroker=enabled");
+		return -EOPNOTSUPP;
+	}
+	r = launch_broker_look(program);
+	if (r < 0) {
+		(void)error_set(
+			e, r, NULL, "cannot start the broker %s: %s", program, strerror(-r));
+		error_hint(e, "install corral-broker, or set CORRAL_BROKER to its path");
+		return r;
+	}
+	*ret = (struct launch_broker){ .program = program,
+		.caller = *caller && launch_broker_look(caller) == 0 ? caller : NULL,
+		.warden = launch_broker_named("CORRAL_WARDEN", NULL) };
+	return 0;
+}
+
+bool launch_broker_is_granted(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_services; i++)
+		if (p->services[i].access != SERVICE_NONE)
+			return true;
+	for (size_t i = 0; i < p->n_all_of; i++)
+		if (launch_broker_is_granted(p->all_of[i]))
+			return true;
+	return false;
+}
