@@ -14,6 +14,7 @@
 #include "launch/record.h"
 #include "lib/api/audit-handle.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/followed.h"
 #include "lib/process/result.h"
 
 /* One command after another has the same environment. */
@@ -166,7 +167,7 @@ static int audit_sandbox_refuse_links(
 	for (size_t at = 0; at < a->links.len; at += strlen(a->links.data + at) + 1) {
 		const char *link = a->links.data + at;
 
-		if (!beneath_is_replaceable(p, link))
+		if (!followed_is_replaceable(p, link))
 			continue;
 		(void)error_set(e, -EPERM, NULL,
 			"%.300s: the permissions allow this log to be replaced: the commands it "
@@ -206,7 +207,7 @@ int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const str
 	if (!copy)
 		return error_no_memory(e);
 	/* By any link that there is. */
-	r = beneath_resolve_grants(copy, variables, NULL, BENEATH_HOST, e);
+	r = followed_grants(copy, variables, NULL, BENEATH_HOST, e);
 	if (r < 0)
 		return r;
 	n = permissions_layers(copy, layers, LAYERS_MAX);

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/draft.h"
 #include "lib/enclave/internal.h"
 
 static int files_too_large(struct enclave_call *c, struct corral_error **e)
@@ -159,5 +160,43 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 	else if (unlinkat(place.folder, place.name, S_ISDIR(place.st.st_mode) ? AT_REMOVEDIR : 0) <
 		 0)
 		r = -errno;
+	return enclave_place_done(&c, &place, r, e);
+}
+
+/* Writing: draft.c has what becomes of it. */
+
+int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_by *by,
+	const char *path, const void *data, size_t len, struct corral_error **e)
+{
+	return corral_enclave_fs_write_file(enclave, by, path, ENCLAVE_FILE_MODE, data, len, e);
+}
+
+int corral_enclave_fs_write_file(struct corral_enclave *enclave, const struct corral_by *by,
+	const char *path, uint32_t mode, const void *data, size_t len, struct corral_error **e)
+{
+	auto_enclave_place place = { .folder = -1, .fd = -1 };
+	auto_draft d = { .fd = -1 };
+	const struct stat *old;
+	struct enclave_call c;
+	int r;
+
+	enclave_begin(&c, enclave, by, AUDIT_FS_WRITE, path);
+	r = enclave_place_find(&c, OPERATION_FS_WRITE, ENCLAVE_NAME, &place, e);
+	if (r == 0 && place.fd >= 0)
+		r = enclave_file_check(&c, &place.st, e);
+	if (r < 0)
+		return r;
+	if (len > enclave->max_file_bytes)
+		return enclave_refuse(&c, -EFBIG, e, "%zu bytes are more than the limit of %llu",
+			len, (unsigned long long)enclave->max_file_bytes);
+	old = place.fd >= 0 ? &place.st : NULL;
+	d.folder = place.folder;
+	r = draft_make(&d, old ? 0600 : mode & DRAFT_MODE_BITS);
+	if (r == 0)
+		r = file_write_all(d.fd, data, len);
+	if (r == 0)
+		r = draft_put(&d, place.name, old);
+	if (r == 0)
+		c.sent = len;
 	return enclave_place_done(&c, &place, r, e);
 }

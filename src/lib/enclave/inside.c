@@ -8,6 +8,7 @@
 #include "host/links.h"
 #include "host/planted.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/followed.h"
 #include "lib/enclave/internal.h"
 #include "policy/algebra/relation.h"
 #include "policy/match/command.h"
@@ -47,14 +48,14 @@ static bool goes_astray(const struct looking *l, const char *literal)
 	memcpy(path, literal, strlen(literal) + 1);
 	for (unsigned i = 0; r == 1 && i < BENEATH_LINKS_MAX; i++) {
 		r = beneath_next(BENEATH_HOST, path, next, link);
-		if (r == 1 && (beneath_is_replaceable(l->links->ever, link) ||
+		if (r == 1 && (followed_is_replaceable(l->links->ever, link) ||
 				      (!l->is_program && planted_is_possible(link, home))))
 			return true;
 		if (r == 1)
 			memcpy(path, next, sizeof(path));
 	}
 	return r != 0 && r != -ENOENT && r != -ENOTDIR &&
-	       beneath_is_replaceable(l->links->ever, path);
+	       followed_is_replaceable(l->links->ever, path);
 }
 
 /* Globs */
@@ -130,15 +131,15 @@ static bool alternative_goes_astray(
 		while (len > 0 && path[len - 1] != '/')
 			len--;
 		memcpy(path + len, "x", 2);
-		if (beneath_is_replaceable(l->links->ever, path) || glob_goes_astray(l, alt))
+		if (followed_is_replaceable(l->links->ever, path) || glob_goes_astray(l, alt))
 			return true;
 		len -= len > 0;
 	}
 	path[len] = '\0';
 	if (len <= 1 || !path_is_normal(path, len))
 		return false;
-	*contested = *contested || (beneath_is_replaceable(l->links->ever, path) &&
-					   !beneath_is_replaceable(l->links->now, path));
+	*contested = *contested || (followed_is_replaceable(l->links->ever, path) &&
+					   !followed_is_replaceable(l->links->now, path));
 	return goes_astray(l, path);
 }
 

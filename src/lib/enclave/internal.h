@@ -2,7 +2,7 @@
 #pragma once
 /*
  * The parts of an enclave: enclave.c makes it; enclave/call.c is what every
- * tool begins and ends with; enclave/files.c, enclave/write.c, enclave/shell.c … are the tools;
+ * tool begins and ends with; enclave/files.c, enclave/save.c, enclave/shell.c … are the tools;
  * enclave/policy.c changes it; enclave/questions.c has the answers.
  *
  * A tool is always the same: begin, find what is meant, permit (once), do it, tell.
@@ -228,6 +228,8 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 int enclave_place_done(
 	struct enclave_call *c, const struct enclave_place *p, int r, struct corral_error **e);
 
+/* Of a new file, less the umask. */
+enum { ENCLAVE_FILE_MODE = 0644 };
 /* files.c: told and refused unless it is a plain file. */
 int enclave_file_check(struct enclave_call *c, const struct stat *st, struct corral_error **e);
 /* What a file is; ret->size says how much of it the caller knows. */

@@ -201,7 +201,9 @@ static int check_found(const struct search *s, struct corral_error **e)
 		return enclave_refuse(s->call, -ELOOP, e, "it lies in /proc");
 	if (p->folder >= 0 && p->fd >= 0 &&
 		enclave_private_is_mount_point(enclave, p->folder, p->fd))
-		return enclave_refuse(s->call, -EBUSY, e, "something is mounted there");
+		return enclave_refuse(s->call, -EBUSY, e,
+			"something is mounted there, as on a file that is granted by itself; "
+			"grant its folder");
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 #include "host/resolver.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
-#include "lib/enclave/beneath.h"
+#include "lib/enclave/followed.h"
 #include "lib/enclave/internal.h"
 #include "lib/sandbox/sandbox.h"
 #include "policy/format/permissions-text.h"
@@ -24,7 +24,7 @@ enum { LAYERS_MAX = 64, WRITABLE_MAX = 4096 };
 
 /*
  * From grants and ceiling to the policy that judges: links that lie in a grant's name are followed
- * now, once (beneath.h), but for those that somebody could have made whom the policy holds.
+ * now, once (followed.h), but for those that somebody could have made whom the policy holds.
  *
  * Whoever may write somewhere may leave a link there and lose the right to write afterwards. So the
  * places that were ever granted for writing are kept for the life of the enclave. A place that was
@@ -135,8 +135,7 @@ static int compile_resolve(struct compiling *c, const struct permissions *grante
 		if (!copy)
 			return -ENOMEM;
 		c->resolved[c->n++] = copy;
-		r = beneath_resolve_grants(
-			copy, &enclave->variables, writable, enclave->root, c->error);
+		r = followed_grants(copy, &enclave->variables, writable, enclave->root, c->error);
 	}
 	return r;
 }

@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/followed.h"
 #include "lib/enclave/test/test-tree.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
@@ -359,7 +360,7 @@ static struct policy *compile(struct permissions *p)
 	(void)snprintf(home, sizeof(home), "%s", test_tree("@"));
 	variables.values[VARIABLE_HOME] = home;
 	if (policy_new(&writable, layers, 1, &options, &e) < 0 ||
-		beneath_resolve_grants(p, &variables, writable, BENEATH_HOST, &e) < 0 ||
+		followed_grants(p, &variables, writable, BENEATH_HOST, &e) < 0 ||
 		policy_new(&policy, layers, 1, &options, &e) < 0)
 		fail_msg("%s", e.text);
 	variables.values[VARIABLE_HOME] = "/home/nobody-here";

@@ -4,6 +4,7 @@
  * folder that an attacker fills. Whatever a path says, nothing outside is reached; what lies on a
  * private place needs no grant, and nothing else does without.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -411,11 +412,29 @@ static int end_save(struct corral_save *s)
 	return r;
 }
 
+/* Its path in the tree. */
+static void find_part(const char *folder, const char *text, char ret[512])
+{
+	int fd = openat(jail.root, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fdopendir(fd);
+	const struct dirent *d;
+
+	assert_non_null(dir);
+	ret[0] = '\0';
+	while ((d = readdir(dir))) {
+		if (strstr(d->d_name, text))
+			(void)snprintf(ret, 512, "/%s/%s", folder, d->d_name);
+	}
+	(void)closedir(dir);
+	assert_true(ret[0]);
+}
+
 static void test_save(void **state)
 {
 	static const char *const lines[] = { "write /w/**", NULL };
 	struct corral_enclave *enclave = in_jail(lines);
 	struct corral_save *s = begin_save(enclave, "/tmp/saved");
+	char part[512], names[256];
 
 	(void)state;
 	assert_int_equal(corral_save_write(s, "be", 2, NULL), 0);
@@ -431,6 +450,18 @@ static void test_save(void **state)
 	assert_true(test_tree_says("@/host/saved", ""));
 	assert_int_equal(
 		corral_enclave_fs_save(&s, enclave, NULL, "/tmp/bound/x", NULL, NULL), -EACCES);
+	/* What has the part's name is a mount: it stays where it is. */
+	s = begin_save(enclave, "/tmp/covered");
+	assert_int_equal(corral_save_write(s, "x", 1, NULL), 0);
+	find_part("tmp", ".covered.", part);
+	corral_save_free(s);
+	assert_int_equal(unlinkat(jail.root, part + 1, 0), 0);
+	assert_int_equal(mkdirat(jail.root, part + 1, 0755), 0);
+	test_jail_mask(&jail, part);
+	s = begin_save(enclave, "/tmp/covered");
+	assert_int_equal(end_save(s), 0);
+	assert_reads(enclave, "/tmp/covered", "");
+	assert_int_equal(test_files_list(enclave, part, names), -EACCES);
 	/* Something is mounted there while it is written. */
 	s = begin_save(enclave, "/tmp/hidden");
 	assert_int_equal(corral_save_write(s, "x", 1, NULL), 0);

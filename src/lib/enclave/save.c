@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing a file: a new one is made in the same folder, without a name where the file system can do
- * that, filled, synced, and takes the place of the old one by a rename. So whoever reads sees all
- * of the old or all of the new, also after a power cut (the file is synced, the folder is not: the
- * old one may be back then).
- *
- * The folder is held. What has the name when the rename comes is replaced and never followed or
- * opened: a link, a FIFO or a device that somebody puts there meanwhile is simply gone. A link that
- * is there from the beginning leads to another name, which is judged, and replaced in its own
- * folder.
- *
- * The old file's mode is kept, but for setuid, setgid and sticky: content that an agent wrote must
- * not run as somebody else. Its owner is kept as far as we may give files away. Other names of the
- * old file keep the old content.
- *
- * A save is the same in pieces, over minutes. What an attacker who may write in the folder can do
- * meanwhile, and what comes of it:
+ * Writing a file in pieces, over minutes, to a draft (draft.h). What an attacker who may write in
+ * the folder can do meanwhile, and what comes of it:
  *
  *     moves the folder elsewhere          it is not committed
  *     deletes, moves or replaces the part what is committed is the file that was written, by its
@@ -25,10 +11,11 @@
  *
  * And before a save that goes on where an earlier one ended: in the part's place is
  *
- *     a link, a FIFO, a device, a mount   it is looked at before it is opened, and not opened
+ *     a link, a FIFO, a device            it is looked at before it is opened, and not opened
  *     a second name of another file       refused: it has two names. A file that was moved there
  *                                         has one, and whoever moved it may delete it
  *     a file of another user              refused
+ *     a mount                             left alone: the save has no part
  *
  * What is refused is deleted (a name in that folder, never what it leads to), and the save begins
  * anew. The part's own name must be one that the policy lets be written.
@@ -41,169 +28,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/file.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/draft.h"
 #include "lib/enclave/internal.h"
-
-enum { NAME_TRIES = 16, NEW_MODE = 0644, MODE_BITS = 0777, DRAFT_NAME = 40 };
-
-/* Drafts: files on their way to a name */
-
-struct draft {
-	int folder; /* not its own */
-	int fd;
-	char name[DRAFT_NAME];   /* that nobody foresees; "": it has none yet */
-	char part[NAME_MAX + 1]; /* that the next save finds; "": it has none */
-};
-
-static void draft_deinit(struct draft *d)
-{
-	if (d->name[0])
-		(void)unlinkat(d->folder, d->name, 0);
-	fd_close(&d->fd);
-}
-
-static int draft_make_name(char out[static DRAFT_NAME])
-{
-	unsigned long long random[2];
-
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -EIO;
-	(void)snprintf(out, DRAFT_NAME, ".corral-%016llx%08llx", random[0], random[1] & 0xffffffff);
-	return 0;
-}
-
-static int draft_make(struct draft *d, mode_t mode)
-{
-	char name[DRAFT_NAME];
-
-	d->fd = openat(d->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
-	if (d->fd >= 0)
-		return 0;
-	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
-		return -errno;
-	/* There are no nameless files here. */
-	for (unsigned i = 0; i < NAME_TRIES; i++) {
-		int r = draft_make_name(name);
-
-		if (r < 0)
-			return r;
-		d->fd = openat(
-			d->folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-		if (d->fd >= 0) {
-			memcpy(d->name, name, sizeof(name));
-			return 0;
-		}
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
-}
-
-/* True if the part still has its name. */
-static bool draft_has_part(const struct draft *d)
-{
-	struct stat named, ours;
-
-	return d->part[0] && fstatat(d->folder, d->part, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstat(d->fd, &ours) == 0 && named.st_dev == ours.st_dev &&
-	       named.st_ino == ours.st_ino;
-}
-
-/* Where a file can have only one name the part's is changed; then it must be the one we have. */
-static int draft_move_part(struct draft *d, const char *name)
-{
-	if (renameat(d->folder, d->part, d->folder, name) < 0)
-		return -errno;
-	(void)snprintf(d->part, sizeof(d->part), "%s", name);
-	return draft_has_part(d) ? 0 : -EBUSY;
-}
-
-/*
- * A rename needs a name to begin with: a new one for this very file, not that of the part, which
- * another file may have by now.
- */
-static int draft_name(struct draft *d)
-{
-	char name[DRAFT_NAME];
-	int r = d->name[0] ? 0 : -EEXIST;
-
-	for (unsigned i = 0; r == -EEXIST && i < NAME_TRIES; i++) {
-		r = draft_make_name(name);
-		if (r == 0)
-			r = beneath_name(d->fd, d->folder, name);
-		if ((r == -EPERM || r == -EOPNOTSUPP) && draft_has_part(d))
-			r = draft_move_part(d, name);
-		if (r == 0)
-			memcpy(d->name, name, sizeof(name));
-	}
-	return r;
-}
-
-/* old: NULL if there is none. */
-static int draft_put(struct draft *d, const char *name, const struct stat *old)
-{
-	int r = 0;
-
-	/* As the old one was. Only whoever may give files away can keep its owner: others become
-	 * it. In a user namespace an owner may have no number (EINVAL). */
-	if (old && fchown(d->fd, old->st_uid, old->st_gid) < 0 && errno != EPERM && errno != EINVAL)
-		r = -errno;
-	if (r == 0 && old && fchmod(d->fd, old->st_mode & MODE_BITS) < 0)
-		r = -errno;
-	if (r == 0 && fsync(d->fd) < 0)
-		r = -errno;
-	if (r == 0)
-		r = draft_name(d);
-	if (r == 0 && renameat(d->folder, d->name, d->folder, name) < 0)
-		r = -errno;
-	if (r == 0)
-		d->name[0] = '\0';
-	return r;
-}
-
-int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_by *by,
-	const char *path, const void *data, size_t len, struct corral_error **e)
-{
-	return corral_enclave_fs_write_file(enclave, by, path, NEW_MODE, data, len, e);
-}
-
-int corral_enclave_fs_write_file(struct corral_enclave *enclave, const struct corral_by *by,
-	const char *path, uint32_t mode, const void *data, size_t len, struct corral_error **e)
-{
-	auto_enclave_place place = { .folder = -1, .fd = -1 };
-	__attribute__((cleanup(draft_deinit))) struct draft d = { .fd = -1 };
-	const struct stat *old;
-	struct enclave_call c;
-	int r;
-
-	enclave_begin(&c, enclave, by, AUDIT_FS_WRITE, path);
-	r = enclave_place_find(&c, OPERATION_FS_WRITE, ENCLAVE_NAME, &place, e);
-	if (r == 0 && place.fd >= 0)
-		r = enclave_file_check(&c, &place.st, e);
-	if (r < 0)
-		return r;
-	if (len > enclave->max_file_bytes)
-		return enclave_refuse(&c, -EFBIG, e, "%zu bytes are more than the limit of %llu",
-			len, (unsigned long long)enclave->max_file_bytes);
-	old = place.fd >= 0 ? &place.st : NULL;
-	d.folder = place.folder;
-	r = draft_make(&d, old ? 0600 : mode & MODE_BITS);
-	if (r == 0)
-		r = file_write_all(d.fd, data, len);
-	if (r == 0)
-		r = draft_put(&d, place.name, old);
-	if (r == 0)
-		c.sent = len;
-	return enclave_place_done(&c, &place, r, e);
-}
-
-/* Saves */
 
 struct corral_save {
 	struct enclave_call call; /* its texts are our own */
@@ -219,7 +51,7 @@ struct corral_save {
 /* Parts */
 
 /* Clipped where a name could not be longer: the hash is of all of it. */
-static bool part_name(const char *name, const char *resume, char out[NAME_MAX + 1])
+static bool save_part_name(const char *name, const char *resume, char out[NAME_MAX + 1])
 {
 	enum { HASH = 8, CLIP = 200 };
 	unsigned char hash[crypto_generichash_BYTES_MIN];
@@ -239,7 +71,7 @@ static bool part_name(const char *name, const char *resume, char out[NAME_MAX + 
 }
 
 /* The policy alone: nobody is asked about it. */
-static bool part_is_allowed(const struct corral_save *s, const char *name)
+static bool save_part_is_allowed(const struct corral_save *s, const char *name)
 {
 	struct enclave_call c = s->call;
 	char path[PATH_BYTES];
@@ -251,15 +83,15 @@ static bool part_is_allowed(const struct corral_save *s, const char *name)
 	return n < (int)sizeof(path) && enclave_look(&c, &r, 1) == VERDICT_ALLOW;
 }
 
-static bool part_fits(const struct corral_save *s, int fd, struct stat *ret)
+static bool save_part_fits(const struct corral_save *s, int fd, struct stat *ret)
 {
 	return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_nlink == 1 &&
-	       ret->st_uid == geteuid() && (uint64_t)ret->st_size <= s->max_bytes &&
-	       !enclave_private_is_mount_point(s->call.enclave, s->place.folder, fd);
+	       ret->st_uid == geteuid() && (uint64_t)ret->st_size <= s->max_bytes;
 }
 
-/* 1: it is to be continued. 0: it is not there, or gone now. -EBUSY: another save has it. */
-static int part_take(struct corral_save *s, const char *name)
+/* 1: it is to be continued. 0: it is not there, or gone now. -EBUSY: another save has it, or it is
+ * a mount. */
+static int save_part_take(struct corral_save *s, const char *name)
 {
 	auto_fd fd = -1, opened = -1;
 	struct stat st;
@@ -267,12 +99,14 @@ static int part_take(struct corral_save *s, const char *name)
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	if (!part_fits(s, fd, &st) || beneath_reopen(fd, O_RDWR, &opened) < 0)
+	if (enclave_private_is_mount_point(s->call.enclave, s->place.folder, fd))
+		return -EBUSY;
+	if (!save_part_fits(s, fd, &st) || beneath_reopen(fd, O_RDWR, &opened) < 0)
 		return unlinkat(s->place.folder, name, 0) < 0 ? -errno : 0;
 	if (flock(opened, LOCK_EX | LOCK_NB) < 0)
 		return -EBUSY;
 	/* What was locked may have been committed meanwhile. */
-	if (!part_fits(s, opened, &st) || lseek(opened, 0, SEEK_END) != st.st_size)
+	if (!save_part_fits(s, opened, &st) || lseek(opened, 0, SEEK_END) != st.st_size)
 		return -EBUSY;
 	s->draft.fd = fd_take(&opened);
 	s->bytes = (uint64_t)st.st_size;
@@ -280,7 +114,7 @@ static int part_take(struct corral_save *s, const char *name)
 	return 1;
 }
 
-static int part_make(struct corral_save *s, const char *name, mode_t mode)
+static int save_part_make(struct corral_save *s, const char *name, mode_t mode)
 {
 	int fd = openat(s->place.folder, name,
 		O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode);
@@ -292,16 +126,17 @@ static int part_make(struct corral_save *s, const char *name, mode_t mode)
 }
 
 /* Whatever is wrong with a part, the save goes on without one. */
-static void part_begin(struct corral_save *s, const char *resume, mode_t mode)
+static void save_part_begin(struct corral_save *s, const char *resume, mode_t mode)
 {
 	char name[NAME_MAX + 1];
 	int r;
 
-	if (!resume || !part_name(s->place.name, resume, name) || !part_is_allowed(s, name))
+	if (!resume || !save_part_name(s->place.name, resume, name) ||
+		!save_part_is_allowed(s, name))
 		return;
-	r = part_take(s, name);
+	r = save_part_take(s, name);
 	if (r == 0)
-		r = part_make(s, name, mode);
+		r = save_part_make(s, name, mode);
 	if (r == 1)
 		memcpy(s->draft.part, name, sizeof(name));
 	else
@@ -338,10 +173,10 @@ static int save_begin(struct corral_save *s, const struct corral_save_options *o
 	if (r < 0)
 		return r;
 	s->max_bytes = o->max_bytes ? o->max_bytes : c->enclave->max_file_bytes;
-	s->mode = (o->mode ? o->mode : NEW_MODE) & MODE_BITS;
+	s->mode = (o->mode ? o->mode : ENCLAVE_FILE_MODE) & DRAFT_MODE_BITS;
 	mode = s->place.fd >= 0 ? 0600 : s->mode;
 	s->draft.folder = s->place.folder;
-	part_begin(s, o->resume, mode);
+	save_part_begin(s, o->resume, mode);
 	r = s->draft.fd < 0 ? draft_make(&s->draft, mode) : 0;
 	return r < 0 ? enclave_done(c, r, e) : 0;
 }
