@@ -38,6 +38,11 @@ int rpc_code(enum rpc_class class, bool by_shield)
 	return by_shield ? classes[class].shield : classes[class].code;
 }
 
+const char *rpc_class_name(enum rpc_class class)
+{
+	return classes[class].name;
+}
+
 /* Refusals */
 
 enum { REFUSAL_CLASS, REFUSAL_MESSAGE, REFUSAL_HINT, REFUSAL_RULE, REFUSAL_ALLOWED };
@@ -361,17 +366,34 @@ static int rpc_check_envelope(const struct node *n, struct error *e, struct rpc_
 	return 0;
 }
 
+static int rpc_unknown_method(const char *name, struct error *e, struct rpc_refusal *why)
+{
+	const char *known[2 * METHOD_COUNT], *near;
+	size_t n = 0;
+
+	for (size_t i = 0; i < METHOD_COUNT; i++) {
+		if (method_rows[i].name)
+			known[n++] = method_rows[i].name;
+		if (method_rows[i].shield)
+			known[n++] = method_rows[i].shield;
+	}
+	near = suggest(name, known, n);
+	(void)error_set(e, -EINVAL, NULL, "there is no method `%s`", name);
+	if (near)
+		error_hint(e, "did you mean `%s`? sandbox-call --list shows all", near);
+	else
+		error_hint(e, "sandbox-call --list shows all");
+	return rpc_refuse(why, RPC_METHOD, e);
+}
+
 static int rpc_find_method(const char *name, unsigned channel, struct rpc_call *c, struct error *e,
 	struct rpc_refusal *why)
 {
 	const struct method *m = method_find(name, strlen(name), &c->by_shield);
 
 	c->method = m;
-	if (!m) {
-		(void)error_set(e, -EINVAL, NULL, "there is no method `%s`", name);
-		error_hint(e, "sandbox-call --list shows all");
-		return rpc_refuse(why, RPC_METHOD, e);
-	}
+	if (!m)
+		return rpc_unknown_method(name, e, why);
 	if (!(m->channels & channel)) {
 		(void)error_set(e, -EACCES, NULL, "%s cannot be called by HTTP", name);
 		error_hint(e, "call it by the socket that SANDBOX_SOCKET names");

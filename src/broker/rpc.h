@@ -43,6 +43,8 @@ enum rpc_class {
 };
 
 int rpc_code(enum rpc_class class, bool by_shield);
+/* The word that `data` has for it. */
+const char *rpc_class_name(enum rpc_class class);
 
 /* An error as it is answered. Texts may be NULL but for the message. */
 struct rpc_refusal {

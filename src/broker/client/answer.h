@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Lines of a broker: the answer to a call, or a note while it runs. A broker may lie; what is no
+ * JSON-RPC 2.0 is refused.
+ */
+#include <stddef.h>
+
+#include "base/error.h"
+#include "broker/rpc.h"
+#include "codec/node.h"
+
+enum answer_kind { ANSWER_RESULT, ANSWER_ERROR, ANSWER_NOTE };
+
+struct answer {
+	enum answer_kind kind;
+	struct document doc;
+	const struct node *body; /* a map: the result, the error, or the params of a note */
+	const char *note;        /* the notification's name */
+};
+
+/*
+ * id: that of the call, as JSON has it. NULL: any. -EPROTO: it is no answer to this call, and *e
+ * says why. -ENOMEM.
+ */
+int answer_read(struct answer *ret, const char *line, size_t len, const char *id, struct error *e);
+/* An error of our own, in the form of an answer. */
+int answer_make(struct answer *ret, const struct rpc_refusal *why);
+void answer_deinit(struct answer *a);
+#define auto_answer __attribute__((cleanup(answer_deinit))) struct answer
+
+/* Of an error: its class; and the exit status for it. */
+enum rpc_class answer_class(const struct answer *a);
+int answer_status(enum rpc_class class);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/client/help.h"
+
+#include <string.h>
+
+#include "broker/client/answer.h"
+#include "codec/json.h"
+
+static const char *const type_names[VALUE_TYPE_COUNT] = {
+	[VALUE_NONE] = "nothing",
+	[VALUE_TEXT] = "text",
+	[VALUE_PATH] = "path",
+	[VALUE_DATA] = "data",
+	[VALUE_NUMBER] = "number",
+	[VALUE_FLAG] = "flag",
+	[VALUE_CHOICE] = "choice",
+	[VALUE_TIME] = "time",
+	[VALUE_WORDS] = "list",
+	[VALUE_PAIRS] = "map",
+	[VALUE_JSON] = "json",
+	[VALUE_FILES] = "files",
+};
+
+static const char *const operation_names[OPERATION_COUNT] = { "fs.read", "fs.write", "net.connect",
+	"exec", "env", "service" };
+
+/* For people */
+
+void help_list(struct buffer *out)
+{
+	for (size_t i = 0; i < METHOD_COUNT; i++) {
+		const struct method *m = &method_rows[i];
+
+		buffer_printf(out, "%-18s", method_called(m, false));
+		for (size_t k = 0; m->params[k].name; k++)
+			buffer_printf(
+				out, m->params[k].required ? " %s=" : " [%s=]", m->params[k].name);
+		buffer_printf(out, "\n%-18s   %s\n", "", m->help);
+	}
+}
+
+/* How a parameter is written. */
+static void help_form(struct buffer *out, const struct method_field *f, const char *called)
+{
+	switch (f->type) {
+	case VALUE_WORDS:
+		buffer_printf(out, "%s=TEXT …", called);
+		break;
+	case VALUE_PAIRS:
+		buffer_printf(out, "%s.NAME=TEXT …", called);
+		break;
+	case VALUE_DATA:
+		buffer_printf(out, "%s=TEXT|@FILE|@-", called);
+		break;
+	case VALUE_FLAG:
+		buffer_printf(out, "%s=true|false", called);
+		break;
+	case VALUE_CHOICE:
+		buffer_printf(out, "%s=", called);
+		for (size_t i = 0; f->words[i]; i++)
+			buffer_printf(out, "%s%s", i ? "|" : "", f->words[i]);
+		break;
+	default:
+		buffer_printf(out, "%s=%s", called,
+			f->type == VALUE_NUMBER ? "NUMBER"
+			: f->type == VALUE_PATH ? "PATH"
+			: f->type == VALUE_JSON ? "JSON"
+						: "TEXT");
+		break;
+	}
+}
+
+static void help_fields(
+	struct buffer *out, const char *title, const struct method_field *fields, bool by_shield)
+{
+	if (!fields[0].name)
+		return;
+	buffer_printf(out, "\n%s\n", title);
+	for (size_t i = 0; fields[i].name; i++) {
+		const char *called = method_field_called(&fields[i], by_shield);
+
+		if (called)
+			buffer_printf(out, "  %-18s %s%s%s\n", called, type_names[fields[i].type],
+				fields[i].help[0] ? ": " : "", fields[i].help);
+	}
+}
+
+void help_method(struct buffer *out, const struct method *m, bool by_shield)
+{
+	const char *name = method_called(m, by_shield);
+
+	buffer_printf(out, "usage: sandbox-call %s", name);
+	for (size_t i = 0; m->params[i].name; i++) {
+		const char *called = method_field_called(&m->params[i], by_shield);
+
+		if (!called)
+			continue;
+		buffer_adds(out, m->params[i].required ? " " : " [");
+		help_form(out, &m->params[i], called);
+		buffer_adds(out, m->params[i].required ? "" : "]");
+	}
+	buffer_printf(out, "\n\n%s: %s\n", name, m->help);
+	if (m->name && m->shield)
+		buffer_printf(out, "Also called %s.\n", by_shield ? m->name : m->shield);
+	help_fields(out, "Parameters:", m->params, by_shield);
+	help_fields(out, "Result:", m->results, by_shield);
+	if (m->note) {
+		buffer_printf(out, "\nNotifications: %s\n", m->note);
+		help_fields(out, "  with:", m->notes, by_shield);
+	}
+}
+
+/* For shells */
+
+void help_complete(struct buffer *out, const char *method)
+{
+	bool by_shield = false;
+	const struct method *m = method ? method_find(method, strlen(method), &by_shield) : NULL;
+
+	for (size_t i = 0; m && m->params[i].name; i++) {
+		const char *called = method_field_called(&m->params[i], by_shield);
+
+		if (called)
+			buffer_printf(
+				out, m->params[i].type == VALUE_PAIRS ? "%s.\n" : "%s=\n", called);
+	}
+	for (size_t i = 0; !method && i < METHOD_COUNT; i++) {
+		if (method_rows[i].name)
+			buffer_printf(out, "%s\n", method_rows[i].name);
+		if (method_rows[i].shield)
+			buffer_printf(out, "%s\n", method_rows[i].shield);
+	}
+}
+
+/* For programs */
+
+static void help_json_text(struct buffer *out, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	buffer_printf(out, ",\"%s\":", key);
+	json_print_string(out, text, strlen(text));
+}
+
+static void help_json_field(struct buffer *out, const struct method_field *f)
+{
+	const bool has_max = f->type == VALUE_NUMBER || f->type == VALUE_TEXT ||
+			     f->type == VALUE_PATH || f->type == VALUE_DATA ||
+			     f->type == VALUE_WORDS || f->type == VALUE_PAIRS ||
+			     f->type == VALUE_JSON;
+
+	buffer_printf(out, "{\"name\":\"%s\",\"type\":\"%s\",\"required\":%s", f->name,
+		type_names[f->type], f->required ? "true" : "false");
+	help_json_text(out, "shield", f->shield);
+	if (has_max && method_max(f) <= INT64_MAX)
+		buffer_printf(out, ",\"max\":%llu", (unsigned long long)method_max(f));
+	for (size_t i = 0; f->words && f->words[i]; i++)
+		buffer_printf(out, "%s\"%s\"", i ? "," : ",\"words\":[", f->words[i]);
+	buffer_adds(out, f->words ? "]" : "");
+	help_json_text(out, "help", f->help);
+	buffer_addc(out, '}');
+}
+
+static void help_json_fields(struct buffer *out, const char *key, const struct method_field *fields)
+{
+	buffer_printf(out, ",\"%s\":[", key);
+	for (size_t i = 0; fields[i].name; i++) {
+		if (i > 0)
+			buffer_addc(out, ',');
+		help_json_field(out, &fields[i]);
+	}
+	buffer_addc(out, ']');
+}
+
+static void help_json_method(struct buffer *out, const struct method *m)
+{
+	const bool has_both = m->channels & CHANNEL_HTTP;
+
+	buffer_printf(out, "{\"channels\":[\"socket\"%s]", has_both ? ",\"http\"" : "");
+	help_json_text(out, "name", m->name);
+	help_json_text(out, "shield", m->shield);
+	help_json_text(out, "help", m->help);
+	if (m->target) {
+		help_json_text(out, "operation", operation_names[m->op]);
+		help_json_text(out, "target", m->target);
+	}
+	help_json_text(out, "refused", m->refused);
+	help_json_fields(out, "params", m->params);
+	help_json_fields(out, "results", m->results);
+	help_json_text(out, "note", m->note);
+	if (m->note)
+		help_json_fields(out, "notes", m->notes);
+	buffer_addc(out, '}');
+}
+
+void help_list_json(struct buffer *out)
+{
+	buffer_adds(out, "{\"methods\":[");
+	for (size_t i = 0; i < METHOD_COUNT; i++) {
+		buffer_adds(out, i ? ",\n" : "\n");
+		help_json_method(out, &method_rows[i]);
+	}
+	buffer_adds(out, "],\n\"errors\":[");
+	for (int i = 0; i < RPC_CLASS_COUNT; i++)
+		buffer_printf(out, "%s{\"class\":\"%s\",\"code\":%d,\"shield\":%d,\"status\":%d}",
+			i ? ",\n" : "\n", rpc_class_name((enum rpc_class)i),
+			rpc_code((enum rpc_class)i, false), rpc_code((enum rpc_class)i, true),
+			answer_status((enum rpc_class)i));
+	buffer_adds(out, "]}\n");
+}
