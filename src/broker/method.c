@@ -143,7 +143,7 @@ const struct method method_rows[METHOD_COUNT] = {
 		.results = {
 			{ "status", NULL, VALUE_NUMBER, true, 999, NULL, "of the response" },
 			{ "statusText", NULL, VALUE_TEXT, true, 0, NULL, "its words" },
-			{ "headers", NULL, VALUE_PAIRS, true, 0, NULL, "names in small letters" },
+			{ "headers", NULL, VALUE_PAIRS, true, 64 << 10, NULL, "names in small letters" },
 			{ "body", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "decompressed" },
 			{ "encoding", "", VALUE_TEXT, false, 0, NULL, "how body is written" },
 			{ "url", "", VALUE_TEXT, true, URL_MAX, NULL, "where redirects led" },

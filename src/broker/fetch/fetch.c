@@ -34,6 +34,7 @@ struct transfer {
 	bool has_head;     /* it was written */
 	bool is_cut;       /* at a redirect, of which no more is wanted */
 	bool is_too_large; /* the body, or the head */
+	bool is_odd;       /* the head */
 	bool is_lost;      /* nobody reads what is written */
 	char message[CURL_ERROR_SIZE];
 };
@@ -137,6 +138,7 @@ static size_t fetch_on_line(char *line, size_t size, size_t n, void *context)
 		return size * n;
 	r = response_add_line(&t->response, line, size * n);
 	t->is_too_large = r == -E2BIG;
+	t->is_odd = r == -EINVAL;
 	if (r == 1 && t->response.status >= 200)
 		r = fetch_write_head(t, c->curl);
 	return r < 0 || t->is_cut ? 0 : size * n;
@@ -292,7 +294,6 @@ static enum record_cause fetch_cause(CURLcode code)
 	case CURLE_SSL_ISSUER_ERROR:
 		return RECORD_CAUSE_TLS;
 	case CURLE_URL_MALFORMAT:
-	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_LOGIN_DENIED:
 		return RECORD_CAUSE_REQUEST;
 	case CURLE_OUT_OF_MEMORY:
@@ -318,6 +319,8 @@ static int fetch_finish(const struct transfer *t, CURLcode code)
 		return fetch_fail(RECORD_CAUSE_SIZE,
 			"the response has more than %llu bytes, which is the limit here",
 			(unsigned long long)t->request->v[FETCH_MAX_BYTES].number);
+	if (t->is_odd)
+		return fetch_fail(RECORD_CAUSE_NETWORK, "the head of the response is no head");
 	if (code != CURLE_OK && !t->is_cut)
 		return fetch_fail(fetch_cause(code), "%s",
 			t->message[0] ? t->message : curl_easy_strerror(code));

@@ -24,7 +24,8 @@ struct response {
 /*
  * One line, with or without its end. A status line starts anew: responses before the last one
  * (100, 103) do not count. 1: it was the empty line, the head of a response is complete. 0: go on.
- * -E2BIG: there are too many fields, or bytes of them. -ENOMEM.
+ * -E2BIG: there are too many fields, or bytes of them. -EINVAL: it is none, or has two lengths.
+ * -ENOMEM.
  */
 int response_add_line(struct response *r, const char *line, size_t len);
 /* The value of a field; NULL: there is none. The name has small letters. */

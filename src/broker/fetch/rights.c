@@ -24,6 +24,8 @@ static int rights_add_hosts(struct permissions *p, const struct permissions *fro
 {
 	int r = permissions_add_list(p, &p->network_deny, &from->network_deny);
 
+	if (r == 0)
+		r = permissions_add_list(p, &p->network_private, &from->network_private);
 	for (size_t i = 0; r == 0 && i < from->network_allow.n; i++) {
 		const struct grant *g = &from->network_allow.items[i];
 

@@ -15,6 +15,8 @@
 #include "policy/policy.h"
 #include "wire/frame.h"
 
+struct network;
+
 enum {
 	MONITOR_OUT_MAX = 32 << 20, /* bytes of answers that the front has not read: work waits */
 	MONITOR_TURN_FRAMES = 64,   /* that are read before anything else has its turn */
@@ -55,6 +57,7 @@ struct monitor {
 	struct monitor_options o;
 	struct corral_audit *audit; /* or NULL */
 	struct corral_enclave *enclave;
+	struct network *network; /* or NULL: nothing was fetched yet */
 	struct arena arena;
 	struct policy *policy; /* the same permissions, for words about them */
 	char token[CORRAL_TOKEN_BYTES];
@@ -90,6 +93,10 @@ void under_way_free(struct under_way *u);
 void under_way_run(struct under_way *u);
 /* The front broke a rule, or has gone: nothing of it counts any more. */
 void monitor_lose(struct monitor *m, int code);
+
+/* network.c */
+/* When the monitor ends, after all calls. Accepts NULL. */
+void network_free(struct network *n);
 
 /* powers.c */
 int powers_make(struct monitor *m, struct corral_error **e);

@@ -371,6 +371,7 @@ void monitor_free(struct monitor *m)
 		monitor_drop_front(m);
 	/* What threads still did is done now. */
 	pool_free(m->pool);
+	network_free(m->network);
 	ask_end(m);
 	powers_end(m);
 	free(m);

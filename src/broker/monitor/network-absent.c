@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where Corral was built without a fetcher. */
 #include "broker/monitor/handlers.h"
+#include "broker/monitor/internal.h"
 
 static void network_refuse(struct monitor_call *c)
 {
@@ -19,4 +20,9 @@ void network_http(struct monitor_call *c)
 void network_download(struct monitor_call *c)
 {
 	network_refuse(c);
+}
+
+void network_free(struct network *n)
+{
+	(void)n;
 }

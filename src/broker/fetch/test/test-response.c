@@ -41,6 +41,9 @@ static void test_head(void **state)
 	assert_int_equal(r.n, 4);
 	assert_int_equal(add(&r, "HTTP/2 200\r\n"), 0);
 	assert_string_equal(r.status_text, "");
+	assert_int_equal(add(&r, "Content-Length: 5\r\n"), 0);
+	assert_int_equal(add(&r, "content-length: 5\r\n"), 0);
+	assert_int_equal(add(&r, "content-length: 6\r\n"), -EINVAL);
 	assert_int_equal(add(&r, "HTTP/1.1 20\r\n"), -EINVAL);
 	assert_int_equal(add(&r, "HTTP/1.1 12345\r\n"), -EINVAL);
 	response_deinit(&r);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Sandboxes for corral-fetch, made when they are first needed and kept: one with the hosts of the
+ * policy, and a few with one host more (broker/fetch/rights.h). Each request is a process of its
+ * own in one of them. Any number of threads may use it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <corral/sandbox.h>
+
+#include "base/error.h"
+#include "broker/value.h"
+
+struct fetcher;
+
+struct fetcher_options {
+	const char *program;     /* corral-fetch: an absolute path */
+	const char *authorities; /* a file of certificates, an absolute path; NULL: the system's */
+	const char *warden;      /* "": as the library finds it */
+	const char *const *layers; /* permissions, JSON; all must allow */
+	size_t n_layers;
+};
+
+/* Reads the layers; no sandbox is made yet. What the options point to must outlive it. */
+int fetcher_new(struct fetcher **ret, const struct fetcher_options *o, struct error *e);
+/* Ends all that runs in its sandboxes. */
+void fetcher_free(struct fetcher *f);
+
+/*
+ * One more request to "host:port", at that time (ms), with a body of so many bytes. -EDQUOT: the
+ * policy's rate_limit, or its max_bytes, is used up; -EMSGSIZE: the body is larger than
+ * max_request_size. reason is the sentence then. What is refused does not count.
+ */
+int fetcher_admit(
+	struct fetcher *f, const char *origin, uint64_t body, uint64_t now_ms, char reason[256]);
+/* The policy's limit of the size of a file. */
+uint64_t fetcher_max_file(const struct fetcher *f);
+/*
+ * Starts corral-fetch with these values as its request, for a URL that was judged; its output comes
+ * to the callback (corral/sandbox.h). May take as long as a sandbox takes to build.
+ */
+int fetcher_start(struct fetcher *f, const char *origin, const struct values *request,
+	corral_output_callback *output, void *context, struct corral_process **ret,
+	struct corral_error **e);
