@@ -117,7 +117,7 @@ int test_jail_make(struct test_jail *ret)
 	test_tree_folder("@/root");
 	(void)snprintf(at, sizeof(at), "%s", test_tree("@/root"));
 	(void)snprintf(host, sizeof(host), "%s", test_tree("@/host"));
-	(void)snprintf(secret, sizeof(secret), "%s", test_tree("@/secret"));
+	(void)snprintf(secret, sizeof(secret), "%s", test_tree("@/out"));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	ret->pid = fork();
 	assert_true(ret->pid >= 0);

@@ -8,7 +8,7 @@
  *     /w            the host's "@/host", writable
  *     /ro           the same, read-only
  *     /tmp, /home   in memory, each a mount of its own
- *     /tmp/bound    the host's "@/secret"
+ *     /tmp/bound    the host's "@/out"
  *     /tmp/masked   nothing, over a folder
  *     /proc         the host's
  */

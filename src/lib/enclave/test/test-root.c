@@ -30,9 +30,9 @@ static int make_all(void **state)
 		return -1;
 	test_tree_folder("@/host");
 	test_tree_folder("@/host/folder");
-	test_tree_folder("@/secret");
+	test_tree_folder("@/out");
 	test_tree_file("@/host/file", "host");
-	test_tree_file("@/secret/key", "SECRET");
+	test_tree_file("@/out/key", "SECRET");
 	test_tree_link("@/host/abs", "/etc/passwd");
 	test_tree_link("@/host/up", "../../../../../../../../etc/passwd");
 	test_tree_link("@/host/late-up", "folder/../../etc/passwd");
@@ -281,7 +281,7 @@ static void test_private_is_a_mount(void **state)
 	assert_int_equal(test_files_write(enclave, "/tmp/bound/key", "x"), -EACCES);
 	assert_int_equal(test_files_delete(enclave, "/tmp/bound/key"), -EACCES);
 	assert_int_equal(test_files_delete(enclave, "/tmp/bound"), -EACCES);
-	assert_true(test_tree_says("@/secret/key", "SECRET"));
+	assert_true(test_tree_says("@/out/key", "SECRET"));
 	corral_enclave_free(enclave);
 
 	enclave = in_jail(some);
