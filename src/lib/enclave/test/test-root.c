@@ -86,6 +86,7 @@ static void test_names_are_those_inside(void **state)
 		"read /up", "read /magic", "read /ro/**", "read /", NULL };
 	struct corral_enclave *enclave = in_jail(lines);
 	struct corral_file file = { .size = sizeof(file) };
+	char *log = NULL;
 
 	(void)state;
 	assert_reads(enclave, "/etc/passwd", "inside");
@@ -104,6 +105,12 @@ static void test_names_are_those_inside(void **state)
 	assert_true(test_tree_says("@/host/new", "made"));
 	assert_int_equal(test_files_delete(enclave, "/w/new"), 0);
 	assert_true(test_tree_says("@/host/new", NULL));
+	/* The log has the same names. */
+	assert_int_equal(corral_enclave_get_audit_log(enclave, 0, &log, NULL), 0);
+	assert_non_null(strstr(log, "\"target\":\"/w/new\""));
+	assert_non_null(strstr(log, "symbolic links resolve to /etc/passwd"));
+	assert_null(strstr(log, test_tree("@/root")));
+	corral_free(log);
 	corral_enclave_free(enclave);
 }
 
