@@ -70,4 +70,4 @@ typed inspect helper
 expect 1 $?
 
 [ "$wrong" -eq 0 ] || exit 1
-printf '%sNext: %s --help, man/ and docs/permissions.md.%s\n' "$dim" "$CORRAL" "$off"
+printf '%sThat was the policy engine. Next, a command in a sandbox: %s run -- ls; then docs/tutorial.md.%s\n' "$dim" "$CORRAL" "$off"

@@ -378,6 +378,9 @@ def environment(tap):
 SITES = {
     "dangerously_allow: [": baseline, "granted: add --read ": baseline, "add --read %s": refused,
     "--no-sandbox": own_sandbox, "--sandbox danger": own_sandbox, "network: {allow: [": network,
+    "add --yes to run it this once": "test-run-notes.sh:--yes",
+    "if you mean it: ": "test-run-notes.sh:--dangerously-allow",
+    " is another path: add --read ": "test-run-notes.sh:is another path", "corral run -- ls": "test-run-notes.sh:corral run -- ls",
     "network: {private: [": "../net/attacks/names.py:--net-private",
     "--explain": network, "add %s": explained_lines, "Or for this once": refused, "--set %s=DIR": refused,
     "--work-dir DIR": refused, "--policy FILE": refused, "--deny": refused, "%s --help": refused,

@@ -177,6 +177,28 @@ static bool is_profile(const struct run *r)
 	return r->load.n == 0 && !r->options.skill;
 }
 
+/*
+ * A secret needs both: a grant, and the baseline's protection lifted. True: it is one. It is not
+ * among the options (w->option) that a caller may apply by itself.
+ */
+static bool explain_line_add_secret(const struct run *r, const struct denial *d,
+	const struct decision *decision, struct denial_words *w)
+{
+	auto_buffer word = { 0 };
+
+	if (decision->why != DECISION_BASELINE || decision->baseline_never || r->ceiling.n ||
+		(d->kind != DENIAL_READ && d->kind != DENIAL_WRITE) ||
+		!utf8_valid(d->path, strlen(d->path), NULL))
+		return false;
+	explain_line_add_word(d, d->path, &word);
+	buffer_printf(&w->line, "the baseline protects it; if you mean it: %s ",
+		run_explain_kinds[d->kind].option);
+	output_shell_word(&w->line, buffer_text(&word));
+	buffer_adds(&w->line, " --dangerously-allow ");
+	output_shell_word(&w->line, buffer_text(&word));
+	return true;
+}
+
 static void explain_line_add_line(const struct run *r, const struct denial *d,
 	const struct request *request, const struct decision *decision, struct denial_words *w)
 {
@@ -293,6 +315,6 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	else if (is_run_later(r, d, &decision) ||
 		 !(decision.why == DECISION_BASELINE || decision.source))
 		explain_line_add_line(r, d, &request, &decision, w);
-	else
+	else if (!explain_line_add_secret(r, d, &decision, w))
 		explain_remedy(&request, &decision, &w->line);
 }

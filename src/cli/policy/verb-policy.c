@@ -189,8 +189,14 @@ static int lint(const struct load *l, struct call *c, struct lint_findings *ret,
 	*ret_is_clean = true;
 	for (size_t i = 0; i < l->n; i++) {
 		struct lint_findings found = { 0 };
-		int r = lint_permissions_with(
-			l->files[i].permissions, &l->variables, c->arena, &found);
+		struct permissions *p = l->files[i].permissions;
+		int r;
+
+		/* A built-in profile has limits of its own, which are not in its permissions. */
+		for (size_t k = 0; p == l->builtin.permissions && k < LIMIT_COUNT; k++)
+			if (p->limits.values[k] == LIMIT_NONE)
+				p->limits.values[k] = l->builtin.limits.values[k];
+		r = lint_permissions_with(p, &l->variables, c->arena, &found);
 
 		for (size_t k = 0; r == 0 && k < found.n; k++) {
 			/* Of a profile that the file extends: there is nothing to mend in it. */

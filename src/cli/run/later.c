@@ -199,8 +199,9 @@ static void run_later_tell_folder(
 	output_note(o);
 	output_foreign(o, d->folder);
 	buffer_adds(&o->text,
-		" is too large to search completely for files that other programs run: deeply "
-		"nested ones may not be listed\n");
+		" has too many folders to look through all of them for new files that other "
+		"programs run, such as git hooks and .envrc: look at what the command made in it, "
+		"or grant a smaller folder\n");
 }
 
 void run_later_tell(const struct run *r, struct output *o)

@@ -151,6 +151,23 @@ static int add_profile(struct run *r)
 	return ret < 0 ? ret : add_base(r, r->profile.permissions);
 }
 
+/* A folder that an agent is to write; what is not there could not be made inside, either. */
+static int run_layers_check_agent(struct run *r)
+{
+	const struct agent *a = &r->options.agent;
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i <= a->extra.n; i++) {
+		const char *path = i ? a->extra.items[i - 1] : a->data_dir, *real = NULL;
+
+		if (path)
+			ret = run_real_folder(r, i ? "--extra" : "--data-dir", path, &real);
+		if (ret == -ENOENT)
+			error_hint(r->call->error, "create it first: mkdir -p %s", path);
+	}
+	return ret;
+}
+
 /* Inside, the skill's folder is a copy that can't be written, whatever its permissions say. */
 static int add_skill(struct run *r)
 {
@@ -159,7 +176,8 @@ static int add_skill(struct run *r)
 		&r->skill, folder, LAUNCH_SKILL_RUN, r->call->arena, r->call->error);
 
 	if (ret == 0 && !r->options.yes &&
-		launch_skill_check(&r->skill, folder, "use --yes", r->call->error) < 0)
+		launch_skill_check(
+			&r->skill, folder, "add --yes to run it this once", r->call->error) < 0)
 		return RUN_FORBIDDEN;
 	if (ret == 0 && !r->load.is_set[VARIABLE_SKILL_DIR])
 		r->load.variables.values[VARIABLE_SKILL_DIR] = r->skill.path;
@@ -293,6 +311,8 @@ int run_layers(struct run *r)
 		ret = add_policies(r);
 	if (ret == 0 && r->options.skill)
 		ret = add_skill(r);
+	if (ret == 0 && r->options.agent.is_given)
+		ret = run_layers_check_agent(r);
 	if (ret == 0 && r->options.agent.is_given) {
 		ret = agent_permissions(&r->options.agent, r->call, &r->mode);
 		ret = ret < 0 ? ret : run_claude_begin(r);

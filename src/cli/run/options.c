@@ -98,6 +98,17 @@ static int take_log(struct call *c, const struct options_row *row, const char *v
 	return 0;
 }
 
+static int run_options_no_command(const struct run *r, struct call *c)
+{
+	(void)error_set(c->error, -EINVAL, NULL, "no command was given");
+	error_hint(c->error,
+		r->options.skill
+			? "put it behind --, such as: corral run --skill DIR -- ls"
+			: "put it at the end, such as: corral run -- ls -l; see `corral run "
+			  "--help`");
+	return -EINVAL;
+}
+
 /* What can be said without looking at anything. */
 static int run_options_check(const struct run *r, struct call *c)
 {
@@ -125,7 +136,7 @@ static int run_options_check(const struct run *r, struct call *c)
 	if (o->is_command && !o->skill)
 		return options_misused(c, "--command requires --skill");
 	if (c->n == 0 && (!o->skill || o->is_command) && !r->is_shell)
-		return options_misused(c, "no command was given");
+		return run_options_no_command(r, c);
 	if (c->n > 0 && !c->words[0][0] && (!o->skill || o->is_command) && !r->is_shell)
 		return options_misused(c, "the program name is empty");
 	if (o->skill && r->is_shell)

@@ -315,6 +315,7 @@ static int (*const steps[])(struct run *r) = {
 	run_audit_check,
 	prepare_explain,
 	find_cwd,
+	run_notes,
 	run_confined,
 };
 

@@ -152,6 +152,9 @@ int run_grants(struct run *r);
 /* run/baseline-notes.c: says which grants the baseline takes back, and what --dangerously-allow
  * lifts. Behind the policy. */
 void run_baseline_notes(struct run *r);
+/* What was probably not meant, said before the start; RUN_FORBIDDEN: the skill's entry is denied.
+ */
+int run_notes(struct run *r);
 
 /* run/later.c: what the command leaves behind for other programs to run. Behind the base, before
  * the grants. */

@@ -89,12 +89,34 @@ static void inspection_print_foreign(struct output *o, const char *text)
 	output_line(o, buffer_text(&visible));
 }
 
-static void inspection_print_bullets(struct output *o, const struct description_lines *lines)
+/* verb: what the heading has said already; NULL: nothing. */
+static void inspection_print_bullets(
+	struct output *o, const struct description_lines *lines, const char *verb)
 {
+	size_t len = verb ? strlen(verb) : 0;
+
 	for (size_t k = 0; k < lines->n; k++) {
+		const char *line = lines->items[k];
+
 		buffer_adds(&o->text, "  - ");
-		inspection_print_foreign(o, lines->items[k]);
+		inspection_print_foreign(
+			o, len && strncmp(line, verb, len) == 0 ? line + len : line);
 	}
+}
+
+static const char *inspection_verb(const char *title)
+{
+	static const char *const rows[][2] = {
+		{ "What it could read", "read " },
+		{ "What it could run", "run " },
+		{ "Variables it sees", "see " },
+		{ "Services it could use", "use " },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (strcmp(title, rows[i][0]) == 0)
+			return rows[i][1];
+	return NULL;
 }
 
 static void inspection_print_label(struct output *o, const char *label)
@@ -233,7 +255,8 @@ void inspection_print(const struct inspection *i, struct output *o)
 	print_head(i, o);
 	for (size_t k = 0; k < d->n; k++) {
 		output_heading(o, d->sections[k].title);
-		inspection_print_bullets(o, &d->sections[k].lines);
+		inspection_print_bullets(
+			o, &d->sections[k].lines, inspection_verb(d->sections[k].title));
 	}
 	inspection_print_needs(i, o);
 	output_heading(o, "Signs of risk in its files");
@@ -247,7 +270,7 @@ void inspection_print(const struct inspection *i, struct output *o)
 	inspection_print_label(o, "Risk");
 	output_styled(o, styles[d->risk], describe_risk_name(d->risk));
 	buffer_addc(&o->text, '\n');
-	inspection_print_bullets(o, &d->reasons);
+	inspection_print_bullets(o, &d->reasons, NULL);
 	buffer_addc(&o->text, '\n');
 	inspection_print_digest(i, o);
 	inspection_print_label(o, "Approved");

@@ -111,7 +111,8 @@ static int verb_approve_decide(
 	if (asks && !isatty(STDIN_FILENO)) {
 		r = error_set(c->error, -ENOTTY, NULL,
 			"cannot ask for confirmation without a terminal; nothing was approved");
-		error_hint(c->error, "review it (corral inspect %s), then use --yes", c->words[0]);
+		error_hint(c->error, "review it (corral inspect %s), then approve it with --yes",
+			c->words[0]);
 		return r;
 	}
 	if (!s->json || asks) {

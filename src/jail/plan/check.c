@@ -262,6 +262,26 @@ static const struct plan_node *plan_check_find_overlap(
 	return found;
 }
 
+/* /srv/data grants the folder's own name; people mean /srv/data and all in it. */
+static int plan_check_bare_folder(struct planner *p, size_t i)
+{
+	const struct plan_place *place = &p->places[i];
+	size_t len = strlen(place->path);
+
+	if (place->origin != PLAN_FROM_POLICY || !place->exists || !place->is_dir ||
+		!place->where || !place->where->line || !place->text ||
+		strpbrk(place->text, "*?[{") || place->self.grant == PLAN_NONE ||
+		place->answer.grant != PLAN_NONE)
+		return 0;
+	/* Places are in order: with one in it, the folder is a part of the way. */
+	if (i + 1 < p->n && strncmp(p->places[i + 1].path, place->path, len) == 0 &&
+		p->places[i + 1].path[len] == '/')
+		return 0;
+	return plan_add_note(p, place->where,
+		"%s is a folder, and only its own name is granted: for all in it write %s/**",
+		place->path, place->path);
+}
+
 int plan_check(struct planner *p)
 {
 	int r = 0;
@@ -272,6 +292,8 @@ int plan_check(struct planner *p)
 			r = plan_check_links(p, &p->places[i]);
 		if (r == 0)
 			r = plan_check_names(p, &p->places[i]);
+		if (r == 0)
+			r = plan_check_bare_folder(p, i);
 	}
 	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
 		const struct plan_node *node = &p->nodes[i];

@@ -170,9 +170,11 @@ static const struct {
 		"/dev/null, as root: rm -f /dev/null; mknod -m 666 /dev/null c 1 3 (zero is 1 5, "
 		"full 1 7, random 1 8, urandom 1 9)" },
 	{ NULL, DENIED, probe_by_apparmor,
-		"AppArmor lets only named programs use user namespaces here: install Corral's "
-		"profiles (make install; then apparmor_parser -r /etc/apparmor.d/corral*), or, "
-		"for all programs: sysctl kernel.apparmor_restrict_unprivileged_userns=0" },
+		"AppArmor lets only named programs use user namespaces here. Install Corral with "
+		"its profiles, which must be in /etc/apparmor.d (from a prefix of your own: cp "
+		"PREFIX/etc/apparmor.d/corral* /etc/apparmor.d), then: apparmor_parser -r "
+		"/etc/apparmor.d/corral*. Or, for all programs: sysctl "
+		"kernel.apparmor_restrict_unprivileged_userns=0" },
 	{ NULL, { EPERM }, probe_by_debian,
 		"user namespaces are off for ordinary users here: sysctl "
 		"kernel.unprivileged_userns_clone=1" },

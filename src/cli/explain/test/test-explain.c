@@ -65,8 +65,8 @@ static const struct row rows[] = {
 		{ "remove or narrow policy:7: /srv/no/**", "remove or narrow policy:7: /srv/no/**",
 			"remove or narrow policy:7: /srv/no/**" } },
 	{ "what the baseline forbids", { "r /home/u/.ssh/id_rsa" },
-		{ "the baseline denies it unless it is granted and listed: dangerously_allow: "
-		  "[\"/home/u/.ssh/id_rsa\"]" } },
+		{ "the baseline protects it; if you mean it: --read /home/u/.ssh/id_rsa "
+		  "--dangerously-allow /home/u/.ssh/id_rsa" } },
 	{ "words that a shell would take apart", { "r /srv/a b/it's" },
 		{ "--read '/srv/a b/it'\\''s'" } },
 	{ "wildcards that are none", { "r /srv/a*/", "r /srv/[b]" },

@@ -73,7 +73,9 @@ static const struct {
 		{ "fs: {read: [@/data]}" },
 		"dir @\n"
 		"dir @/data\n"
-		"tmp @/home dwx\n" },
+		"tmp @/home dwx\n"
+		"note @/data is a folder, and only its own name is granted: for all in it write "
+		"@/data/**\n" },
 	{ "read and write",
 		{ "fs: {read: [@/data/**], write: [@/home/p/**]}" },
 		"dir @\n"
