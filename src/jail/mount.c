@@ -22,7 +22,11 @@ int mount_open(int root, const char *path)
 	};
 	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 
-	return fd < 0 ? -errno : (int)fd;
+	if (fd >= 0)
+		return (int)fd;
+	/* Without a ".." in the path this is one case: a mount on the way was taken off while the
+	 * kernel was in it, because the host replaced or removed what it stood on. */
+	return errno == EXDEV ? -ENOENT : -errno;
 }
 
 static uint64_t mount_attributes(unsigned flags)

@@ -15,7 +15,8 @@ enum {
 	MOUNT_DEVICES = 1 << 2,
 };
 
-/* Opens a path of the tree under `root` without following any link. O_PATH. */
+/* Opens a path of the tree under `root` without following any link. O_PATH. -ENOENT also if what
+ * was there was taken away meanwhile. */
 int mount_open(int root, const char *path);
 /*
  * A detached copy of what fd (O_PATH) stands for, with all that is mounted below it. Only what
