@@ -82,6 +82,18 @@ static int init_open_terminal(
 	return r;
 }
 
+/* Without its covers nothing may run. */
+static void init_restore(const struct init *init)
+{
+	struct error e = { 0 };
+	int r = watch_restore(init->watch, init->tree, &e);
+
+	if (r == 0)
+		return;
+	(void)refusal_send(init->socket, FRAME_GONE, r, &e);
+	_exit(1);
+}
+
 /* Runs it, and tells so. */
 static int init_begin(struct running *run)
 {
@@ -104,8 +116,8 @@ static int init_begin(struct running *run)
 	for (size_t i = 0; l.rules >= 0 && r == 0 && i < 3; i++)
 		r = confine_allow(l.rules, l.stdio[i]);
 	/* What appeared while nobody looked is masked before there is anybody to read it. */
-	if (r == 0 && run->init->watch && watch_restore(run->init->watch, run->init->tree) < 0)
-		_exit(1);
+	if (r == 0 && run->init->watch)
+		init_restore(run->init);
 	if (r == 0)
 		r = spawn_program(&l, &run->pid, &step);
 	if (r < 0) {
@@ -228,8 +240,8 @@ static void attend(struct running *run)
 		wait = 0;
 	if (poll(fds, 3, wait) < 0)
 		return;
-	if (fds[2].revents && watch_restore(run->init->watch, run->init->tree) < 0)
-		_exit(1);
+	if (fds[2].revents)
+		init_restore(run->init);
 	/* Without the warden there is nobody to run for. */
 	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);

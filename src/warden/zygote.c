@@ -434,15 +434,6 @@ static const struct {
 	{ "disable ptrace and core dumps", .plain = privilege_hide },
 };
 
-static void tell_failure(int error, const struct error *e)
-{
-	const struct refusal refusal = { .error = -error, .text = e->text, .hint = e->hint };
-	auto_buffer body = { 0 };
-
-	if (refusal_encode(&refusal, &body) == 0 && !body.failed)
-		(void)frame_send(SOCKET, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
-}
-
 /* Signals of inits are of no interest; those of an init's children are its own to wait for. */
 static void set_signals(int child)
 {
@@ -487,7 +478,7 @@ static _Noreturn void become_init(const struct plan *plan, int socket)
 		_exit(1);
 	r = confine_init(plan, &e);
 	if (r < 0) {
-		tell_failure(r, &e);
+		(void)refusal_send(SOCKET, FRAME_FAILED, r, &e);
 		_exit(1);
 	}
 	init_run(&init);
@@ -529,7 +520,7 @@ static int zygote_take_frame(const struct setup *s)
 		return r;
 	if (r < 0) {
 		(void)error_set(&e, r, NULL, "cannot start one more command: %s", strerror(-r));
-		tell_failure(r, &e);
+		(void)refusal_send(SOCKET, FRAME_FAILED, r, &e);
 	}
 	return 0;
 }
@@ -537,16 +528,22 @@ static int zygote_take_frame(const struct setup *s)
 /* Ends when the warden does, or when a cover cannot be put back: then everything ends. */
 static _Noreturn void zygote_serve(const struct setup *s)
 {
+	struct error e = { 0 };
 	struct pollfd fds[] = {
 		{ .fd = SOCKET, .events = POLLIN },
 		{ .fd = s->watch ? watch_fd(s->watch) : -1, .events = POLLIN },
 	};
 
 	for (;;) {
+		int r = 0;
+
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		/* First the covers: a command that starts now must not find one missing. */
-		if (fds[1].revents && watch_restore(s->watch, &s->tree) < 0) {
+		if (fds[1].revents)
+			r = watch_restore(s->watch, &s->tree, &e);
+		if (r < 0) {
+			(void)refusal_send(SOCKET, FRAME_GONE, r, &e);
 			/* An init that was just cloned may still hold a copy of the socket, so
 			 * closing it is not enough for the warden to learn of this end before it
 			 * learns of the commands'. */
@@ -580,7 +577,7 @@ void zygote_run(const struct zygote *z)
 	if (r >= 0 && z->single)
 		r = init.rules = confine_rules(s.plan, &s.error);
 	if (r < 0) {
-		tell_failure(r, &s.error);
+		(void)refusal_send(SOCKET, FRAME_FAILED, r, &s.error);
 		_exit(1);
 	}
 	if (frame_send(SOCKET, FRAME_READY, 0, &ready, sizeof(ready), NULL, 0) < 0)

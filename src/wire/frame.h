@@ -39,7 +39,7 @@ enum frame_type {
 	FRAME_EXITED,  /* it ended; body: wire/report.h */
 	FRAME_STOPPED, /* init -> warden: it stopped, as by Ctrl-Z; body: u32 number of the signal.
 			  Only of a session with a single command, on a terminal */
-	FRAME_GONE,    /* warden -> host: the session ended under our feet; body: wire/report.h */
+	FRAME_GONE, /* init, or zygote -> warden -> host: the session ended; body: wire/report.h */
 	/* warden <-> zygote */
 	FRAME_PLAN,  /* warden -> zygote, first: jail/plan/plan.h */
 	FRAME_SPAWN, /* warden -> zygote: make an init ready */

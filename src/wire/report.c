@@ -83,3 +83,12 @@ int refusal_decode(struct refusal *ret, const void *body, size_t len)
 	*ret = r;
 	return 0;
 }
+
+int refusal_send(int socket, enum frame_type type, int error, const struct error *e)
+{
+	const struct refusal refusal = { .error = -error, .text = e->text, .hint = e->hint };
+	auto_buffer body = { 0 };
+	int r = refusal_encode(&refusal, &body);
+
+	return r < 0 ? r : frame_send(socket, type, 0, body.data, body.len, NULL, 0);
+}

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/error.h"
+#include "wire/frame.h"
 
 /* How a limit was held. */
 enum report_by {
@@ -59,3 +61,5 @@ int ready_decode(struct ready *ret, const void *body, size_t len);
 /* NULL is "". -EINVAL: error is no errno value; -E2BIG; -ENOMEM. */
 int refusal_encode(const struct refusal *r, struct buffer *out);
 int refusal_decode(struct refusal *ret, const void *body, size_t len);
+/* Sends a frame of one of these types with an error's sentence and hint. */
+int refusal_send(int socket, enum frame_type type, int error, const struct error *e);

@@ -62,8 +62,23 @@ static void warden_session_lose(struct session *s, const char *why)
 	session_report(s, &event);
 }
 
+/* It said why it ends: a mask could not be put back. */
+static int session_lose_told(struct session *s)
+{
+	struct refusal refusal;
+	int r = refusal_decode(&refusal, s->frame.body, s->frame.len);
+
+	if (r == 0)
+		warden_session_lose(s, refusal.text);
+	return r;
+}
+
 void session_lose_zygote(struct session *s)
 {
+	/* Its last words may lie behind inits that nobody needs any more. */
+	while (!s->gone && s->socket >= 0 && frame_receive(s->socket, &s->frame) == 1)
+		if (s->frame.type == FRAME_GONE)
+			(void)session_lose_told(s);
 	warden_session_lose(s, "the sandbox ended: its init was killed");
 }
 
@@ -179,6 +194,8 @@ static void on_zygote(struct session *s)
 		s->starved = true;
 		if (c && refusal_decode(&refusal, s->frame.body, s->frame.len) == 0)
 			session_refuse_as(s, c, &refusal);
+	} else if (r == 1 && s->frame.type == FRAME_GONE) {
+		r = session_lose_told(s);
 	} else if (r == -EMFILE) {
 		/* There was one, but no room for its descriptors here; it ends with them. */
 		s->starved = true;
@@ -275,6 +292,8 @@ static void on_command(struct session *s, struct command *c)
 		r = on_stopped(s, c);
 	else if (r == 1 && (s->frame.type == FRAME_REFUSED || s->frame.type == FRAME_FAILED))
 		r = on_refused(s, c);
+	else if (r == 1 && s->frame.type == FRAME_GONE)
+		r = session_lose_told(s);
 	else
 		r = -EPROTO;
 	/* Also when it hung up: the pid namespace goes with the init. */

@@ -280,7 +280,7 @@ int watch_begin(struct watch *w, const struct tree *t, struct error *e)
 		if (r == 0)
 			r = late_begin(w->late, t, &w->changes);
 		if (r == 0)
-			r = watch_restore(w, t);
+			return watch_restore(w, t, e);
 	}
 	return r < 0 ? watch_fail(r, e) : 0;
 }
@@ -384,12 +384,22 @@ static int watch_again(struct watch *w, const struct tree *t, uint32_t entry)
 	return r == -ENOENT || r == -EACCES ? 0 : r;
 }
 
-int watch_restore(struct watch *w, const struct tree *t)
+static int watch_lost(int r, struct error *e)
+{
+	return error_set(e, r, NULL, "the sandbox ended: %s",
+		r == -ESTALE      ? "a folder with a denied file in it was moved or replaced"
+		: r == -EOVERFLOW ? "too many of the host's files changed at once"
+				  : strerror(-r));
+}
+
+int watch_restore(struct watch *w, const struct tree *t, struct error *e)
 {
 	const struct plan_entry *entries = w->plan->entries;
 	struct watch_hearing hearing = { w, t };
 	int r = changes_read(&w->changes, watch_heed, &hearing);
 
+	if (r < 0)
+		return watch_lost(r, e);
 	for (uint32_t i = 0; r == 0 && w->n_pending > 0 && i < w->plan->n; i++) {
 		if (!w->pending[i])
 			continue;
@@ -402,7 +412,13 @@ int watch_restore(struct watch *w, const struct tree *t)
 		for (uint32_t j = i + 1; r == 0 && entries[i].is_dir && j < w->plan->n; j++)
 			if (entries[j].over && path_is_below(entries[j].path, entries[i].path))
 				watch_mark(w, j);
-		r = r < 0 ? r : 0;
+		if (r == -ENOENT)
+			return watch_lost(-ESTALE, e);
+		if (r < 0)
+			return error_set(e, r, NULL,
+				"the sandbox ended: its mask on %s could not be put back: %s",
+				entries[i].path, strerror(-r));
+		r = 0;
 	}
-	return r;
+	return 0;
 }

@@ -21,6 +21,6 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e);
 /* Inside the tree: what is forbidden and was not there is masked from now on when it appears. */
 int watch_begin(struct watch *w, const struct tree *t, struct error *e);
 int watch_fd(const struct watch *w);
-/* Puts back all covers that came off, and masks what appeared. Negative: it could not be done, end
- * the session. */
-int watch_restore(struct watch *w, const struct tree *t);
+/* Puts back all covers that came off, and masks what appeared. Negative: it could not be done, for
+ * the reason in e; end the session. */
+int watch_restore(struct watch *w, const struct tree *t, struct error *e);
