@@ -40,7 +40,9 @@ struct broker_setup {
 	/* Each ends with NULL. */
 	const char *const *environment;    /* of the caller outside, NAME=value: for env.get */
 	const char *const *private_places; /* the session's own folders: its /tmp, home … */
-	const char *const *layers;         /* permissions, JSON; all must allow. None: nothing */
+	const char *const *layers;         /* permissions, JSON or an image
+					      (policy/format/image.h); all must allow.
+					      None: nothing */
 	size_t n_environment, n_private, n_layers;
 };
 

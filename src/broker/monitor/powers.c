@@ -4,16 +4,22 @@
  * in. The log is the session's own, by the session's id: several may write to one.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "broker/monitor/internal.h"
 #include "host/resolver.h"
 #include "lib/api/handles.h"
+#include "policy/format/image.h"
+#include "policy/format/permissions-text.h"
 #include "policy/permissions.h"
 
 #define LAYER_NAME "policy"
+
+enum { RING_BYTES = 64 << 10 };
 
 /* The audit */
 
@@ -59,9 +65,11 @@ static int powers_open_log(struct monitor *m, struct corral_error **e)
 	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS;
 	int r;
 
+	/* The enclave records in any case: in memory alone, and little, where there is no log. */
 	if (!s->log[0])
-		return 0;
-	o.path = s->log;
+		o.ring_bytes = RING_BYTES;
+	else
+		o.path = s->log;
 	o.session = s->session[0] ? s->session : NULL;
 	o.sandbox = s->sandbox[0] ? s->sandbox : NULL;
 	r = corral_audit_new(&m->audit, &o, e);
@@ -73,12 +81,29 @@ static int powers_open_log(struct monitor *m, struct corral_error **e)
 
 		r = name ? corral_audit_secret(m->audit, name, equals + 1) : -ENOMEM;
 	}
-	if (r == 0)
+	if (r == 0 && s->log[0])
 		powers_plan_tick(m);
 	return r;
 }
 
 /* The permissions */
+
+/* An image (policy/format/image.h), or text in any format. */
+static int powers_read_layer(
+	struct corral_permissions **ret, const char *text, struct corral_error **e)
+{
+	struct error error = { 0 };
+	int r;
+
+	if (!image_is_text(text))
+		return corral_permissions_parse(ret, LAYER_NAME, text, strlen(text), e);
+	r = corral_permissions_new(ret);
+	if (r == 0)
+		r = image_read_text((*ret)->p, text);
+	if (r < 0)
+		(void)error_set(&error, r, NULL, "the permissions cannot be read");
+	return r < 0 ? handles_error(e, &error, r) : 0;
+}
 
 /* Those that all layers allow, as one. */
 static int powers_read_layers(
@@ -91,8 +116,7 @@ static int powers_read_layers(
 	for (size_t i = 0; r == 0 && i < s->n_layers; i++) {
 		struct corral_permissions *one = NULL, *both = NULL;
 
-		r = corral_permissions_parse(
-			&one, LAYER_NAME, s->layers[i], strlen(s->layers[i]), e);
+		r = powers_read_layer(&one, s->layers[i], e);
 		if (r == 0 && all)
 			r = corral_permissions_intersect(&both, all, one);
 		if (r == 0 && all) {
@@ -126,15 +150,36 @@ static int powers_compile(
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
-static size_t powers_variables(
-	const struct broker_setup *s, struct corral_variable ret[VARIABLE_COUNT])
+static bool powers_mention(const struct buffer *permissions, const char *variable)
 {
+	char pattern[32];
+
+	(void)snprintf(pattern, sizeof(pattern), "$%s", variable);
+	return permissions->failed || strstr(buffer_text(permissions), pattern);
+}
+
+/*
+ * A session may name folders that are not there, as the defaults of $DATA_DIR and $SHARED_DIR are
+ * for most. A sandbox of the library would make the one and refuse the other: where no layer speaks
+ * of them, they are left out.
+ */
+static size_t powers_variables(const struct broker_setup *s, const struct corral_permissions *all,
+	struct corral_variable ret[VARIABLE_COUNT])
+{
+	auto_buffer text = { 0 };
 	size_t n = 0;
 
-	for (int i = 0; i < VARIABLE_COUNT; i++)
-		if (s->variables.values[i])
-			ret[n++] = (struct corral_variable){ variable_name((enum variable)i),
-				s->variables.values[i] };
+	if (all)
+		permissions_print_json(all->p, &text);
+
+	for (int i = 0; i < VARIABLE_COUNT; i++) {
+		const char *name = variable_name((enum variable)i), *value = s->variables.values[i];
+		const bool is_own = i == VARIABLE_HOME || i == VARIABLE_TEMP;
+		struct stat st;
+
+		if (value && (is_own || powers_mention(&text, name) || stat(value, &st) == 0))
+			ret[n++] = (struct corral_variable){ name, value };
+	}
 	return n;
 }
 
@@ -152,7 +197,7 @@ int powers_make(struct monitor *m, struct corral_error **e)
 		r = powers_compile(m, all, e);
 	o.granted = all;
 	o.variables = variables;
-	o.n_variables = powers_variables(s, variables);
+	o.n_variables = powers_variables(s, all, variables);
 	o.audit = m->audit;
 	o.max_file_bytes = METHOD_DATA_MAX;
 	o.root_fd = m->o.root < 0 ? NULL : &m->o.root;

@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/run/internal.h"
 #include "host/environment.h"
-#include "policy/format/permissions-text.h"
+#include "policy/format/image.h"
 #include "wire/broker.h"
 
 static bool run_broker_is_wanted(const struct run *r)
@@ -61,7 +61,8 @@ static int run_broker_print_layers(struct run *r, struct broker_setup *setup)
 	for (size_t i = 0; layers && i < r->n_layers; i++) {
 		auto_buffer text = { 0 };
 
-		permissions_print_json(r->layers[i], &text);
+		if (image_write_text(r->layers[i], &text) < 0)
+			return -E2BIG;
 		layers[i] = text.failed ? NULL : arena_strdup(r->call->arena, buffer_text(&text));
 		if (!layers[i])
 			return -ENOMEM;

@@ -13,6 +13,7 @@
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/skill.h"
+#include "policy/format/image.h"
 #include "wire/broker.h"
 
 enum { READY_MS = 30000 };
@@ -34,7 +35,8 @@ static int backend_configure_broker(
 	const struct sandbox_setup *setup, struct configure *c, struct buffer *out, struct error *e)
 {
 	const struct launch_broker *programs = &setup->base->broker;
-	const char *const layers[] = { setup->json, NULL };
+	auto_buffer image = { 0 };
+	const char *layers[] = { setup->json, NULL };
 	struct broker_setup broker = { .variables = setup->base->variables,
 		.warden = setup->base->warden,
 		.environment = setup->granted,
@@ -42,6 +44,9 @@ static int backend_configure_broker(
 		.n_layers = 1 };
 	int r;
 
+	/* With the places of its rules, which answers name. */
+	if (image_write_text(setup->permissions, &image) == 0 && !image.failed)
+		layers[0] = buffer_text(&image);
 	while (broker.environment && broker.environment[broker.n_environment])
 		broker.n_environment++;
 	r = broker_setup_encode(&broker, out);

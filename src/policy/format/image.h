@@ -5,6 +5,7 @@
  * whoever keeps it (host/policy-cache.h). Numbers are little-endian, texts have their length before
  * and a NUL behind them. Of another version, or of none, is -EBADMSG.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"
@@ -18,3 +19,13 @@ int image_write(const struct permissions *p, struct buffer *out);
  * compiles them.
  */
 int image_read(struct permissions *p, const char *bytes, size_t len);
+
+/*
+ * The same as text, for where permissions travel among texts (wire/broker.h): unlike JSON it has
+ * the places in files. Check out->failed.
+ */
+int image_write_text(const struct permissions *p, struct buffer *out);
+/* Whether it is such a text. */
+bool image_is_text(const char *text);
+/* As image_read(), but the text is not needed any more. -ENOMEM. */
+int image_read_text(struct permissions *p, const char *text);

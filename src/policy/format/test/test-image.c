@@ -146,6 +146,34 @@ static void test_damage(void **state)
 	}
 }
 
+/* Among texts: the same, places included; and what is no such text is refused. */
+static void test_as_text(void **state)
+{
+	static const char *const wrong[] = { "", "{}", "image", "image:0", "image:0g",
+		"image:", "image:ff", "Image:01" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(texts); i++) {
+		auto_manifest m = { 0 };
+		auto_permissions *p = permissions_new();
+		auto_buffer text = { 0 }, bytes = { 0 }, again = { 0 };
+
+		make(texts[i], &m);
+		assert_int_equal(image_write_text(m.permissions, &text), 0);
+		assert_true(image_is_text(buffer_text(&text)));
+		assert_int_equal(image_read_text(p, buffer_text(&text)), 0);
+		assert_int_equal(image_write(m.permissions, &bytes), 0);
+		assert_int_equal(image_write(p, &again), 0);
+		assert_int_equal(again.len, bytes.len);
+		assert_memory_equal(again.data, bytes.data, bytes.len);
+	}
+	for (size_t i = 0; i < ROWS(wrong); i++) {
+		auto_permissions *p = permissions_new();
+
+		assert_int_equal(image_read_text(p, wrong[i]), -EBADMSG);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_as_text),
 	};
 
 	return cmocka_run_group_tests_name("image", tests, NULL, NULL);
