@@ -68,12 +68,12 @@ int answer_read(struct answer *ret, const char *line, size_t len, const char *id
 	return error_set(e, -EPROTO, NULL, "the broker's answer is not one to this call");
 }
 
-int answer_make(struct answer *ret, const struct rpc_refusal *why)
+int answer_make(struct answer *ret, const struct rpc_refusal *why, bool by_shield)
 {
 	auto_buffer line = { 0 };
 	struct error e;
 
-	rpc_print_refusal(&line, NULL, false, why);
+	rpc_print_refusal(&line, NULL, by_shield, why);
 	return line.failed ? -ENOMEM : answer_read(ret, line.data, line.len, NULL, &e);
 }
 

@@ -24,8 +24,8 @@ struct answer {
  * says why. -ENOMEM.
  */
 int answer_read(struct answer *ret, const char *line, size_t len, const char *id, struct error *e);
-/* An error of our own, in the form of an answer. */
-int answer_make(struct answer *ret, const struct rpc_refusal *why);
+/* An error of our own, in the form of an answer; by_shield: with AgenShield's code. */
+int answer_make(struct answer *ret, const struct rpc_refusal *why, bool by_shield);
 void answer_deinit(struct answer *a);
 #define auto_answer __attribute__((cleanup(answer_deinit))) struct answer
 

@@ -116,7 +116,7 @@ static int session_fail(
 	const struct rpc_refusal why = { .class = class, .message = message, .hint = hint };
 	auto_answer a = { 0 };
 
-	if (answer_make(&a, &why) < 0) {
+	if (answer_make(&a, &why, s->by_shield) < 0) {
 		(void)fputs("sandbox-call: out of memory\n", stderr);
 		return 1;
 	}
@@ -295,7 +295,7 @@ static int session_call(struct session *s)
 	if (r == 1) {
 		auto_answer a = { 0 };
 
-		return answer_make(&a, &why) < 0 ? 1 : session_end(s, &a);
+		return answer_make(&a, &why, s->by_shield) < 0 ? 1 : session_end(s, &a);
 	}
 	if (r < 0)
 		return session_lost(s, r);
