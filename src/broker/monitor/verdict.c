@@ -4,11 +4,14 @@
  * now, in the words of `corral policy check`.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "advice/shell/shell.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "broker/monitor/handlers.h"
 #include "broker/monitor/internal.h"
 #include "host/resolver.h"
@@ -37,17 +40,39 @@ static int verdict_decide(const struct monitor *m, struct verdict_call *x)
 	return policy_decide(m->policy, &x->request, &x->decision);
 }
 
-/* It lies in a folder that is the session's own, which needs no grant. */
+/* The mount on which a path lies, as far as it is there; 0: it is not known. */
+static uint64_t verdict_mount(const struct monitor *m, const char *path)
+{
+	auto_fd fd = -1;
+	struct statx st;
+
+	if (beneath_reach(m->o.root, path, &fd) < 0 ||
+		statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 ||
+		!(st.stx_mask & STATX_MNT_ID))
+		return 0;
+	return st.stx_mnt_id;
+}
+
+/*
+ * It lies in a folder that is the session's own, which needs no grant. A folder of the host may be
+ * mounted below one: the mount says which it is, not the name.
+ */
 static bool verdict_is_private(const struct monitor *m, const struct verdict_call *x)
 {
 	const struct broker_setup *s = m->o.setup;
 	const enum operation op = x->request.op;
+	char real[PATH_BYTES];
+	uint64_t mount;
 
 	if (x->decision.why != DECISION_NO_GRANT ||
 		(op != OPERATION_FS_READ && op != OPERATION_FS_WRITE))
 		return false;
-	for (size_t i = 0; i < s->n_private; i++)
-		if (path_is_below(x->request.target, s->private_places[i]))
+	mount = beneath_follow(m->o.root, x->request.target, real) == 0
+			? verdict_mount(m, real)
+			: verdict_mount(m, x->request.target);
+	for (size_t i = 0; mount != 0 && i < s->n_private; i++)
+		if (path_is_below(x->request.target, s->private_places[i]) &&
+			verdict_mount(m, s->private_places[i]) == mount)
 			return true;
 	return false;
 }
