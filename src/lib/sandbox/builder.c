@@ -502,8 +502,9 @@ static int builder_check_planted(const char *value, const char *home, struct err
 static int builder_set_variable(
 	struct sandbox_base *s, enum variable v, const char *value, struct error *e)
 {
-	/* These two are private folders inside, and need not exist on the host. */
-	bool may_be_missing = v == VARIABLE_HOME || v == VARIABLE_TEMP;
+	/* Two are private folders inside, and need not exist on the host; of the third `corral run`
+	 * has a default, which its broker hands on. */
+	bool may_be_missing = v == VARIABLE_HOME || v == VARIABLE_TEMP || v == VARIABLE_SHARED_DIR;
 	char real[PATH_BYTES];
 	struct stat st;
 
