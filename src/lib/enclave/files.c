@@ -73,6 +73,14 @@ void enclave_file_fill(struct corral_file *ret, const char *name, const struct s
 	memcpy(ret, &all, all.size);
 }
 
+static int files_open(const struct corral_enclave *enclave, struct enclave_place *p, int *ret)
+{
+	auto_enclave_suspend rights = enclave_private_suspend(enclave);
+	int r = beneath_reopen(p->fd, O_RDONLY, ret);
+
+	return r == 0 && fstat(*ret, &p->st) < 0 ? -errno : r;
+}
+
 int corral_enclave_fs_read(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, char **ret, size_t *ret_len, struct corral_error **e)
 {
@@ -97,9 +105,7 @@ int corral_enclave_fs_read_file(struct corral_enclave *enclave, const struct cor
 		r = files_check_kind(&c, &place.st, e);
 	if (r < 0)
 		return r;
-	r = beneath_reopen(place.fd, O_RDONLY, &fd);
-	if (r == 0 && fstat(fd, &place.st) < 0)
-		r = -errno;
+	r = files_open(enclave, &place, &fd);
 	if (r < 0)
 		return enclave_done(&c, r, e);
 	r = files_check_kind(&c, &place.st, e);
@@ -144,6 +150,16 @@ int corral_enclave_fs_stat(struct corral_enclave *enclave, const struct corral_b
  * folder that has become a link meanwhile, or a file that has become a folder, stays.
  */
 
+static int files_delete(const struct corral_enclave *enclave, const struct enclave_place *p)
+{
+	auto_enclave_suspend rights = enclave_private_suspend(enclave);
+	int flags = S_ISDIR(p->st.st_mode) ? AT_REMOVEDIR : 0;
+
+	if (p->fd < 0)
+		return -ENOENT;
+	return unlinkat(p->folder, p->name, flags) < 0 ? -errno : 0;
+}
+
 int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, struct corral_error **e)
 {
@@ -155,15 +171,23 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 	r = enclave_place_find(&c, OPERATION_FS_WRITE, ENCLAVE_ENTRY, &place, e);
 	if (r < 0)
 		return r;
-	if (place.fd < 0)
-		r = -ENOENT;
-	else if (unlinkat(place.folder, place.name, S_ISDIR(place.st.st_mode) ? AT_REMOVEDIR : 0) <
-		 0)
-		r = -errno;
-	return enclave_place_done(&c, &place, r, e);
+	return enclave_place_done(&c, &place, files_delete(enclave, &place), e);
 }
 
 /* Writing: draft.c has what becomes of it. */
+
+static int files_put(const struct corral_enclave *enclave, const struct enclave_place *p,
+	mode_t mode, const void *data, size_t len)
+{
+	auto_enclave_suspend rights = enclave_private_suspend(enclave);
+	const struct stat *old = p->fd >= 0 ? &p->st : NULL;
+	auto_draft d = { .folder = p->folder, .fd = -1 };
+	int r = draft_make(&d, old ? 0600 : mode);
+
+	if (r == 0)
+		r = file_write_all(d.fd, data, len);
+	return r < 0 ? r : draft_put(&d, p->name, old);
+}
 
 int corral_enclave_fs_write(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, const void *data, size_t len, struct corral_error **e)
@@ -175,8 +199,6 @@ int corral_enclave_fs_write_file(struct corral_enclave *enclave, const struct co
 	const char *path, uint32_t mode, const void *data, size_t len, struct corral_error **e)
 {
 	auto_enclave_place place = { .folder = -1, .fd = -1 };
-	auto_draft d = { .fd = -1 };
-	const struct stat *old;
 	struct enclave_call c;
 	int r;
 
@@ -189,13 +211,7 @@ int corral_enclave_fs_write_file(struct corral_enclave *enclave, const struct co
 	if (len > enclave->max_file_bytes)
 		return enclave_refuse(&c, -EFBIG, e, "%zu bytes are more than the limit of %llu",
 			len, (unsigned long long)enclave->max_file_bytes);
-	old = place.fd >= 0 ? &place.st : NULL;
-	d.folder = place.folder;
-	r = draft_make(&d, old ? 0600 : mode & DRAFT_MODE_BITS);
-	if (r == 0)
-		r = file_write_all(d.fd, data, len);
-	if (r == 0)
-		r = draft_put(&d, place.name, old);
+	r = files_put(enclave, &place, mode & DRAFT_MODE_BITS, data, len);
 	if (r == 0)
 		c.sent = len;
 	return enclave_place_done(&c, &place, r, e);

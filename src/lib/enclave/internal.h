@@ -191,6 +191,14 @@ bool enclave_private_reaches(const struct corral_enclave *enclave, const char *p
  * too.
  */
 bool enclave_private_is_mount_point(const struct corral_enclave *enclave, int folder, int fd);
+/*
+ * For the time in which files are looked up, opened and named below a root: the calling thread
+ * gives up the rights to pass by their modes, which root has and its commands do not have. Not
+ * while the host's code runs, or the log is written.
+ */
+uint32_t enclave_private_suspend(const struct corral_enclave *enclave);
+void enclave_private_resume(const uint32_t *suspended);
+#define auto_enclave_suspend __attribute__((cleanup(enclave_private_resume), unused)) uint32_t
 /* A file of /proc below a root: it is about processes that are not the caller's. */
 bool enclave_private_is_proc(const struct corral_enclave *enclave, int fd);
 

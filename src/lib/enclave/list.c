@@ -213,6 +213,13 @@ static int list_collect(struct listing *l, int folder, const char *below, unsign
 	return r;
 }
 
+static int list_collect_all(struct listing *l, const struct enclave_place *p)
+{
+	auto_enclave_suspend rights = enclave_private_suspend(l->call->enclave);
+
+	return S_ISDIR(p->st.st_mode) ? list_collect(l, p->fd, "", 0) : -ENOTDIR;
+}
+
 /* The call */
 
 static int list_read_options(
@@ -266,7 +273,7 @@ long corral_enclave_fs_list_matching(struct corral_enclave *enclave, const struc
 		return r;
 	l.place = place.path;
 	l.is_same = strcmp(c.target, place.path) == 0;
-	r = S_ISDIR(place.st.st_mode) ? list_collect(&l, place.fd, "", 0) : -ENOTDIR;
+	r = list_collect_all(&l, &place);
 	if (r == -EFBIG)
 		return enclave_refuse(&c, r, e,
 			"the folder has more than %d entries, too many to list", LIST_MAX);

@@ -115,6 +115,17 @@ static int look_in_folder(struct search *s)
 	return s->wanted == ENCLAVE_NAME && S_ISLNK(p->st.st_mode);
 }
 
+static int search_look(struct search *s)
+{
+	const struct corral_enclave *enclave = s->call->enclave;
+	auto_enclave_suspend rights = enclave_private_suspend(enclave);
+	struct enclave_place *p = s->place;
+
+	enclave_place_deinit(p);
+	return s->wanted == ENCLAVE_THING ? open_at(enclave->root, p->path, &p->fd, &p->st)
+					  : look_in_folder(s);
+}
+
 /* Following: puts what the first link says into the path. 0: there is none any more. */
 
 static int follow_folder(int root, struct enclave_place *p)
@@ -133,6 +144,21 @@ static int follow_folder(int root, struct enclave_place *p)
 		return -ENAMETOOLONG;
 	memcpy(p->path, folder, (size_t)n + 1);
 	return 1;
+}
+
+static int search_follow(struct search *s)
+{
+	const struct corral_enclave *enclave = s->call->enclave;
+	auto_enclave_suspend rights = enclave_private_suspend(enclave);
+	char next[PATH_BYTES];
+	int r;
+
+	if (s->wanted == ENCLAVE_ENTRY)
+		return follow_folder(enclave->root, s->place);
+	r = beneath_next(enclave->root, s->place->path, next, NULL);
+	if (r == 1)
+		memcpy(s->place->path, next, strlen(next) + 1);
+	return r;
 }
 
 /* Saying no */
@@ -159,21 +185,13 @@ static int fail_search(struct search *s, int code, struct corral_error **e)
 /* From one name to the next. 0: look there. */
 static int next_name(struct search *s, struct corral_error **e)
 {
-	const int root = s->call->enclave->root;
-	char next[PATH_BYTES];
 	int r;
 
 	if (s->permitted)
 		return enclave_refuse(s->call, -EACCES, e,
 			"%s contains a symbolic link, but the approval is for that path itself",
 			s->place->path);
-	if (s->wanted == ENCLAVE_ENTRY) {
-		r = follow_folder(root, s->place);
-	} else {
-		r = beneath_next(root, s->place->path, next, NULL);
-		if (r == 1)
-			memcpy(s->place->path, next, strlen(next) + 1);
-	}
+	r = search_follow(s);
 	if (r < 0)
 		return fail_search(s, r, e);
 	return r == 1 ? judge_place(s, e) : 0;
@@ -237,10 +255,7 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 	r = judge_place(&s, e);
 	s.was_private = s.is_private;
 	for (unsigned i = 0; r == 0 && i <= STEPS_MAX; i++) {
-		enclave_place_deinit(ret);
-		r = wanted == ENCLAVE_THING
-			    ? open_at(c->enclave->root, ret->path, &ret->fd, &ret->st)
-			    : look_in_folder(&s);
+		r = search_look(&s);
 		if (r == 0)
 			return permit_found(&s, e);
 		if (r < 0)

@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 
 #include "base/fd.h"
+#include "jail/privilege.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
 
@@ -107,6 +108,7 @@ bool enclave_private_has(const struct corral_enclave *enclave, int fd)
 
 bool enclave_private_reaches(const struct corral_enclave *enclave, const char *path)
 {
+	auto_enclave_suspend rights = enclave_private_suspend(enclave);
 	auto_fd fd = -1;
 
 	return enclave->n_private && beneath_reach(enclave->root, path, &fd) == 0 &&
@@ -117,6 +119,16 @@ bool enclave_private_is_mount_point(const struct corral_enclave *enclave, int fo
 {
 	return enclave->root != BENEATH_HOST &&
 	       private_mount_of(folder, NULL) != private_mount_of(fd, NULL);
+}
+
+uint32_t enclave_private_suspend(const struct corral_enclave *enclave)
+{
+	return enclave->root == BENEATH_HOST ? 0 : privilege_suspend();
+}
+
+void enclave_private_resume(const uint32_t *suspended)
+{
+	privilege_resume(*suspended);
 }
 
 bool enclave_private_is_proc(const struct corral_enclave *enclave, int fd)

@@ -145,6 +145,16 @@ static void save_part_begin(struct corral_save *s, const char *resume, mode_t mo
 
 /* Beginning */
 
+static int save_make(struct corral_save *s, const char *resume)
+{
+	auto_enclave_suspend rights = enclave_private_suspend(s->call.enclave);
+	mode_t mode = s->place.fd >= 0 ? 0600 : s->mode;
+
+	s->draft.folder = s->place.folder;
+	save_part_begin(s, resume, mode);
+	return s->draft.fd < 0 ? draft_make(&s->draft, mode) : 0;
+}
+
 static int save_keep_texts(struct corral_save *s)
 {
 	s->actor = strdup(s->call.actor);
@@ -160,7 +170,6 @@ static int save_begin(struct corral_save *s, const struct corral_save_options *o
 	const struct corral_by *by, struct corral_error **e)
 {
 	struct enclave_call *c = &s->call;
-	mode_t mode;
 	int r;
 
 	enclave_begin(c, c->enclave, by, AUDIT_FS_WRITE, path);
@@ -174,10 +183,7 @@ static int save_begin(struct corral_save *s, const struct corral_save_options *o
 		return r;
 	s->max_bytes = o->max_bytes ? o->max_bytes : c->enclave->max_file_bytes;
 	s->mode = (o->mode ? o->mode : ENCLAVE_FILE_MODE) & DRAFT_MODE_BITS;
-	mode = s->place.fd >= 0 ? 0600 : s->mode;
-	s->draft.folder = s->place.folder;
-	save_part_begin(s, o->resume, mode);
-	r = s->draft.fd < 0 ? draft_make(&s->draft, mode) : 0;
+	r = save_make(s, o->resume);
 	return r < 0 ? enclave_done(c, r, e) : 0;
 }
 
@@ -326,6 +332,26 @@ static int save_check_draft(struct corral_save *s, struct corral_error **e)
 	return 0;
 }
 
+static void save_drop_part(struct corral_save *s)
+{
+	auto_enclave_suspend rights = enclave_private_suspend(s->call.enclave);
+
+	if (draft_has_part(&s->draft))
+		(void)unlinkat(s->draft.folder, s->draft.part, 0);
+	s->draft.part[0] = '\0';
+}
+
+static int save_put(struct corral_save *s)
+{
+	auto_enclave_suspend rights = enclave_private_suspend(s->call.enclave);
+	int r = draft_put(&s->draft, s->place.name, s->place.fd >= 0 ? &s->place.st : NULL);
+
+	/* The part was a second name of it. */
+	if (r == 0)
+		save_drop_part(s);
+	return r;
+}
+
 int corral_save_commit(struct corral_save *s, struct corral_error **e)
 {
 	int r = save_check(s, e);
@@ -339,21 +365,17 @@ int corral_save_commit(struct corral_save *s, struct corral_error **e)
 		r = save_check_draft(s, e);
 	if (r < 0)
 		return save_fail(s, r);
-	r = draft_put(&s->draft, s->place.name, s->place.fd >= 0 ? &s->place.st : NULL);
+	r = save_put(s);
 	if (r == 0)
 		s->call.sent = s->bytes;
-	/* The part was a second name of it. */
-	if (r == 0 && draft_has_part(&s->draft))
-		(void)unlinkat(s->draft.folder, s->draft.part, 0);
 	s->ended = r < 0 ? r : 1;
 	return enclave_place_done(&s->call, &s->place, r, e);
 }
 
 void corral_save_discard(struct corral_save *s)
 {
-	if (s->ended != 1 && draft_has_part(&s->draft))
-		(void)unlinkat(s->draft.folder, s->draft.part, 0);
-	s->draft.part[0] = '\0';
+	if (s->ended != 1)
+		save_drop_part(s);
 	if (!s->ended) {
 		enclave_tell(&s->call, AUDIT_FAILED, s->call.rule, "it was discarded");
 		s->ended = -ECANCELED;

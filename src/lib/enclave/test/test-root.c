@@ -478,6 +478,42 @@ static void test_save(void **state)
 	corral_enclave_free(enclave);
 }
 
+/* Root's own rights do not count: a command in that tree does not have them either. */
+static void test_modes_count(void **state)
+{
+	static const char *const lines[] = { "write /w/**", NULL };
+	struct corral_enclave *enclave = in_jail(lines);
+	const struct corral_save_options o = { .size = sizeof(o) };
+	struct corral_save *s = NULL;
+	char names[256];
+	int fd;
+
+	(void)state;
+	test_tree_folder("@/host/others");
+	test_tree_file("@/host/others/file", "theirs");
+	test_tree_file("@/host/unreadable", "theirs");
+	assert_int_equal(chmod(test_tree("@/host/unreadable"), 0), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(test_tree("@/host/others"), 1234, 1234), 0);
+	assert_int_equal(chmod(test_tree("@/host/others"), geteuid() == 0 ? 0700 : 0), 0);
+	assert_refused(enclave, "/w/unreadable", -EACCES);
+	assert_false(test_files_denied);
+	assert_refused(enclave, "/w/others/file", -EACCES);
+	assert_int_equal(test_files_list(enclave, "/w/others", names), -EACCES);
+	assert_int_equal(test_files_write(enclave, "/w/others/new", "x"), -EACCES);
+	assert_int_equal(test_files_delete(enclave, "/w/others/file"), -EACCES);
+	assert_int_equal(
+		corral_enclave_fs_save(&s, enclave, NULL, "/w/others/new", &o, NULL), -EACCES);
+	assert_false(test_files_denied);
+	/* They are back. */
+	fd = open(test_tree("@/host/unreadable"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fd >= 0, geteuid() == 0);
+	if (fd >= 0)
+		(void)close(fd);
+	assert_int_equal(chmod(test_tree("@/host/others"), 0755), 0);
+	corral_enclave_free(enclave);
+}
+
 /* A plain folder as the root */
 
 static int open_folder(const char *path)
@@ -597,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_mount_points),
 		cmocka_unit_test(test_private_late_mask),
 		cmocka_unit_test(test_save),
+		cmocka_unit_test(test_modes_count),
 		cmocka_unit_test(test_folder),
 		cmocka_unit_test(test_options),
 	};

@@ -198,6 +198,11 @@ static void test_is_judged(void **state)
 	assert_int_equal(try_begin("@/w/fifo", NULL, &s), -ELOOP);
 	o.size = 0;
 	assert_int_equal(try_begin("@/w/x", &o, &s), -EINVAL);
+	/* A host of before `resume`: what lies behind its struct does not count. */
+	o.size = offsetof(struct corral_save_options, resume);
+	o.resume = (const char *)1;
+	assert_int_equal(try_begin("@/w/x", &o, &s), 0);
+	corral_save_free(s);
 
 	/* What is revoked while it is written does not appear. */
 	assert_int_equal(corral_enclave_grant(enclave, test_files_token, CORRAL_FS_WRITE,
