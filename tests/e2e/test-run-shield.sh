@@ -98,4 +98,26 @@ run run --policy "$scratch/own.yaml" -- echo hello
 ok $? "Corral's own formats: a rule about arguments is refused as before"
 err_has "depends on arguments, but in a sandbox only the program can be checked" "and says why"
 
+# --- a denial by a pattern, and the files that it is replaced by ---
+mkdir -p project/sub && echo secret >project/.env && echo secret >project/sub/.env && echo text >project/file
+shield() { # shield PATTERN…: the project may be written but for these
+	cat >env.json <<-END
+		{"version": "1", "defaultAction": "deny", "rules": [
+		 {"id": "all", "action": "allow", "target": "filesystem", "patterns": ["$PWD/project/**", "/usr/**", "/bin/**", "/lib/**", "/lib64/**", "/etc/**"],
+		  "operations": ["file_read", "file_write"], "priority": 10, "enabled": true},
+		 {"id": "run", "action": "allow", "target": "command", "patterns": ["*"], "priority": 10, "enabled": true},
+		 {"id": "env", "action": "deny", "target": "filesystem", "patterns": [$1], "operations": ["file_read", "file_write"], "priority": 100, "enabled": true}
+		]}
+	END
+}
+shield '"**/.env"'
+run_refuses 125 "a denial by a pattern is refused" "denies by a pattern inside" -p env.json -- true
+err_has "find $PWD/project -name '.env'" "with what lists the files"
+files=$(eval "$(sed -n 's/.*`\(find [^`]*\)`.*/\1/p' "$scratch/err")" | sed 's/.*/"&"/' | paste -sd,)
+is "$(echo "$files" | tr , '\n' | wc -l)" 2 "which it does"
+shield "$files"
+run run -p env.json --cwd "$PWD/project" -- sh -c 'cat file; cat .env sub/.env; echo x >.env; mv sub/.env x; rm -f .env'
+out_is text "with their paths it runs, and they are not read"
+is "$(cat project/.env project/sub/.env | tr '\n' ' ')" "secret secret " "nor changed, moved or removed"
+
 done_testing

@@ -378,6 +378,7 @@ def environment(tap):
 SITES = {
     "dangerously_allow: [": baseline, "granted: add --read ": baseline, "add --read %s": refused,
     "--no-sandbox": own_sandbox, "--sandbox danger": own_sandbox, "network: {allow: [": network,
+    "(`find %s%s` lists them)": "test-run-shield.sh:find ",
     "add --yes to run it this once": "test-run-notes.sh:--yes",
     "if you mean it: ": "test-run-notes.sh:--dangerously-allow",
     " is another path: add --read ": "test-run-notes.sh:is another path", "corral run -- ls": "test-run-notes.sh:corral run -- ls",

@@ -235,6 +235,41 @@ static int plan_check_mask(struct planner *p, const struct plan_node *node)
 
 /* True globs that forbid */
 
+/* Which of two granted folders to name: where commands may write, or what the policy grants. */
+static bool plan_check_tells_more(const struct plan_node *node, const struct plan_node *than)
+{
+	bool is_own = !node->granter || node->granter->origin == PLAN_FROM_POLICY;
+	bool was_own = than && (!than->granter || than->granter->origin == PLAN_FROM_POLICY);
+
+	return !than || (is_own && !was_own) ||
+	       (is_own == was_own && node->access == PLAN_WRITE && than->access != PLAN_WRITE);
+}
+
+/* The last component of a pattern that forbids, for find(1): "" if that would be of no use. */
+static void plan_check_find_name(const char *text, struct buffer *out)
+{
+	const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
+
+	if (*name && strcmp(name, "*") != 0 && strcmp(name, "**") != 0 && !strpbrk(name, "'{\\"))
+		buffer_printf(out, " -name '%s'", name);
+}
+
+static int plan_check_refuse_pattern(
+	struct planner *p, const struct plan_glob *g, const struct plan_node *node)
+{
+	auto_buffer name = { 0 };
+
+	plan_check_find_name(g->text, &name);
+	(void)error_set(p->error, -EOPNOTSUPP, g->where,
+		"%s denies by a pattern inside %s: a mount can only enforce a path or a folder",
+		g->text, node->path);
+	error_hint(p->error,
+		"write the paths of the files that exist instead (`find %s%s` lists them), or a "
+		"whole folder (DIR/**)",
+		node->path, buffer_text(&name));
+	return -EOPNOTSUPP;
+}
+
 /* What a pattern that forbids could match; rather something granted than an essential. */
 static const struct plan_node *plan_check_find_overlap(
 	const struct planner *p, const struct plan_glob *g)
@@ -255,9 +290,8 @@ static const struct plan_node *plan_check_find_overlap(
 						 g->alternative, node->path, strlen(node->path));
 		if (!matches && !path_is_below(folder, node->path))
 			continue;
-		if (!node->granter || node->granter->origin == PLAN_FROM_POLICY)
-			return node;
-		found = found ? found : node;
+		if (plan_check_tells_more(node, found))
+			found = node;
 	}
 	return found;
 }
@@ -308,11 +342,7 @@ int plan_check(struct planner *p)
 
 		if (!node)
 			continue;
-		r = error_set(p->error, -EOPNOTSUPP, g->where,
-			"%s denies by a pattern inside %s: a mount can only enforce a path or a "
-			"folder",
-			g->text, node->path);
-		error_hint(p->error, "list the files, or a whole folder (DIR/**)");
+		r = plan_check_refuse_pattern(p, g, node);
 	}
 	return r;
 }

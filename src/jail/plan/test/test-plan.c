@@ -362,18 +362,18 @@ static const struct {
 	{ "a pattern that denies inside",
 		{ "fs: {read: [@/home/**], deny: ['@/home/**/*.c']}" },
 		"EOPNOTSUPP @/home/**/*.c denies by a pattern inside @/home: a mount can only "
-		"enforce a path or a folder | list the files, or a whole folder (DIR/**) "
-		"(policy.yaml:1)\n" },
+		"enforce a path or a folder | write the paths of the files that exist instead "
+		"(`find @/home -name '*.c'` lists them), or a whole folder (DIR/**) (policy.yaml:1)\n" },
 	{ "a pattern that denies all names inside",
 		{ "fs: {write: [@/data/**], deny: ['@/data/*']}" },
-		"EOPNOTSUPP @/data/* denies by a pattern inside @/data: a mount can only enforce "
-		"a path or a folder | list the files, or a whole folder (DIR/**) "
-		"(policy.yaml:1)\n" },
+		"EOPNOTSUPP @/data/* denies by a pattern inside @/data: a mount can only "
+		"enforce a path or a folder | write the paths of the files that exist instead "
+		"(`find @/data` lists them), or a whole folder (DIR/**) (policy.yaml:1)\n" },
 	{ "a pattern that denies everywhere",
 		{ "fs: {read: [@/data/**], deny: ['/**/*.key']}" },
 		"EOPNOTSUPP /**/*.key denies by a pattern inside @/data: a mount can only "
-		"enforce a path or a folder | list the files, or a whole folder (DIR/**) "
-		"(policy.yaml:1)\n" },
+		"enforce a path or a folder | write the paths of the files that exist instead "
+		"(`find @/data -name '*.key'` lists them), or a whole folder (DIR/**) (policy.yaml:1)\n" },
 	{ "a pattern that denies elsewhere",
 		{ "fs: {read: [@/data/**], deny: ['@/home/**/*.c']}" },
 		"dir @\n"
@@ -382,8 +382,8 @@ static const struct {
 	{ "a pattern that denies behind a link",
 		{ "fs: {read: [@/data/**], deny: ['@/current/*.c']}" },
 		"EOPNOTSUPP @/current/*.c denies by a pattern inside @/data: a mount can only "
-		"enforce a path or a folder | list the files, or a whole folder (DIR/**) "
-		"(policy.yaml:1)\n" },
+		"enforce a path or a folder | write the paths of the files that exist instead "
+		"(`find @/data -name '*.c'` lists them), or a whole folder (DIR/**) (policy.yaml:1)\n" },
 	{ "a pattern that lifts the baseline lifts what it matches, not what is like it",
 		{ "{fs: {read: [~/.ssh/**]}, dangerously_allow: [~/.ssh, '~/.ssh/[!i]*']}" },
 		"dir @\n"
