@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "host/own.h"
 #include "warden/inherited.h"
 #include "wire/frame.h"
@@ -39,14 +40,7 @@ struct broker_process {
 	struct frame frame;
 };
 
-/* The child: from here to execve() it shares our memory, as after vfork(). */
-
-struct broker_launch {
-	const char *program;
-	char *const *env;
-	int control;
-	int error;
-};
+/* The child. */
 
 /* Nothing else stays open, of whoever started us neither. */
 static int broker_process_take_descriptors(int control)
@@ -64,48 +58,43 @@ static int broker_process_take_descriptors(int control)
 	return 0;
 }
 
-static int broker_process_run(void *data)
+/* As the broker itself would tell it. */
+static _Noreturn void broker_process_fail(const char *program, int error, int control)
 {
-	struct broker_launch *l = data;
-	char *argv[] = { (char *)"corral-broker", NULL };
-	sigset_t none;
+	char text[PATH_BYTES + 128];
+	const struct refusal refusal = {
+		.error = -error, .text = text, .hint = "install Corral with its broker"
+	};
+	auto_buffer body = { 0 };
 
+	(void)snprintf(
+		text, sizeof(text), "cannot start the broker %s: %s", program, strerror(-error));
+	if (refusal_encode(&refusal, &body) == 0 && !body.failed)
+		(void)frame_send(control, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
+	_exit(127);
+}
+
+/* Its variables are those that say where Corral's own folders are, and nothing else of ours. */
+static _Noreturn void broker_process_run(const char *program, int control)
+{
+	char *argv[] = { (char *)"corral-broker", NULL };
+	char *env[OWN_VARIABLES + 1];
+	sigset_t none;
+	int r = 0;
+
+	own_variables(env);
 	inherited_reset_signals();
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	/* A session of its own: Ctrl-C at the user's terminal is not for it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setsid() < 0 || chdir("/") < 0)
-		l->error = -errno;
-	else
-		l->error = broker_process_take_descriptors(l->control);
-	if (l->error == 0) {
-		(void)execve(l->program, argv, l->env);
-		l->error = -errno;
-	}
-	_exit(127);
-}
-
-/* See warden/spawn.c. */
-void __asan_unpoison_memory_region(const volatile void *memory, size_t size) __attribute__((weak));
-
-/* Its variables are those that say where Corral's own folders are, and nothing else of ours. */
-static int broker_process_clone(struct broker_process *b, int control)
-{
-	static _Alignas(16) char stack[128 << 10];
-	char *env[OWN_VARIABLES + 1];
-	struct broker_launch l = { .program = b->program, .env = env, .control = control };
-
-	own_variables(env);
-	if (__asan_unpoison_memory_region)
-		__asan_unpoison_memory_region(stack, sizeof(stack));
-	b->pid = clone(broker_process_run, stack + sizeof(stack),
-		CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &l, &b->pidfd);
-	if (b->pid < 0) {
-		b->pid = 0;
-		b->pidfd = -1;
-		return -errno;
-	}
-	return l.error;
+		r = -errno;
+	if (r == 0)
+		r = broker_process_take_descriptors(control);
+	if (r < 0)
+		broker_process_fail(program, r, control);
+	(void)execve(program, argv, env);
+	broker_process_fail(program, -errno, CONTROL);
 }
 
 /* Outside. */
@@ -119,11 +108,19 @@ static int broker_process_spawn(struct broker_process *b)
 
 	if (r == 0 && fcntl(outer, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
-	if (r == 0)
-		r = broker_process_clone(b, inner);
-	if (r == 0)
-		b->socket = fd_take(&outer);
-	return r;
+	if (r < 0)
+		return r;
+	/* Not as vfork() does: we have better things to do than to wait until it is loaded. */
+	b->pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &b->pidfd, NULL, NULL);
+	if (b->pid == 0)
+		broker_process_run(b->program, inner);
+	if (b->pid < 0) {
+		b->pid = 0;
+		b->pidfd = -1;
+		return -errno;
+	}
+	b->socket = fd_take(&outer);
+	return 0;
 }
 
 static void broker_process_reap(struct broker_process *b, int *ret_status)
@@ -168,9 +165,6 @@ int broker_process_start(struct broker_process **ret, const char *program, struc
 		return 0;
 	}
 	(void)error_set(e, r, NULL, "cannot start the broker %s: %s", program, strerror(-r));
-	if (r == -ENOENT)
-		error_hint(e, "install Corral with its broker, or use --no-broker");
-	broker_process_reap(b, NULL);
 	broker_process_free(b);
 	return r;
 }

@@ -15,7 +15,8 @@
 
 struct broker_process;
 
-/* Starts the program. The caller's, for broker_process_end() or _leave(). */
+/* Starts the program; that it cannot be loaded is heard when its answer is. The caller's, for
+ * broker_process_end() or _leave(). */
 int broker_process_start(struct broker_process **ret, const char *program, struct error *e);
 /* Keeps a copy of what it has to know. As broker_setup_encode(). */
 int broker_process_configure(struct broker_process *b, const struct broker_setup *setup);
