@@ -4,18 +4,16 @@
  * now, in the words of `corral policy check`.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "advice/shell/shell.h"
 #include "base/buffer.h"
-#include "base/fd.h"
 #include "broker/monitor/handlers.h"
 #include "broker/monitor/internal.h"
 #include "host/resolver.h"
 #include "lib/enclave/beneath.h"
+#include "lib/enclave/private.h"
 #include "policy/explain.h"
 
 enum { OPERATION, TARGET };
@@ -35,63 +33,36 @@ static void verdict_free(struct monitor_call *c)
 	c->state = NULL;
 }
 
-static int verdict_decide(const struct monitor *m, struct verdict_call *x)
-{
-	return policy_decide(m->policy, &x->request, &x->decision);
-}
-
-/* The mount on which a path lies, as far as it is there; 0: it is not known. */
-static uint64_t verdict_mount(const struct monitor *m, const char *path)
-{
-	auto_fd fd = -1;
-	struct statx st;
-
-	if (beneath_reach(m->o.root, path, &fd) < 0 ||
-		statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 ||
-		!(st.stx_mask & STATX_MNT_ID))
-		return 0;
-	return st.stx_mnt_id;
-}
-
-/*
- * It lies in a folder that is the session's own, which needs no grant. A folder of the host may be
- * mounted below one: the mount says which it is, not the name.
- */
+/* It lies on a mount that is the session's own, which needs no grant. */
 static bool verdict_is_private(const struct monitor *m, const struct verdict_call *x)
 {
-	const struct broker_setup *s = m->o.setup;
 	const enum operation op = x->request.op;
-	char real[PATH_BYTES];
-	uint64_t mount;
 
-	if (x->decision.why != DECISION_NO_GRANT ||
-		(op != OPERATION_FS_READ && op != OPERATION_FS_WRITE))
-		return false;
-	mount = beneath_follow(m->o.root, x->request.target, real) == 0
-			? verdict_mount(m, real)
-			: verdict_mount(m, x->request.target);
-	for (size_t i = 0; mount != 0 && i < s->n_private; i++)
-		if (path_is_below(x->request.target, s->private_places[i]) &&
-			verdict_mount(m, s->private_places[i]) == mount)
-			return true;
-	return false;
+	return x->decision.why == DECISION_NO_GRANT &&
+	       (op == OPERATION_FS_READ || op == OPERATION_FS_WRITE) &&
+	       enclave_private_reaches(m->enclave, x->request.target);
+}
+
+static int verdict_decide(const struct monitor *m, struct verdict_call *x)
+{
+	int r = policy_decide(m->policy, &x->request, &x->decision);
+
+	if (r == 0 && verdict_is_private(m, x)) {
+		x->decision.verdict = VERDICT_ALLOW;
+		x->reason = "the folder is the session's own";
+	}
+	return r;
 }
 
 /* The path itself, and where links lead from it: the stricter answer counts. */
 static int verdict_decide_path(struct monitor_call *c, struct verdict_call *x)
 {
-	const struct decision *d = &x->decision;
 	struct verdict_call real = *x;
 	char *path = arena_alloc(&c->arena, PATH_BYTES);
 	int r = verdict_decide(c->monitor, x);
 
-	if (r == 0 && verdict_is_private(c->monitor, x)) {
-		x->decision.verdict = VERDICT_ALLOW;
-		x->reason = "the folder is the session's own";
-		return 0;
-	}
 	/* What is denied by its name is not looked at. */
-	if (r < 0 || d->verdict == VERDICT_DENY)
+	if (r < 0 || x->decision.verdict == VERDICT_DENY)
 		return r;
 	if (!path)
 		return -ENOMEM;
@@ -105,7 +76,7 @@ static int verdict_decide_path(struct monitor_call *c, struct verdict_call *x)
 		return r;
 	real.request.target = path;
 	r = verdict_decide(c->monitor, &real);
-	if (r == 0 && real.decision.verdict < d->verdict)
+	if (r == 0 && real.decision.verdict < x->decision.verdict)
 		*x = real;
 	return r;
 }

@@ -25,6 +25,7 @@
 #include "consent/consent.h"
 #include "consent/policy-box.h"
 #include "corral/enclave.h"
+#include "lib/enclave/private.h"
 
 enum { ENCLAVE_CEILING_MAX = 16, ENCLAVE_GRANTS_MAX = 4096, ENCLAVE_PRIVATE_MAX = 16 };
 
@@ -180,11 +181,6 @@ int enclave_private_set(
 void enclave_private_drop(struct corral_enclave *enclave);
 /* Whether what a descriptor stands for lies on a private place. */
 bool enclave_private_has(const struct corral_enclave *enclave, int fd);
-/*
- * Whether a path leads there, as far as it goes without following a link. For looking only: what is
- * opened then is asked once more.
- */
-bool enclave_private_reaches(const struct corral_enclave *enclave, const char *path);
 /*
  * Something is mounted over that name. Below a root in another mount namespace the kernel does not
  * keep a mount point from being deleted or replaced: it takes off what is mounted there, a mask
