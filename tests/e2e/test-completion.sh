@@ -65,4 +65,28 @@ out_is --read 'bash: an option'
 completed corral pol
 out_is policy 'bash: a command of corral'
 
+# sandbox-call(1) asks the program for its words.
+call=$scratch/call
+cat >"$call" <<'END'
+#!/bin/sh
+[ "$1" = --complete ] || exit 1
+if [ $# -gt 1 ]; then printf 'path=\n$(touch pwned)=\n'; else printf 'fs.read\nfs.write\nping\n'; fi
+END
+chmod +x "$call"
+completed_call() {
+	rm -f "$pwned"
+	bash --norc -c 'compopt() { :; }
+. "$1" && shift && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _sandbox_call && printf "%s\n" "${COMPREPLY[@]}"' \
+		bash "$completions/sandbox-call.bash" "$call" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+completed_call 'fs.'
+is "$(tr '\n' ' ' <"$scratch/out")" 'fs.read fs.write ' 'sandbox-call: methods'
+completed_call --json fs.read ''
+harmless 'sandbox-call: parameters'
+is "$(tr '\n' ' ' <"$scratch/out")" 'path= $(touch pwned)= ' 'sandbox-call: parameters of a method behind an option'
+completed_call --st
+out_is --stream 'sandbox-call: an option'
+completed_call '$(touch pwned)' ''
+harmless 'sandbox-call: what was typed'
+
 done_testing

@@ -301,6 +301,18 @@ static int exec_read(struct monitor_call *c, struct exec_call *x)
 	return r;
 }
 
+/* No process has more of them than are left for all others. */
+static bool exec_may_start(const struct monitor_call *c)
+{
+	const struct monitor *m = c->monitor;
+	size_t own = 0;
+
+	for (const struct under_way *u = m->first; u; u = u->next)
+		own += u->call.call.pid == c->call.pid && u->call.state &&
+		       method_id(u->call.call.method) == METHOD_EXEC_RUN;
+	return m->n_programs < EXEC_RUNNING_MAX && own < EXEC_RUNNING_MAX - m->n_programs;
+}
+
 void exec_run(struct monitor_call *c)
 {
 	static const struct rpc_refusal no_shell = { .class = RPC_PARAMS,
@@ -312,7 +324,7 @@ void exec_run(struct monitor_call *c)
 	struct exec_call *x;
 	int r;
 
-	if (c->call.params.v[SHELL].number || c->monitor->n_programs >= EXEC_RUNNING_MAX) {
+	if (c->call.params.v[SHELL].number || !exec_may_start(c)) {
 		monitor_refuse(c, c->call.params.v[SHELL].number ? &no_shell : &too_many);
 		return;
 	}
