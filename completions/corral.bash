@@ -119,8 +119,8 @@ _corral()
 		'policy show') words='--from --mode --data-dir --extra --format --json --help' ;;
 		'policy merge' | 'policy intersect') words='--format --json --help' ;;
 		policy*) words='--set --json --help' ;;
-		run*) words='--skill --command --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --broker --no-broker --audit --explain --set --json --help' ;;
-		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --broker --no-broker --audit --explain --set --json --help' ;;
+		run*) words='--skill --command --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
+		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
 		inspect* | doctor*) words='--json --help' ;;
 		approve*) words='--yes --check --remove --json --help' ;;
 		'audit tail') words='--follow --lines --session --action --decision --target --since --until --json --help' ;;

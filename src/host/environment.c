@@ -394,6 +394,10 @@ int environment_build(struct arena *a, const struct environment_options *o, cons
 	struct environment env = { .arena = a, .o = o, .error = e };
 	int r = o->socket ? environment_set(&env, "SANDBOX_SOCKET", o->socket) : 0;
 
+	if (r == 0 && o->http_url)
+		r = environment_set(&env, "SANDBOX_HTTP_URL", o->http_url);
+	if (r == 0 && o->http_token)
+		r = environment_set(&env, "SANDBOX_TOKEN", o->http_token);
 	if (r == 0)
 		r = environment_add_each(&env, o->call_env, add_from_call);
 	if (r == 0)

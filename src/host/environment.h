@@ -24,7 +24,9 @@ struct environment_options {
 	/* What environment_granted() gave for this policy and host_env; NULL: it is asked now. */
 	const char *const *granted;
 	const char *socket; /* of a broker, for SANDBOX_SOCKET; NULL: there is none */
-	const char *tools;  /* a folder that PATH ends with; NULL: none */
+	/* The same for SANDBOX_HTTP_URL and SANDBOX_TOKEN, where it serves HTTP. */
+	const char *http_url, *http_token;
+	const char *tools; /* a folder that PATH ends with; NULL: none */
 	bool tty;
 };
 

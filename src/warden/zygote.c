@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -349,18 +350,39 @@ static int hand_over_sockets(struct setup *s)
 	return r;
 }
 
-/* Nobody inside has either: inits are made later, and the broker is outside. */
+/* Before any command could take the port. */
+static int open_broker_http(int *ret)
+{
+	const struct sockaddr_in address = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(PLAN_BROKER_PORT) };
+	auto_fd fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+		listen(fd, SOMAXCONN) < 0)
+		return -errno;
+	*ret = fd_take(&fd);
+	return 0;
+}
+
+/* Nobody inside has any of them: inits are made later, and the broker is outside. */
 static int hand_over_broker(struct setup *s)
 {
-	int fds[SOCKETS_BROKER_COUNT] = { [SOCKETS_BROKER_LISTENER] = s->tree.broker };
-	int r;
+	int fds[SOCKETS_BROKER_COUNT] = {
+		[SOCKETS_BROKER_LISTENER] = s->tree.broker, [SOCKETS_BROKER_HTTP] = -1
+	};
+	int r = 0;
 
 	if (s->tree.broker < 0)
 		return 0;
+	if (s->plan->has_http)
+		r = open_broker_http(&fds[SOCKETS_BROKER_HTTP]);
 	fds[SOCKETS_BROKER_ROOT] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = fds[SOCKETS_BROKER_ROOT] < 0
-		    ? -errno
-		    : sockets_send(SOCKET, SOCKETS_BROKER, fds, SOCKETS_BROKER_COUNT);
+	if (r == 0)
+		r = fds[SOCKETS_BROKER_ROOT] < 0
+			    ? -errno
+			    : sockets_send(SOCKET, SOCKETS_BROKER, fds, SOCKETS_BROKER_COUNT);
+	fd_close(&fds[SOCKETS_BROKER_HTTP]);
 	fd_close(&fds[SOCKETS_BROKER_ROOT]);
 	fd_close(&s->tree.broker);
 	return r;

@@ -22,6 +22,7 @@ enum sockets_kind {
 enum sockets_broker {
 	SOCKETS_BROKER_LISTENER, /* at PLAN_BROKER_SOCKET */
 	SOCKETS_BROKER_ROOT,     /* no socket: O_PATH, the root directory that commands see */
+	SOCKETS_BROKER_HTTP,     /* at PLAN_BROKER_PORT; left out where there is no HTTP */
 	SOCKETS_BROKER_COUNT,
 };
 

@@ -5,6 +5,7 @@
  * the command all the same, as it did before there was one, and says so.
  */
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 
 static bool run_broker_is_wanted(const struct run *r)
 {
-	bool wanted = r->options.broker;
+	bool wanted = r->options.broker || r->options.broker_http;
 
 	for (size_t i = 0; !wanted && !r->options.no_broker && i < r->n_layers; i++)
 		wanted = launch_broker_is_granted(r->layers[i]);
@@ -35,6 +36,14 @@ static void run_broker_note(const struct run *r, const struct error *why)
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
+static void run_broker_make_token(struct run *r)
+{
+	unsigned char bytes[sizeof(r->http_token) / 2];
+
+	randombytes_buf(bytes, sizeof(bytes));
+	(void)sodium_bin2hex(r->http_token, sizeof(r->http_token), bytes, sizeof(bytes));
+}
+
 /* Once before there are layers, and once behind them: the sooner it starts, the better. */
 int run_broker_begin(struct run *r)
 {
@@ -44,9 +53,11 @@ int run_broker_begin(struct run *r)
 	if (r->broker.program || !run_broker_is_wanted(r))
 		return 0;
 	ret = launch_broker_find(&r->broker, &why);
+	if (ret == 0 && r->options.broker_http)
+		run_broker_make_token(r);
 	if (ret == 0)
 		return session_broker_start(r->session, r->broker.program, r->call->error);
-	if (r->options.broker) {
+	if (r->options.broker || r->options.broker_http) {
 		*r->call->error = why;
 		return ret;
 	}
@@ -97,6 +108,10 @@ int run_broker_configure(struct run *r)
 
 	if (!r->broker.program)
 		return 0;
+	if (r->plan->has_http) {
+		setup.flags = BROKER_HTTP;
+		setup.token = r->http_token;
+	}
 	ret = run_broker_print_layers(r, &setup);
 	if (ret == 0)
 		ret = run_broker_list_variables(r, &setup);

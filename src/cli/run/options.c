@@ -129,8 +129,9 @@ static int run_options_check(const struct run *r, struct call *c)
 		error_hint(c->error, "`corral doctor` lists what this system supports");
 		return -EOPNOTSUPP;
 	}
-	if (o->broker && o->no_broker)
-		return options_misused(c, "--broker and --no-broker cannot be used together");
+	if ((o->broker || o->broker_http) && o->no_broker)
+		return options_misused(c, "%s and --no-broker cannot be used together",
+			o->broker ? "--broker" : "--broker-http");
 	if (o->yes && !o->skill)
 		return options_misused(c, "--yes requires --skill");
 	if (o->is_command && !o->skill)
@@ -230,6 +231,9 @@ int run_options(struct run *r)
 			"answer the calls of the command (sandbox-call); the default if the\n"
 			"policy grants services",
 			options_flag, &o->broker, 0 },
+		{ "broker-http", 0, NULL,
+			"a broker that serves HTTP on the sandbox's loopback, too", options_flag,
+			&o->broker_http, 0 },
 		{ "no-broker", 0, NULL, "do not start a broker, whatever the policy grants",
 			options_flag, &o->no_broker, 0 },
 		{ "audit", 0, "FILE", "write an audit log; `default` is your own log", take_log,

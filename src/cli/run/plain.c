@@ -34,6 +34,7 @@ static int run_plain_refuse(struct run *r)
 		{ "--json", o->json },
 		{ "--tier", o->tier },
 		{ "--broker", o->broker },
+		{ "--broker-http", o->broker_http },
 	};
 	struct location where = { 0 };
 	int ret;

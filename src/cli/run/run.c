@@ -154,6 +154,7 @@ static int make_plan(struct run *r)
 		.explain = r->options.explain,
 		.skill = r->copy.map ? &r->copy : NULL,
 		.broker = r->broker.program,
+		.http = r->options.broker_http,
 		.caller = r->broker.caller,
 	};
 	int ret = own_folders(r->call->arena, r->load.variables.values[VARIABLE_HOME], r->policy,
@@ -247,7 +248,9 @@ static int run_confined(struct run *r)
 		.home = r->plan->home,
 		.cwd = r->cwd,
 		.socket = r->plan->has_broker ? PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET : NULL,
-		.tools = r->plan->caller.path ? PLAN_BROKER_FOLDER : NULL };
+		.tools = r->plan->caller.path ? PLAN_BROKER_FOLDER : NULL,
+		.http_url = r->plan->has_http ? PLAN_BROKER_URL : NULL,
+		.http_token = r->plan->has_http ? r->http_token : NULL };
 	struct run_outcome outcome = { 0 };
 	int ret;
 

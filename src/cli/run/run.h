@@ -72,7 +72,7 @@ struct run_options {
 	const char *profile, *skill, *audit, *cwd, *work_dir;
 	struct agent agent;
 	bool yes, is_command, json, explain, no_limits, strict, ssh_agent, no_cache;
-	bool broker, no_broker;
+	bool broker, broker_http, no_broker;
 	const char *tier;
 	struct limits limits;
 };
@@ -101,6 +101,7 @@ struct run {
 
 	struct session *session;     /* from the start: see prepare_session() */
 	struct launch_broker broker; /* .program is NULL without one */
+	char http_token[65]; /* that the broker wants of HTTP clients; "": there is no HTTP */
 	struct policy *policy;
 	/* What is left of the layers in the jail; NULL: all of them (run/inside.c). */
 	struct permissions *inside[RUN_LAYERS_MAX];

@@ -58,6 +58,7 @@ static int run_writes_refuse(struct run *r)
 		{ "--json", o->json },
 		{ "--strict", o->strict },
 		{ "--broker", o->broker },
+		{ "--broker-http", o->broker_http },
 	};
 	struct location where = { 0 };
 	int ret;

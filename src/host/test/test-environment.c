@@ -485,7 +485,9 @@ static void the_broker_of_a_sandbox(void **state)
 		const struct environment_options o = { .policy = p,
 			.host_env = cases[i / 2].host,
 			.socket = there ? "/s" : NULL,
-			.tools = there ? "/tools" : NULL };
+			.tools = there ? "/tools" : NULL,
+			.http_url = there ? "http://u/" : NULL,
+			.http_token = there ? "t" : NULL };
 		auto_arena a = { 0 };
 		const char *const *env;
 		struct error e = { 0 };
@@ -494,9 +496,13 @@ static void the_broker_of_a_sandbox(void **state)
 		assert_int_equal(environment_build(&a, &o, &env, &n, &e), 0);
 		if (there) {
 			assert_string_equal(find(env, "SANDBOX_SOCKET"), "SANDBOX_SOCKET=/s");
+			assert_string_equal(
+				find(env, "SANDBOX_HTTP_URL"), "SANDBOX_HTTP_URL=http://u/");
+			assert_string_equal(find(env, "SANDBOX_TOKEN"), "SANDBOX_TOKEN=t");
 			assert_non_null(strstr(find(env, "PATH"), "/tools"));
 		} else if (i < 2) {
 			assert_null(find(env, "SANDBOX_SOCKET"));
+			assert_null(find(env, "SANDBOX_TOKEN"));
 			assert_null(strstr(find(env, "PATH"), "/tools"));
 		}
 		if (there && cases[i / 2].path)

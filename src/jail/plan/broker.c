@@ -19,6 +19,14 @@ int plan_broker_decide(struct planner *p)
 	char real[PATH_BYTES];
 
 	plan->has_broker = p->options->broker;
+	plan->has_http = plan->has_broker && p->options->http;
+	if (plan->has_http && plan->network == PLAN_NETWORK_HOST) {
+		(void)error_set(p->error, -EOPNOTSUPP, NULL,
+			"commands have the host's network, so a broker's HTTP would be open to all "
+			"of the host's programs");
+		error_hint(p->error, "use the broker's Unix socket (SANDBOX_SOCKET)");
+		return -EOPNOTSUPP;
+	}
 	if (!plan->has_broker || !caller || links_follow(caller, NULL, NULL, real) < 0 ||
 		plan_look_at(real, &place) < 0 || place.is_dir)
 		return 0;

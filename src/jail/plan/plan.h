@@ -94,6 +94,10 @@ struct plan_literal {
 #define PLAN_BROKER_FOLDER "/dev/corral"
 #define PLAN_BROKER_SOCKET "broker.sock"
 #define PLAN_BROKER_CALLER "sandbox-call"
+/* Where it serves HTTP, if it does: of the sandbox's own loopback, where it has any port it likes.
+ */
+#define PLAN_BROKER_PORT 3849
+#define PLAN_BROKER_URL "http://127.0.0.1:3849/rpc"
 
 struct plan {
 	struct arena arena;
@@ -128,6 +132,7 @@ struct plan {
 	const struct skill_archive *skill;
 	bool has_skill;              /* of a plan that was decoded: there is one */
 	bool has_broker;             /* its socket is made */
+	bool has_http;               /* and one for HTTP, at PLAN_BROKER_PORT */
 	struct plan_entry caller;    /* BIND: the host's sandbox-call; path NULL: there is none */
 	const struct policy *policy; /* that it was made from; not sent to the zygote */
 };
@@ -162,6 +167,7 @@ struct plan_options {
 	/* There is a broker; and the program sandbox-call of the host, or NULL: it is left out
 	 * where it does not exist, or where a rule denies it by name. */
 	bool broker;
+	bool http; /* which serves HTTP, too */
 	const char *caller;
 };
 

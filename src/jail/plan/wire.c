@@ -23,7 +23,8 @@ enum {
 	HAS_SKILL = 1 << 0,
 	HAS_BROKER = 1 << 1,
 	HAS_CALLER = 1 << 2,
-	PLAN_FLAGS = 7,
+	HAS_HTTP = 1 << 3,
+	PLAN_FLAGS = 15,
 };
 
 struct plan_head {
@@ -82,7 +83,7 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		.n_listeners = (uint16_t)p->n_listeners,
 		.unheld = p->unheld != NULL,
 		.flags = (p->skill ? HAS_SKILL : 0) | (p->has_broker ? HAS_BROKER : 0) |
-			 (p->caller.path ? HAS_CALLER : 0),
+			 (p->has_http ? HAS_HTTP : 0) | (p->caller.path ? HAS_CALLER : 0),
 		.limits = p->limits };
 
 	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX || p->n_late > ENTRIES_MAX ||
@@ -206,11 +207,13 @@ static int plan_wire_read_plan(struct plan *p, struct reader *r)
 		head.network > PLAN_NETWORK_HOST || head.n_ports > PLAN_PORTS_MAX ||
 		head.n_loopback > PLAN_RANGES_MAX || head.n_literals > PLAN_LITERALS_MAX ||
 		head.n_listeners > PLAN_LISTENERS_MAX || head.unheld > 1 ||
-		head.flags & ~(unsigned)PLAN_FLAGS)
+		head.flags & ~(unsigned)PLAN_FLAGS ||
+		(head.flags & HAS_HTTP && !(head.flags & HAS_BROKER)))
 		return -EPROTO;
 	p->exec_listed = head.exec_listed;
 	p->has_skill = head.flags & HAS_SKILL;
 	p->has_broker = head.flags & HAS_BROKER;
+	p->has_http = head.flags & HAS_HTTP;
 	p->network = head.network;
 	/* Which ports they are is the relay's business. */
 	p->n_ports = head.n_ports;

@@ -34,7 +34,7 @@ struct broker_process {
 	char *program;
 	pid_t pid; /* 0: none */
 	int pidfd, socket;
-	int listener, root; /* -1: not there yet, or not any more */
+	int listener, root, http; /* -1: not there (yet), or not any more */
 	struct buffer setup;
 	unsigned restarts;
 	struct frame frame;
@@ -74,15 +74,35 @@ static _Noreturn void broker_process_fail(const char *program, int error, int co
 	_exit(127);
 }
 
-/* Its variables are those that say where Corral's own folders are, and nothing else of ours. */
+/* What else it hears of the user's choices: the program that fetches, and whom to trust for TLS. */
+static const char *const broker_process_variables[] = { "CORRAL_FETCH=", "SSL_CERT_FILE=" };
+
+static void broker_process_add_variables(char **env)
+{
+	while (*env)
+		env++;
+	for (size_t i = 0; i < ROWS(broker_process_variables); i++) {
+		const char *name = broker_process_variables[i];
+		char **v = environ;
+
+		while (v && *v && strncmp(*v, name, strlen(name)) != 0)
+			v++;
+		if (v && *v)
+			*env++ = *v;
+	}
+	*env = NULL;
+}
+
+/* Its variables are those that say where Corral's own folders are, and a few of the user's. */
 static _Noreturn void broker_process_run(const char *program, int control)
 {
 	char *argv[] = { (char *)"corral-broker", NULL };
-	char *env[OWN_VARIABLES + 1];
+	char *env[OWN_VARIABLES + ROWS(broker_process_variables) + 1];
 	sigset_t none;
 	int r = 0;
 
 	own_variables(env);
+	broker_process_add_variables(env);
 	inherited_reset_signals();
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -144,6 +164,7 @@ static void broker_process_free(struct broker_process *b)
 	fd_close(&b->socket);
 	fd_close(&b->listener);
 	fd_close(&b->root);
+	fd_close(&b->http);
 	buffer_deinit(&b->setup);
 	frame_deinit(&b->frame);
 	free(b->program);
@@ -157,7 +178,7 @@ int broker_process_start(struct broker_process **ret, const char *program, struc
 
 	if (!b)
 		return error_no_memory(e);
-	b->pidfd = b->socket = b->listener = b->root = -1;
+	b->pidfd = b->socket = b->listener = b->root = b->http = -1;
 	b->program = strdup(program);
 	r = b->program ? broker_process_spawn(b) : -ENOMEM;
 	if (r == 0) {
@@ -178,18 +199,20 @@ int broker_process_configure(struct broker_process *b, const struct broker_setup
 static int broker_process_send(const struct broker_process *b)
 {
 	int r = frame_send(b->socket, FRAME_BROKER, 0, b->setup.data, b->setup.len,
-		(const int[]){ b->listener, b->root }, 2);
+		(const int[]){ b->listener, b->root, b->http }, b->http < 0 ? 2 : 3);
 
 	/* If it is gone, it said why before it went. */
 	return r == -EPIPE ? 0 : r;
 }
 
-int broker_process_serve(struct broker_process *b, int listener, int root, struct error *e)
+int broker_process_serve(
+	struct broker_process *b, int listener, int root, int http, struct error *e)
 {
 	int r;
 
 	b->listener = listener;
 	b->root = root;
+	b->http = http;
 	r = listener >= 0 && root >= 0 ? broker_process_send(b) : -EPROTO;
 	return r < 0 ? error_set(
 			       e, r, NULL, "cannot pass its socket to the broker: %s", strerror(-r))
@@ -268,6 +291,7 @@ void broker_process_forgo(struct broker_process *b)
 {
 	fd_close(&b->listener);
 	fd_close(&b->root);
+	fd_close(&b->http);
 }
 
 void broker_process_finish(struct broker_process *b)

@@ -20,8 +20,10 @@ struct broker_process;
 int broker_process_start(struct broker_process **ret, const char *program, struct error *e);
 /* Keeps a copy of what it has to know. As broker_setup_encode(). */
 int broker_process_configure(struct broker_process *b, const struct broker_setup *setup);
-/* Sends it, with the listener and the root directory that commands see, which it takes over. */
-int broker_process_serve(struct broker_process *b, int listener, int root, struct error *e);
+/* Sends it, with the listener, the root directory that commands see and the listener for HTTP (-1:
+ * there is none), which it takes over. */
+int broker_process_serve(
+	struct broker_process *b, int listener, int root, int http, struct error *e);
 /* Readable when it has answered; then broker_process_ready() says whether it serves. */
 int broker_process_socket(const struct broker_process *b);
 int broker_process_ready(struct broker_process *b, struct error *e);

@@ -144,13 +144,16 @@ static int session_build_pass_sockets(struct session *s, struct error *e)
 
 	if (s->broker && sockets_decode(&sockets, &s->frame) == 0 &&
 		sockets.kind == SOCKETS_BROKER) {
-		for (size_t i = 0; i < SOCKETS_BROKER_COUNT; i++)
-			if (sockets.n != SOCKETS_BROKER_COUNT || sockets.numbers[i] != i)
+		const size_t n = s->plan->has_http ? SOCKETS_BROKER_COUNT : SOCKETS_BROKER_HTTP;
+
+		for (size_t i = 0; i < n; i++)
+			if (sockets.n != n || sockets.numbers[i] != i)
 				return error_set(e, -EPROTO, NULL,
 					"the sandbox's init sent other sockets than the broker's");
 		return broker_process_serve(s->broker,
 			frame_take_fd(&s->frame, SOCKETS_BROKER_LISTENER),
-			frame_take_fd(&s->frame, SOCKETS_BROKER_ROOT), e);
+			frame_take_fd(&s->frame, SOCKETS_BROKER_ROOT),
+			frame_take_fd(&s->frame, SOCKETS_BROKER_HTTP), e);
 	}
 	r = s->relay.pid == 0 ? -EPROTO : sockets_pass(s->relay.socket, &s->frame);
 	return r < 0 ? error_set(

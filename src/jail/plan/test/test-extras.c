@@ -42,6 +42,7 @@ static struct plan *make(const char *const *layers, struct plan_options *o, stru
 		with.public_is_open = o->public_is_open;
 		with.broker = o->broker;
 		with.caller = o->caller;
+		with.http = o->http;
 	}
 	if (plan_new(&plan, &with, e) < 0)
 		plan = NULL;
@@ -57,6 +58,21 @@ static struct plan *make_one(const char *layer)
 	if (!plan)
 		fail_msg("%s: %s", layer, e.text);
 	return plan;
+}
+
+/* HTTP is for the sandbox's own loopback, and no other. */
+static void test_broker_http(void **state)
+{
+	struct plan_options o = { .broker = true, .http = true, .public_is_open = true };
+	struct error e = { 0 };
+	auto_plan *plan = make((const char *const[]){ "{}", NULL }, &o, &e);
+	auto_plan *open = NULL;
+
+	(void)state;
+	assert_true(plan && plan->has_http);
+	open = make((const char *const[]){ "{network: {allow: ['*', 'udp://*']}}", NULL }, &o, &e);
+	assert_null(open);
+	assert_non_null(strstr(e.text, "the host's network"));
 }
 
 /* sandbox-call is there whatever programs are listed, unless a rule denies it by name. */
@@ -603,6 +619,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_broker),
+		cmocka_unit_test(test_broker_http),
 		cmocka_unit_test(test_essentials),
 		cmocka_unit_test(test_denied_essentials),
 		cmocka_unit_test(test_denied_by_another_layer),

@@ -137,7 +137,7 @@ static void round_trip_of_skill(void **state)
 static void round_trip_of_broker(void **state)
 {
 	struct plan p = { .has_broker = true };
-	auto_plan *bare = NULL, *got = NULL, *none = NULL;
+	auto_plan *bare = NULL, *got = NULL, *http = NULL, *none = NULL;
 	auto_buffer body = { 0 }, with = { 0 }, without = { 0 };
 
 	(void)state;
@@ -150,7 +150,18 @@ static void round_trip_of_broker(void **state)
 	assert_int_equal(plan_encode(&p, &with), 0);
 	assert_int_equal(plan_decode(&got, with.data, with.len), 0);
 	same_entry(&got->caller, &p.caller);
+	p.has_http = true;
+	buffer_clear(&with);
+	assert_int_equal(plan_encode(&p, &with), 0);
+	assert_int_equal(plan_decode(&http, with.data, with.len), 0);
+	assert_true(http->has_http && !got->has_http);
+	p.caller.path = NULL;
 	p.has_broker = false;
+	buffer_clear(&body);
+	assert_int_equal(plan_encode(&p, &body), 0);
+	assert_int_equal(plan_decode(&none, body.data, body.len), -EPROTO);
+	p.caller.path = "/usr/bin/sandbox-call";
+	p.has_http = false;
 	assert_int_equal(plan_encode(&p, &without), 0);
 	assert_int_equal(plan_decode(&none, without.data, without.len), -EPROTO);
 }

@@ -411,6 +411,8 @@ static void must_serve_first(void **state)
 
 int main(int argc, char **argv)
 {
+	static const char *const variables[] = { "XDG_STATE_HOME", "XDG_CACHE_HOME",
+		"XDG_RUNTIME_DIR", "CORRAL_FETCH", "SSL_CERT_FILE" };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers),
 		cmocka_unit_test(answers_a_single_command),
@@ -429,8 +431,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "call") == 0)
 		_exit(call());
 	/* None but those that the broker is to have. */
-	for (size_t i = 0; i < 3; i++)
-		(void)unsetenv(((const char *const[]){
-			"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR" })[i]);
+	for (size_t i = 0; i < ROWS(variables); i++)
+		(void)unsetenv(variables[i]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
