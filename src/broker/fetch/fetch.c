@@ -35,7 +35,7 @@ struct transfer {
 	bool is_cut;       /* at a redirect, of which no more is wanted */
 	bool is_too_large; /* the body, or the head */
 	bool is_odd;       /* the head */
-	bool is_lost;      /* nobody reads what is written */
+	bool is_lost;      /* the monitor does not read it any more */
 	char message[CURL_ERROR_SIZE];
 };
 

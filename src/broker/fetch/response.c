@@ -68,7 +68,7 @@ static int response_begin(struct response *r, const char *line, size_t len)
 
 static int response_join(struct response *r, struct value_item *f, const char *value)
 {
-	/* Of two lengths each counts for somebody. */
+	/* Of two lengths one reader takes the first, another the last. */
 	if (strcmp(f->key, "content-length") == 0)
 		return strcmp(f->text, value) == 0 ? 0 : -EINVAL;
 	f->text = arena_printf(&r->arena, "%s, %s", f->text, value);

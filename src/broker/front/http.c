@@ -50,7 +50,7 @@ static int http_on_field(void *context, const char *name, const char *value)
 		f->has_type = http_is_json(value);
 		f->n_types++;
 	}
-	/* Which of two counts, nobody can know. */
+	/* Which of two counts is not defined. */
 	return f->n_tokens > 1 || f->n_types > 1;
 }
 

@@ -158,7 +158,7 @@ static void download_on_end(struct fetching *f)
 		fetching_fail(f, RPC_INTERNAL, "the file could not be written");
 }
 
-/* What nobody can go on with is not kept. */
+/* A part that cannot be continued is not kept. */
 static void download_leave(struct fetching *f)
 {
 	struct download *d = f->state;

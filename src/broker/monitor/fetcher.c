@@ -13,9 +13,10 @@
 #include "base/path.h"
 #include "broker/fetch/request.h"
 #include "broker/fetch/rights.h"
+#include "lib/api/handles.h"
 #include "net/quota.h"
+#include "policy/format/image.h"
 #include "policy/format/manifest.h"
-#include "policy/format/permissions-text.h"
 #include "policy/policy.h"
 
 enum {
@@ -70,16 +71,30 @@ static void fetcher_note_limits(struct fetcher *f, const struct permissions *p)
 		fetcher_note_limits(f, p->all_of[i]);
 }
 
-static int fetcher_read_layer(struct fetcher *f, size_t i, struct error *e)
+/* An image (policy/format/image.h), or text in any format. */
+static int fetcher_read_permissions(const char *text, struct permissions **ret, struct error *e)
 {
-	const char *text = f->o.layers[i];
 	auto_manifest m = { 0 };
-	int r = manifest_read(&m, MANIFEST_UNKNOWN, "policy.json", text, strlen(text), e);
+	int r;
 
+	if (image_is_text(text)) {
+		*ret = permissions_new();
+		return *ret ? image_read_text(*ret, text) : -ENOMEM;
+	}
+	r = manifest_read(&m, MANIFEST_UNKNOWN, "policy.json", text, strlen(text), e);
 	if (r < 0)
 		return r;
-	f->layers[i] = m.permissions;
+	*ret = m.permissions;
 	m.permissions = NULL;
+	return 0;
+}
+
+static int fetcher_read_layer(struct fetcher *f, size_t i, struct error *e)
+{
+	int r = fetcher_read_permissions(f->o.layers[i], &f->layers[i], e);
+
+	if (r < 0)
+		return e->text[0] ? r : error_set(e, r, NULL, "the permissions cannot be read");
 	fetcher_note_limits(f, f->layers[i]);
 	return fetcher_rights(f, i, NULL, &f->rights[i], e);
 }
@@ -175,23 +190,15 @@ void fetcher_free(struct fetcher *f)
 static int fetcher_add_layer(struct corral_builder **b, const struct fetcher *f, size_t i,
 	const char *origin, struct corral_error **e)
 {
-	struct corral_permissions *handle = NULL;
-	auto_permissions *rights = NULL;
-	auto_buffer text = { 0 };
+	struct corral_permissions handle = { 0 };
 	struct error error = { 0 };
-	int r = fetcher_rights(f, i, origin, &rights, &error);
+	int r = fetcher_rights(f, i, origin, &handle.p, &error);
 
-	if (r == 0)
-		permissions_print_json(rights, &text);
-	if (r == 0 && text.failed)
-		r = -ENOMEM;
-	/* Only the library makes its errors: an unfit text gives one. */
-	if (r == 0)
-		r = corral_permissions_parse(&handle, "fetch.json", text.data, text.len, e);
-	if (r == 0)
-		r = *b ? corral_builder_restrict(*b, handle)
-		       : corral_builder_from_permissions(b, handle);
-	corral_permissions_free(handle);
+	if (r < 0)
+		return handles_error(e, &error, r);
+	/* Both copy it. */
+	r = *b ? corral_builder_restrict(*b, &handle) : corral_builder_from_permissions(b, &handle);
+	permissions_free(handle.p);
 	return r;
 }
 

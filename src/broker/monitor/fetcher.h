@@ -20,7 +20,7 @@ struct fetcher_options {
 	const char *program;     /* corral-fetch: an absolute path */
 	const char *authorities; /* a file of certificates, an absolute path; NULL: the system's */
 	const char *warden;      /* "": as the library finds it */
-	const char *const *layers; /* permissions, JSON; all must allow */
+	const char *const *layers; /* permissions, as struct broker_setup has them */
 	size_t n_layers;
 };
 

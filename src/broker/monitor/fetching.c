@@ -63,7 +63,7 @@ static void fetching_cancel(struct monitor_call *c)
 	fetching_free(c->state);
 }
 
-/* Ends the call with what fetching_refuse() was told. */
+/* Ends the call with the reason that fetching_refuse() was given. */
 static void fetching_give_up(struct fetching *f)
 {
 	struct monitor_call *c = f->call;

@@ -39,7 +39,7 @@ struct fetching {
 	uint64_t status, length; /* length: UINT64_MAX if it is not known */
 	struct value status_text, headers;
 	const char *location;
-	struct rpc_refusal why; /* what fetching_refuse() was told; message NULL: nothing */
+	struct rpc_refusal why; /* by fetching_refuse(); message NULL: there is none */
 
 	/* private */
 	struct corral_process *process;
