@@ -116,7 +116,7 @@ struct corral_audit_verdict {
 	const char *fault;     /* "fine", "changed", "removed" …: docs/audit.md; static */
 	uint64_t number;       /* of the record, or of the head, that is wrong */
 	uint64_t records;      /* that were verified */
-	uint64_t signed_up_to; /* what comes after is chained, but signed by nobody yet */
+	uint64_t signed_up_to; /* what comes after is chained, but not signed yet */
 	char key[33];          /* the key's id, in hex */
 	char text[256];        /* what a person reads */
 };

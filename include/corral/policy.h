@@ -21,7 +21,7 @@
  * Functions return 0 or more, or a negative errno value; outputs are untouched on failure. Where
  * they take a `struct corral_error **`, it may be NULL; otherwise it is set on failure (to NULL
  * when out of memory) and must be freed. The library keeps no global state, starts no threads, and
- * never logs. Objects may be used by several threads at once as long as nobody changes them;
+ * never logs. Objects may be used by several threads at once as long as no thread changes them;
  * corral_policy_swap() may run at any time beside checks. After fork(), a child must not swap the
  * policies of its parent.
  */
@@ -146,7 +146,7 @@ struct corral_policy;
 CORRAL_API int corral_policy_new(struct corral_policy **ret,
 	const struct corral_permissions *const *layers, size_t n,
 	const struct corral_variable *variables, size_t n_variables, struct corral_error **e);
-/* Nobody may be using it. */
+/* No thread may be using it. */
 CORRAL_API void corral_policy_free(struct corral_policy *policy);
 
 struct corral_decision {

@@ -195,7 +195,7 @@ CORRAL_API int corral_builder_from_environment(
 CORRAL_API int corral_builder_from_mode(struct corral_builder **ret, enum corral_mode mode,
 	const char *data_dir, const char *const *extra, struct corral_error **e);
 /*
- * Skills may run although nobody approved them, as `corral run --yes` has it: for hosts that have
+ * Skills may run although they were not approved, as `corral run --yes` has it: for hosts that have
  * asked the user in their own way.
  */
 CORRAL_API int corral_builder_allow_unapproved_skill(struct corral_builder *b);
@@ -317,7 +317,7 @@ struct corral_call {
 	 * Three descriptors for the command's stdio, -1: the library's own. They stay the caller's.
 	 * Of pipes, stream sockets and files that are open for writing only bytes go in, copied by
 	 * the warden until the command's end is reported; it has been written then, unless the call
-	 * timed out or was killed while nobody read.
+	 * timed out or was killed while the caller did not read.
 	 */
 	const int *stdio;
 };
@@ -453,7 +453,7 @@ CORRAL_API int corral_process_wait(struct corral_process *p, int timeout_ms,
 
 /*
  * Queues bytes for stdin and returns how many were taken; dispatch and wait hand them on. -EAGAIN:
- * the queue is full, dispatch first; -EPIPE: nobody reads them any more.
+ * the queue is full, dispatch first; -EPIPE: the command has closed its end.
  */
 CORRAL_API long corral_process_write(struct corral_process *p, const void *data, size_t len);
 /* No more input, once the queue is empty. On a terminal: its end-of-file character. */
@@ -472,7 +472,7 @@ CORRAL_API int corral_process_kill(struct corral_process *p);
 /* A new size for its terminal. */
 CORRAL_API int corral_process_resize(
 	struct corral_process *p, unsigned short rows, unsigned short columns);
-/* Kills it if it still runs; does not wait for that. Nobody may be using it. */
+/* Kills it if it still runs; does not wait for that. No thread may be using it. */
 CORRAL_API void corral_process_free(struct corral_process *p);
 
 /* A result: how a command ended. Strings live as long as the result does. */

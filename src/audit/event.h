@@ -28,7 +28,7 @@ enum audit_action {
 	AUDIT_EXEC,
 	AUDIT_ENV,
 	AUDIT_SERVICE,
-	AUDIT_POLICY,      /* it was changed, or somebody tried to */
+	AUDIT_POLICY,      /* it was changed, or an attempt was made */
 	AUDIT_APPROVAL,    /* asked for, given, used, refused */
 	AUDIT_CONFINEMENT, /* which walls stand: proof of confinement */
 	AUDIT_LIMIT,       /* time, memory … used up */

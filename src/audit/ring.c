@@ -4,11 +4,11 @@
  * gives out numbers, a reader knows from a number where to look and by subtraction what it lost,
  * and a stalled writer costs one slot, not the ring. (Records of varying size would hold more
  * events in the same memory, but a writer that was interrupted for a round could tear those of
- * others, and nobody could find the next record behind one that was given up.)
+ * others, and the next record after one that was given up could not be found.)
  *
  * A cell is claimed, filled and published by its tag, which is twice the number of the event it
- * holds, plus one while somebody writes. The tag only grows. Claiming is a compare-and-swap from an
- * even tag, so a cell never has two writers; a writer that finds it claimed, or taken by a later
+ * holds, plus one while a writer is at it. The tag only grows. Claiming is a compare-and-swap from
+ * an even tag, so a cell never has two writers; a writer that finds it claimed, or taken by a later
  * event, gives up. A reader copies the words and believes them if the tag was the wanted one before
  * and after. All words are atomic: stores release and loads acquire, so that whoever sees a word of
  * a later event also sees the tag that announced it (no fences, and nothing for a sanitizer to
@@ -266,7 +266,7 @@ static bool ring_get_long(
 
 enum outcome { NOT_YET, LOST, READ };
 
-/* Whatever the words say while somebody writes them, no more than there is room for is read. */
+/* Whatever the words say while they are written, no more than there is room for is read. */
 static enum outcome ring_get(
 	const struct audit_ring *r, uint64_t number, uint64_t *out, size_t *ret_len)
 {

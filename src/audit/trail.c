@@ -9,11 +9,11 @@
  * that is added after audit_trail_secret() returned has not the value in it.
  *
  * From the ring into the store: whoever adds looks whether a batch is due and tries to become the
- * carrier; who does not get it goes on, because somebody else is at it. The carrier takes what is
- * in the ring by then, in its order, and commits it. Two things make somebody wait for the carrier:
+ * carrier; who does not get it goes on, because another thread carries. The carrier takes what is
+ * in the ring by then, in its order, and commits it. Two things make a thread wait for the carrier:
  * a ring that is three quarters full, and flushing.
  *
- * A store that fails must not hold up those who add: after a failure nobody but flush() tries again
+ * A store that fails must not hold up those who add: after a failure only flush() tries again
  * for a while. What the ring wrote over meanwhile is lost, and the store is told how much, at the
  * place where it is missing.
  */
@@ -38,7 +38,7 @@ enum {
 	/* What came while a batch was written goes into the next as a whole. */
 	BATCHES_AT_ONCE = 4,
 	FULL_PERCENT = 75,
-	/* How often somebody who carried looks again, so that none has to do it for all others. */
+	/* How often a carrier looks again, so that no thread has to do it for all others. */
 	ROUNDS = 2,
 	RETRY_MS = 1000,
 	/* For other processes that write to the log, and for a thread that has begun to write an
@@ -67,12 +67,12 @@ struct audit_trail {
 	pthread_mutex_t carrier; /* guards the rest, and the store */
 	struct audit_reader reader;
 	uint64_t told;     /* how many losses stand in the store */
-	uint64_t reported; /* and how many somebody was told of who flushed */
+	uint64_t reported; /* and how many were reported to a caller of flush() */
 	bool in_vain;      /* the last one that flushed waited for others, and got nothing */
 	_Alignas(8) char buffer[AUDIT_EVENT_MAX];
 };
 
-/* Somebody who adds a value must not starve. */
+/* A thread that adds a value must not starve. */
 static int trail_init_locks(struct audit_trail *t)
 {
 	pthread_rwlockattr_t attr;
@@ -305,7 +305,7 @@ uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *event)
 	number = audit_ring_add(t->ring, &e);
 	if (t->store)
 		now = clock_ms(CLOCK_MONOTONIC);
-	/* Carries over if that is due and nobody else is at it. */
+	/* Carries over if that is due and no other thread does. */
 	for (unsigned i = 0; t->store && i < ROUNDS; i++) {
 		if (!audit_batch_is_due(&t->batch, trail_pending(t), now) ||
 			pthread_mutex_trylock(&t->carrier) != 0)
@@ -377,7 +377,7 @@ int audit_trail_wait_ms(struct audit_trail *t)
 
 	if (!t->store)
 		return -1;
-	/* Somebody is at it. */
+	/* Another thread is at it. */
 	if (pthread_mutex_trylock(&t->carrier) != 0)
 		return (int)t->batch.ms;
 	ring = audit_batch_wait_ms(&t->batch, trail_pending(t), now);

@@ -3,7 +3,7 @@
 /*
  * hash_bytes() is FNV-1a: for tables of a bounded size, in which a collision costs time and nothing
  * else. Where foreign names fill a table without a bound, hash_keyed() belongs: it is SipHash-1-3,
- * and without the key nobody can choose names that collide.
+ * and without the key names that collide cannot be chosen.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What somebody agreed to, where the policy says "ask": exactly what they were shown, for as long
+ * What a person agreed to, where the policy says "ask": exactly what they were shown, for as long
  * and as often as they said, and nothing else. Thread-safe; the clock comes from the caller.
  *
  *     question  --answer-->  approval  --use-->  …  until its count or its time is used up
@@ -76,9 +76,9 @@ int consent_give_used(
 	struct consent *c, const struct consent_scope *scope, uint64_t now_ms, uint64_t *ret_id);
 
 enum consent_outcome {
-	CONSENT_NONE,    /* nobody said anything about it, or not any more */
+	CONSENT_NONE,    /* there is no answer, or not any more */
 	CONSENT_USED,    /* it was agreed to, and is used once */
-	CONSENT_REFUSED, /* somebody said no */
+	CONSENT_REFUSED, /* the answer was no */
 };
 /* *ret_id (may be NULL) is the number of what was used, or of the refusal. */
 enum consent_outcome consent_use(struct consent *c, enum operation op, const char *object,

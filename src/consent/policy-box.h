@@ -13,7 +13,7 @@ struct policy_box;
 
 /* Takes over `first`. NULL when out of memory (then `first` is still the caller's). */
 struct policy_box *policy_box_new(struct policy *first);
-/* Nobody may hold a pin. */
+/* No thread may hold a pin. */
 void policy_box_free(struct policy_box *box);
 
 struct policy_pin {

@@ -12,7 +12,7 @@
  * the last one stays, and each is whole. What is not synced and lost in a crash has no mark.
  *
  * Who could write here? Not a command: the folder is hidden from all of them. Other users: folder
- * and files must be ours, and writable by nobody else. A program of the same user that may write
+ * and files must be ours, and writable by no other user. A program of the same user that may write
  * files here, but not read them, has no mark. One that may do both is the user.
  */
 #include "host/policy-cache.h"

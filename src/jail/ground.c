@@ -201,7 +201,7 @@ static int ground_close_proc(int proc, const struct limits *limits)
 
 /*
  * /proc hides the folder with the masks: so it stays in the namespace, where they can be copied
- * from it later, and nobody without capabilities ever gets below a mount.
+ * from it later, and no process without capabilities ever gets below a mount.
  */
 static int ground_make_proc(struct ground *g, int copy)
 {

@@ -14,7 +14,7 @@
  *                  or a socket; "skill", the copy of a skill, on a file system of its own
  *
  * It is mounted over the old root, where only descriptors lead to it: paths show the host's files
- * as before. Nobody but the caller is in the namespaces while this goes on, and nothing of it is
+ * as before. Only the caller is in the namespaces while this goes on, and nothing of it is
  * seen by a command before tree_enter() has made it the root and closed what was open for writing.
  */
 #include <stdbool.h>

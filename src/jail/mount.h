@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Mounts as objects: a copy of a part of the tree is made first (mount_copy), gets its flags while
- * nobody can see it, and is put in place last (mount_put). So there is no moment at which a
+ * no process can see it, and is put in place last (mount_put). So there is no moment at which a
  * read-only grant is writable, and what was checked through a descriptor is what gets mounted.
  */
 #include <stdbool.h>

@@ -62,6 +62,6 @@ void notify_table(struct seccomp_table *ret, const struct seccomp_arch *arch);
 /*
  * Installs it for the calling thread and what it starts, and returns the listener, close-on-exec.
  * Needs no_new_privs, and a base filter that lets it (seccomp.h); async-signal-safe. Negative
- * errno; -EBUSY: somebody listens already.
+ * errno; -EBUSY: there is a listener already.
  */
 int notify_install(void);

@@ -21,5 +21,5 @@ int privilege_renounce(void);
  */
 uint32_t privilege_suspend(void);
 void privilege_resume(uint32_t suspended);
-/* Nobody of the same user may look into this process: no /proc/PID/fd, no memory. */
+/* No process of the same user may look into this one: no /proc/PID/fd, no memory. */
 int privilege_hide(void);

@@ -22,7 +22,7 @@ struct tree {
 };
 
 void tree_init(struct tree *t);
-/* Makes what no plan changes. tree_enter() does it where nobody did before. */
+/* Makes what no plan changes. tree_enter() does it if it was not called before. */
 int tree_prepare(struct tree *t, struct error *e);
 /*
  * Builds the tree and makes it the root directory. In a failure the sentence tells which entry. The

@@ -11,7 +11,7 @@
  * nobody but this user exists: files of others belong to nobody.
  */
 int userns_map(uid_t uid, gid_t gid);
-/* No user namespace can be made inside this one, so nobody becomes root of anything again. */
+/* No user namespace can be made inside this one, so no process becomes root of anything again. */
 int userns_seal(void);
 /* In a new network namespace the loopback interface is down at first. */
 int loopback_up(void);

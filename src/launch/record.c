@@ -84,7 +84,7 @@ void launch_record_denial(const struct launch_record *r, const struct launch_den
 		.count = d->count,
 		.pid = d->pid };
 
-	/* A name without a port was asked for; nobody connected. */
+	/* A name without a port was asked for; there was no connection. */
 	if (d->op == OPERATION_NET_CONNECT && !strchr(d->target, ':'))
 		e.action = AUDIT_NET_NAME;
 	/* NAME=value: whoever wanted to set it may have had a secret. */

@@ -110,7 +110,7 @@ int launch_source_read(const char *from, const char *number, size_t max, struct 
 	if (r < 0)
 		return r;
 	is_file = source_kind(from, fd, e);
-	/* What was not handed over is somebody else's, and stays open. */
+	/* What was not handed over belongs to other code, and stays open. */
 	if (is_file == -EBADF)
 		return is_file;
 	owned = fd;

@@ -221,7 +221,7 @@ static void connections_begin(struct connection *c)
 	c->gate.destination = &c->destination;
 	c->timer.expired = connections_on_hello_late;
 	c->pump.done = connections_on_done;
-	/* What stays inside is nobody's business. */
+	/* What stays inside is not checked. */
 	c->pump.gate = c->local ? NULL : connections_on_gate;
 	c->pump.account = c->local ? NULL : c->account;
 	r = pump_start(&c->pump, c->all->o.room, c->inner, c->outer);
@@ -250,7 +250,7 @@ static void connections_on_dialled(struct dial *d, int fd)
 	}
 }
 
-/* Nothing is read before somebody is there to take it; only a reset is heard of. */
+/* Nothing is read before there is a peer to take it; only a reset is noticed. */
 static void connections_on_client_gone(struct watcher *w, uint32_t events)
 {
 	(void)events;
@@ -351,7 +351,7 @@ static void connections_take(struct connections *all, int fd)
 		all->first->previous = c;
 	all->first = c;
 	all->n++;
-	/* There is no such destination, and nobody to answer. */
+	/* There is no such destination, and no peer to answer. */
 	if (capture_destination(fd, &d->address, &d->port) < 0) {
 		connections_close(c, false);
 		return;

@@ -28,11 +28,11 @@ struct connections_options {
 };
 
 int connections_new(struct connections **ret, const struct connections_options *o);
-/* Takes what waits at a listener of somebody else's (listeners.h). */
+/* Accepts what waits at a listener of another owner (listeners.h). */
 void connections_accept(struct connections *all, int listener);
 /* The judge has another policy: what it does not allow is reset, with a record. */
 void connections_review(struct connections *all);
 /* Resets all of them. */
 void connections_free(struct connections *c);
-/* Nobody inside lives any more: ends those whose last bytes have left. How many are there still. */
+/* No process inside is left: ends those whose last bytes have left. Returns how many remain. */
 size_t connections_drain(struct connections *c);

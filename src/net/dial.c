@@ -56,8 +56,8 @@ static bool dial_same_address(const union endpoint *a, const union endpoint *b)
 }
 
 /*
- * A connection to a port of this machine that nobody listens on succeeds if the kernel happens to
- * choose that very port for our end: it is then connected to itself.
+ * A connection to a port of this machine that no server listens on succeeds if the kernel happens
+ * to choose that very port for our end: it is then connected to itself.
  */
 static int dial_check_peer(int fd)
 {

@@ -33,7 +33,8 @@ enum {
 	BUCKETS = 4096,
 };
 
-/* Nobody's outside, or this sandbox's own. It is not captured; if it comes, it is denied. */
+/* An address of no host outside, or this sandbox's own. It is not captured; if it comes, it is
+ * denied. */
 static const char *const own[] = { "0.0.0.0/8", "127.0.0.0/8", "::", "::1", "fd53::/64" };
 enum { N_OWN = ROWS(own) };
 

@@ -330,7 +330,7 @@ bool judge_nameless(const struct net_judge *j, const struct destination *d, cons
 	return false;
 }
 
-/* Somebody asks for a name on a connection to d. */
+/* The client asks for a name on a connection to d. */
 static bool judge_name(const struct net_judge *j, const struct destination *d, const char *who,
 	const char *name, struct net_judgement *ret)
 {

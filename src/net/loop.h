@@ -44,7 +44,7 @@ uint64_t loop_now(const struct loop *l);
 
 /* Waits (at most ms; -1: for ever) and calls whoever is ready. Negative: the loop is broken. */
 int loop_turn(struct loop *l, int ms);
-/* For a loop inside a poll() of somebody else's. */
+/* For a loop inside another loop's poll(). */
 int loop_fd(const struct loop *l);
 
 /* The struct that a watcher or timer is a member of. */

@@ -201,7 +201,7 @@ static void pump_break_side(struct pump *p, enum pump_side side, int error)
 	p->sides[side].hung_up = true;
 	pump_drop_pending(p->room, to);
 	to->ended = to->closed = true;
-	/* Nobody is left to hear the answer that the gate waits for. */
+	/* No peer is left to receive the answer that the gate waits for. */
 	p->streams[side].waiting = false;
 }
 
@@ -263,7 +263,7 @@ static int pump_step(struct pump *p, enum pump_side from, bool last)
 	}
 	if (left > 0)
 		return pump_take(p, from, left < s->allowed ? left : s->allowed);
-	/* The quota is used up: that is no matter before somebody wants more. */
+	/* The quota is used up: that matters once there are more bytes. */
 	r = pump_result(recv(p->sides[from].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT));
 	if (r > 0 || r == -EAGAIN)
 		return r > 0 ? -EDQUOT : 0;
@@ -279,7 +279,7 @@ static int pump_run(struct pump *p, enum pump_side from, bool last)
 	int r = 1;
 
 	s->dry = false;
-	/* Nobody else would call for what the gate holds; epoll tells of the end, too. */
+	/* No other event would fetch what the gate holds; epoll reports the end, too. */
 	for (int i = 0; r == 1 && (i < MOVES_MAX || s->held) && !(s->dry && !last); i++)
 		r = pump_step(p, from, last);
 	if (s->in_pipe == 0)

@@ -198,7 +198,7 @@ struct recorder_class {
 struct recorder {
 	struct loop *loop;
 	int socket;
-	bool gone;     /* nobody reads any more */
+	bool gone;     /* the reader has closed its end */
 	bool flushing; /* a flush could not tell all */
 	struct watcher writable;
 	struct timer tick;

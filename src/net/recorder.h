@@ -17,7 +17,7 @@ enum { RECORDER_PER_SECOND = 200 };
  * same again (kind, target, reason) is counted, its bytes are added up, and it is told at most once
  * a second. At most 4096 different ones of a kind are kept apart, and RECORDER_PER_SECOND are told
  * in a second; what is beyond that becomes one record with the target "*". No count and no byte is
- * lost as long as somebody reads.
+ * lost as long as there is a reader.
  *
  * The socket must be non-blocking (-EINVAL); it stays the caller's, who may watch it, too.
  */

@@ -158,7 +158,7 @@ void explain_line_host(const struct request *r, const struct decision *d, struct
 		&pattern, "]}");
 }
 
-/* Somebody thought about the arguments of this program: then all of them are too much. */
+/* The policy is about the arguments of this program: then a grant of all is too wide. */
 static bool explain_is_granted_in_part(const struct request *r, const struct decision *d)
 {
 	const struct sources *all = d->layer ? &d->layer->sources[OPERATION_EXEC] : NULL;

@@ -227,7 +227,7 @@ int permissions_add_service(struct permissions *p, const struct service *from);
 /* Adds a copy of layer to p's all_of. */
 int permissions_add_layer(struct permissions *p, const struct permissions *layer);
 
-/* Takes out the rules of a layer that have no pattern any more: nobody takes those. */
+/* Removes the rules of a layer that have no pattern any more: no reader accepts those. */
 void permissions_tidy_rules(struct permissions *p);
 /* Which of two rules of one layer is judged first: negative, a; positive, b. For sorting. */
 int rule_compare(const struct rule *a, const struct rule *b);

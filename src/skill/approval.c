@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An approval is trusted because of where it lies: in a folder and a file that belong to the user
- * and that nobody else can write. So both are judged on every check, the file through the
+ * and that no other user can write. So both are judged on every check, the file through the
  * descriptor that is then read. What the file says is compared with what the skill is now; a file
  * that cannot be read or understood is an error, never an approval.
  */

@@ -3,7 +3,7 @@
 /*
  * What a person has approved: this skill, with just this content, with just these permissions. Kept
  * as one small JSON file per skill in a folder that only its user can write; anything about a file
- * or the folder that somebody else could have arranged is refused, and refused means not approved.
+ * or the folder that another user could have arranged is refused, and refused means not approved.
  *
  *     {"path": "/home/me/skills/mail", "digest": "9f86d0…", "approved_at": "2026-01-31T12:00:00Z",
  *      "permissions": "…"}

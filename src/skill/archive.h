@@ -3,7 +3,7 @@
 /*
  * A copy of a skill in a sealed memfd: how a skill that was hashed reaches the sandbox. It is
  * written while the files are hashed (skill/content.h), by a descriptor it goes to the sandbox's
- * first process, and that unpacks it into a file system in memory. Nobody can change it on the way;
+ * first process, and that unpacks it into a file system in memory. It cannot be changed on the way;
  * it has no name, so there is nothing to prepare, to share or to clean up.
  *
  * A head with the skill's path, then a record for each entry, folders before what is in them. What
@@ -65,7 +65,7 @@ void skill_archive_close(struct skill_archive *a);
 /* The next record; *r starts as a copy of a->records. 1; 0: there is no more; -EPROTO. */
 int skill_archive_next(struct reader *r, struct skill_archive_entry *ret);
 /*
- * Makes all of it in an empty folder that nobody else knows. Files have mode 644 or 755 and keep
- * their times; owners and extended attributes are not kept.
+ * Makes all of it in an empty folder that no other process knows. Files have mode 644 or 755 and
+ * keep their times; owners and extended attributes are not kept.
  */
 int skill_archive_unpack(const struct skill_archive *a, int folder);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * All entries of a skill's folder, each exactly once, opened so that nobody can put another file in
- * their place meanwhile. A skill holds files, folders, and symbolic links that stay inside it; any
- * other thing, or one that changes while it is read, ends the walk with an error that names it.
+ * All entries of a skill's folder, each exactly once, opened so that no process can put another
+ * file in their place meanwhile. A skill holds files, folders, and symbolic links that stay inside
+ * it; any other thing, or one that changes while it is read, ends the walk with an error that names
+ * it.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -136,7 +136,7 @@ static bool needs_memfd(size_t len)
 
 /*
  * Descriptors that are under way are counted for each user, over all sockets, and there may be as
- * many as a process may have open. That passes: they are under way until somebody reads.
+ * many as a process may have open. That passes: they are under way until the peer reads.
  */
 static int send_packet(int socket, const struct msghdr *m)
 {

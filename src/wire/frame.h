@@ -82,7 +82,7 @@ struct frame {
 /*
  * Sends one frame; never blocks longer than the socket does, but for a tenth of a second if too
  * many descriptors are under way; never raises SIGPIPE. The descriptors stay the caller's. -EAGAIN,
- * -EPIPE (nobody is there), -EMSGSIZE (longer than FRAME_MEMFD_MAX), -ETOOMANYREFS …
+ * -EPIPE (the peer is gone), -EMSGSIZE (longer than FRAME_MEMFD_MAX), -ETOOMANYREFS …
  */
 int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
 	const int *fds, size_t n_fds);
@@ -97,7 +97,7 @@ void frame_deinit(struct frame *f);
 int frame_pair(int ret[2]);
 
 /*
- * Bytes in a memfd that nobody can change any more: how something long is handed to another
+ * Bytes in a memfd that cannot be changed any more: how something long is handed to another
  * process. Whoever takes one checks the seals before looking, so that what was checked is what is
  * used: without them the sender could rewrite the bytes under the reader's feet, or shrink the
  * file so that reading raises SIGBUS.

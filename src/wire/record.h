@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * FRAME_RECORD: what happened to somebody who wanted to go somewhere, from the relay to the warden
+ * FRAME_RECORD: what became of an attempt to connect, from the relay to the warden
  * and on to the host.
  */
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 struct buffer;
 
 enum record_kind {
-	RECORD_DENIED, /* somebody was kept from going there */
+	RECORD_DENIED, /* the connection was denied */
 	RECORD_FAILED, /* allowed, but it could not be reached: `reason` */
 	RECORD_CLOSED, /* a connection or flow is over: the bytes */
 };

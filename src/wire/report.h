@@ -20,7 +20,7 @@ enum {
 	REPORT_TIMED_OUT = 1 << 0,
 	REPORT_OUT_OF_MEMORY = 1 << 1,
 	REPORT_TOO_MANY_PIDS = 1 << 2,
-	REPORT_KILLED = 1 << 3, /* somebody asked for it */
+	REPORT_KILLED = 1 << 3, /* on request */
 	/* It failed, and something was sent to where nothing is: without a network that is where
 	 * other hosts and name servers are. Told of the only command of a session. */
 	REPORT_UNHEARD = 1 << 4,

@@ -15,7 +15,7 @@ enum {
 	TRIES_MAX = 100,     /* the same: each waits in frame_send() */
 };
 
-/* While a session is built there is nobody else to serve, and time to wait. */
+/* While a session is built there is no other peer to serve, and time to wait. */
 static int send_patiently(int socket, const void *body, size_t len, const int *fds, size_t n_fds)
 {
 	int r = -ETOOMANYREFS, unread = 0;

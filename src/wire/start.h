@@ -9,15 +9,15 @@
 
 enum {
 	START_TTY = 1 << 0, /* a new terminal inside; its master comes back with FRAME_STARTED */
-	/* The descriptor is a pipe of which nobody else has this end: it goes in as it is. */
+	/* The descriptor is a pipe of which no other process has this end: it goes in as it is. */
 	START_OWN_STDIN = 1 << 1,
 	START_OWN_STDOUT = 1 << 2,
 	START_OWN_STDERR = 1 << 3,
 	/* Its limits of memory and pids are the init's to look after: no cgroup is made for them,
 	 * which takes longer than most commands. */
 	START_NO_CGROUP = 1 << 4,
-	/* Nobody waits to hear that it runs: no FRAME_STARTED, unless there is a terminal to hand
-	 * over. Its end tells that it ran, and a wake-up is saved while it starts. */
+	/* The caller does not wait for its start: no FRAME_STARTED, unless there is a terminal to
+	 * hand over. Its end tells that it ran, and a wake-up is saved while it starts. */
 	START_QUIET = 1 << 5,
 	/* It begins with the signal ignored, as its caller did (nohup, a shell's &). */
 	START_IGNORE_HUP = 1 << 6,

@@ -4,8 +4,8 @@
  * numbers as 8 bytes, little-endian. All have a fixed length.
  *
  * Both files of a key hold one line of hexadecimal digits: the seed, and the public key. A new key
- * gets its name by link(), which neither replaces a key that somebody else made in the same moment
- * nor shows half a file to anyone.
+ * gets its name by link(), which neither replaces a key that another process made in the same
+ * moment nor shows half a file to anyone.
  */
 #include "audit/store/head.h"
 

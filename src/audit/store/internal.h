@@ -25,7 +25,7 @@ struct sql {
 
 enum sql_mode { SQL_READ, SQL_WRITE };
 
-/* SQL_READ also opens a file in a folder that we may not write to, if nobody is writing to it.
+/* SQL_READ also opens a file in a folder that we may not write to, if no process writes to it.
  * -EBADMSG: it is no database. */
 int sql_open(struct sql *ret, const char *path, enum sql_mode mode, struct error *e);
 void sql_close(struct sql *s);

@@ -2,7 +2,7 @@
 /*
  * Only the range of numbers is SQL's matter, as bound parameters. All other conditions are checked
  * here on the decoded event: what the hash covers is the only place where a field is kept, so a
- * filter cannot be misled by a column that somebody edited, and no index slows the writer down. It
+ * filter cannot be misled by a column that was edited, and no index slows the writer down. It
  * costs a pass over the range, a microsecond or so for each record.
  */
 #include "audit/store/log.h"
@@ -132,7 +132,7 @@ static int log_visit_rows(struct audit_log *l, sqlite3_stmt *st, const struct lo
 		if (r < 0)
 			return error_set(e, r, NULL, "%s: record %llu cannot be read", l->path,
 				(unsigned long long)record.number);
-		/* Pages that somebody edited may hold the same rows again and again. */
+		/* Pages that were edited may hold the same rows again and again. */
 		if (!is_first && !(q->newest_first ? record.number < row.number
 						   : record.number > row.number))
 			return error_set(e, -EBADMSG, NULL, "%s: record %llu is not in its place",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reading a log: by a connection of its own, also while somebody writes. It keeps no
+ * Reading a log: by a connection of its own, also while another process writes. It keeps no
  * writer out, and waits only where SQLite must put its index in order, two seconds at most; a
  * reader that stays in the middle keeps the write-ahead file growing. What is read is not verified
  * by that (verify.h); only its form is.

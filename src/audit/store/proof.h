@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A proof that one record is in a log, for somebody who has neither the log nor the other records:
+ * A proof that one record is in a log, for a reader who has neither the log nor the other records:
  * the record, its path in the Merkle tree, and a signed head. As text, one JSON object of one line:
  *
  *     {"format": "corral-audit-proof-1", "number": 17, "record": "<hex>",

@@ -3,7 +3,7 @@
  * A writer goes on from the last signed head: the signature covers the chain's hash and the root,
  * the root covers the frontier. Only the records behind that head are read again, at most as many
  * as lie between two heads, and usually none, because closing signs. So opening does not depend on
- * how long a log is; and what somebody did to its end is not signed by us afterwards.
+ * how long a log is; and a change of its end is not signed by us afterwards.
  *
  * A writer that is not alone does the same in small: before it commits, it asks SQLite whether
  * others wrote. If so, it goes on from its own last record, which must be where it was left. What
@@ -200,7 +200,7 @@ int store_catch_up(struct audit_store *s, struct error *e)
 	uint64_t version = s->version;
 	int r, moved = 0;
 
-	/* What is written to a file that nobody finds again is lost. */
+	/* What is written to a file that has no name any more is lost. */
 	(void)sqlite3_file_control(s->sql.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
 	if (moved)
 		return error_set(e, -ENOENT, NULL,

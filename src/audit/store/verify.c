@@ -146,7 +146,7 @@ static int verify_check_heads(struct verify *v)
 			r = verify_load_next(v);
 		}
 		/* One that comes too late would never be looked at, and keep the others from it:
-		 * SQLite gives the rows of a page that somebody edited as they stand. */
+		 * SQLite gives the rows of a page that was edited as they stand. */
 		if (r == 0 && v->next.there && v->next.row.head.number <= number)
 			r = verify_found(v, AUDIT_UNSIGNED, v->next.row.head.number,
 				"the head at record %" PRIu64 " is not in its place",

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Is a log what was written? Reads all of it once, against its chain, its signed heads and the head
- * in the second file, and names the first thing that is wrong. Also while somebody writes.
+ * in the second file, and names the first thing that is wrong. Also while another process writes.
  */
 #include <stdint.h>
 
@@ -30,7 +30,7 @@ struct audit_verdict {
 	uint64_t number;           /* of the record, or of the head */
 	uint64_t records;          /* verified */
 	uint64_t first, last;      /* that are there; 0: none */
-	uint64_t signed_up_to;     /* what comes after is chained, but signed by nobody yet */
+	uint64_t signed_up_to;     /* what comes after is chained, but not signed yet */
 	uint64_t removed;          /* by retention, under a signed head */
 	uint8_t key[KEY_ID_BYTES]; /* that was verified with */
 	char text[256];            /* what a person reads */

@@ -3,11 +3,13 @@
  * Where our cgroups may live. The rules of cgroup2 and of systemd leave few places:
  *
  * - A cgroup that gives controllers to its children must not hold processes itself (the root of the
- *   whole tree may). So our own cgroup will do only if we can leave it, and nobody else is in it.
+ *   whole tree may). So our own cgroup will do only if we can leave it, and no other process is in
+ * it.
  * - A cgroup has one manager. We make folders only where the manager said that the place is
- * somebody else's to arrange: systemd marks such cgroups (Delegate=yes) with an extended attribute.
- * That we could write elsewhere, as root or in the folders of a user's own systemd, gives no right:
- * the manager may take the controllers away at any time, and our limits with them, without a word.
+ * for another program to arrange: systemd marks such cgroups (Delegate=yes) with an extended
+ * attribute. That we could write elsewhere, as root or in the folders of a user's own systemd,
+ * gives no right: the manager may take the controllers away at any time, and our limits with them,
+ * without a word.
  *
  * That makes, in this order: the root of the tree (a small machine without a manager); the marked
  * parent of our cgroup, if it holds no processes (systemd's DelegateSubgroup=); our own cgroup, if
@@ -284,7 +286,7 @@ void cgroup_home_free(struct cgroup_home *h)
 
 	if (!h)
 		return;
-	/* Goes back, unless somebody else made cgroups there as well: turning the controllers off
+	/* Goes back, unless another program made cgroups there as well: turning the controllers off
 	 * would take their limits away. */
 	if (h->moved && cgroup_load(h->fd, "cgroup.stat", text, sizeof(text)) >= 0 &&
 		cgroup_key(text, "nr_descendants") == 1 &&

@@ -37,8 +37,8 @@ uint64_t objects_scratch(void);
  */
 int objects_begin(struct objects *o, int proc_fd, uint64_t scratch_before, uint64_t enough);
 /*
- * Adds the memfds that a process has open. One that lets nobody look (it is not dumpable) has none
- * that can be seen. -ENOENT, -ESRCH: it has ended.
+ * Adds the memfds that a process has open. One that cannot be looked into (it is not dumpable) has
+ * none that can be seen. -ENOENT, -ESRCH: it has ended.
  */
 int objects_add_process(struct objects *o, int proc_fd, const char *pid);
 /* A mapping of /proc/PID/smaps, by its first line: is what it maps among the objects? */

@@ -33,7 +33,7 @@ bool rlimits_holds_processes(void);
 /*
  * No core files, and no core handler: one that core_pattern pipes to runs as root outside every
  * jail, and a limit of 0 does not stop it. A limit of 1 does. Called before the filter, which lets
- * nobody change it again.
+ * no process can change it again.
  */
 int rlimits_no_core(void);
 /* As many open files as the hard limit allows, for processes of Corral's own. */

@@ -167,8 +167,8 @@ struct tally_fields {
 };
 
 /*
- * The kernel escapes newlines in the names of processes, so nobody can write lines of his own into
- * these files.
+ * The kernel escapes newlines in the names of processes, so no process can write lines of its own
+ * into these files.
  */
 static bool tally_take_field(const char *line, void *context)
 {

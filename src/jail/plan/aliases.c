@@ -7,7 +7,7 @@
  * A second /proc, as chroots have it, would show the host's processes, and is hidden.
  *
  * Only where the whole tree is granted: a plan of single folders shows two mounts of one file only
- * if somebody names both.
+ * if the policy names both.
  */
 #include <errno.h>
 #include <stdio.h>

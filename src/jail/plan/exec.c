@@ -180,7 +180,7 @@ static bool plan_exec_is_everything(struct planner *p, const struct source *s)
 	return false;
 }
 
-/* Does a layer deny programs that nobody names? */
+/* Does a layer deny programs that no entry names? */
 static bool plan_exec_is_listed_in(struct planner *p, size_t layer)
 {
 	char path[sizeof(p->probe) + 1] = "/";

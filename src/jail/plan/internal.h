@@ -3,7 +3,7 @@
 /*
  * What the files of the planner share; plan.h is the contract for everybody else.
  *
- *   place   a path that somebody names: a pattern, the baseline, the essentials, a program. It has
+ *   place   a path with a reason: a pattern, the baseline, the essentials, a program. It has
  *           an answer of the policy (what is granted there, and how much at most), and a real path
  *           that its links lead to.
  *   node    all places with one real path. Nodes make a tree; what a path gets is decided by the

@@ -5,8 +5,8 @@
  * path walked step by step.
  *
  * A mount knows two rights, to read and to write as well, and so two questions make an answer. What
- * nobody grants and what somebody forbids are told apart: the essentials may stand where nothing is
- * granted, never where something is forbidden.
+ * no entry grants and what an entry forbids are distinguished: the essentials may stand where
+ * nothing is granted, never where something is forbidden.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -184,7 +184,7 @@ static int plan_look_walk(struct planner *p, struct plan_place *place)
 		return r == -ENOMEM ? r : plan_look_absent(p, place, r);
 	place->n_links = p->n_hops - place->first_link;
 	place->real = arena_strdup(&p->arena, end);
-	/* A link that appears between the two looks is one that somebody puts there now. */
+	/* A link that appears between the two looks is being created now. */
 	return place->real ? plan_look_absent(p, place, plan_look_at(place->real, place)) : -ENOMEM;
 }
 
@@ -264,7 +264,7 @@ int plan_look_ask_socket(const struct planner *p, const char *path, struct plan_
 	return 0;
 }
 
-/* A name in it that nobody names. */
+/* A name in it that no pattern has. */
 static int plan_look_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret)
 {
 	char below[PATH_BYTES];

@@ -19,7 +19,7 @@ static bool plan_network_is_about_hosts(const struct rule *rule)
 	return plan_is_about(rule, 1 << OPERATION_NET_CONNECT);
 }
 
-/* Layers that only watch, or allow what nobody denies. */
+/* Layers that only watch, or allow what no entry denies. */
 static bool plan_network_allows_by_default(const struct permissions *l)
 {
 	return l->mode != MODE_ENFORCE || l->fallback == VERDICT_ALLOW;
@@ -235,7 +235,7 @@ enum { PORTS_MAX = 16 }; /* of one pattern */
 
 /* What of a layer cannot be listened at. */
 struct network_obstacle {
-	const char *text; /* the pattern; NULL: what nobody denies */
+	const char *text; /* the pattern; NULL: what no entry denies */
 	const char *why;
 	const struct location *where;
 };

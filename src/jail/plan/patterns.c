@@ -108,7 +108,7 @@ static int plan_patterns_put_aside(
 
 	while (folder > 0 && text[folder - 1] != '/')
 		folder--;
-	/* In the root; or with the byte that the name has that nobody names. */
+	/* In the root; or with the byte of the name that no pattern has. */
 	if (folder < 2 || len >= PATH_BYTES || memchr(text, PROBE_BYTE, len))
 		return 0;
 	folder--;
@@ -279,7 +279,8 @@ int plan_patterns_collect(struct planner *p)
 	if (r < 0)
 		return r;
 	plan_patterns_drop_duplicates(p);
-	/* A name that no pattern has: the answer for it is the answer for all that nobody names. */
+	/* A name that no pattern has: the answer for it is the answer for all names without a
+	 * pattern. */
 	for (unsigned i = 0; i < 1000; i++) {
 		size_t k = 0;
 

@@ -155,7 +155,7 @@ struct plan_options {
 	 * that do not exist are masked when they appear. */
 	const char *const *hidden;
 	size_t n_hidden;
-	/* A relay even where no host is granted: it lets nobody out, and tells who wanted to. */
+	/* A relay even where no host is granted: it connects to none, and records each attempt. */
 	bool explain;
 	/*
 	 * The copy of a skill, or NULL; must outlive the plan. Whatever of the skill's folder is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A skill runs from a copy of what was hashed. So its folder falls into two parts: what was copied,
- * which nobody can write, and what its manifest lets it write, which was neither hashed nor copied.
- * The latter is the host's, as the policy has it, and nothing in it can be executed.
+ * which no command can write, and what its manifest lets it write, which was neither hashed nor
+ * copied. The latter is the host's, as the policy has it, and nothing in it can be executed.
  */
 #include "skill/archive.h"
 

@@ -13,7 +13,7 @@
  * to another folder, or that are made later are not found (docs/threat-model.md).
  *
  * Daemons have theirs below /run, some of them with a network namespace of their own (rootless
- * Docker: whoever may talk to it has the user's home). That is small, and nobody works there: all
+ * Docker: whoever may talk to it has the user's home). That is small, and no project is there: all
  * sockets in it get a mask, whoever bound them.
  */
 #include <errno.h>
@@ -197,7 +197,7 @@ static int plan_sockets_follow(
 	return 0;
 }
 
-/* Masks what is there, if it can be seen. bound: somebody listens under that very name. */
+/* Masks what is there, if it can be seen. bound: a server listens under that very name. */
 static int plan_sockets_add_socket(
 	struct planner *p, struct socket_hunt *hunt, const char *path, bool bound)
 {
@@ -273,7 +273,7 @@ static int plan_sockets_read_list(struct planner *p, struct socket_hunt *hunt, F
 	return r == 0 && ferror(list) ? -EIO : r;
 }
 
-/* Where commands may write, a socket that nobody listens on must stay theirs to remove. */
+/* Where commands may write, a socket without a server must stay theirs to remove. */
 static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 {
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;

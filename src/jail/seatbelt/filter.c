@@ -312,7 +312,7 @@ int seatbelt_filter_ancestors(
 int seatbelt_filter_program(
 	struct seatbelt_context *c, const char *pattern, struct seatbelt_filters *ret)
 {
-	/* Where a bare name is looked for: the folders that macOS lets nobody change. */
+	/* Where a bare name is looked for: the folders that macOS protects from changes. */
 	static const char *const folders[] = { "/usr/bin", "/bin", "/usr/sbin", "/sbin" };
 	struct command_pattern p;
 	int r = command_pattern_parse(&p, c->arena, pattern, c->where, c->error);

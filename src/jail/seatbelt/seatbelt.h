@@ -9,7 +9,7 @@
  * are refused, and `*` is written with a comment, as it reaches private networks too. Of a command
  * only the program counts (`git push:*` is refused), and a bare name is looked for in the folders
  * that macOS protects (/usr/bin …). HTTP methods, URL paths, rates and sizes are refused. Rules
- * become the same order in reverse; `ask` has nobody to ask and denies.
+ * become the same order in reverse; `ask` cannot ask and denies.
  *
  * Environment, services and limits are no matter of the profile: whoever starts the program holds
  * them.

@@ -86,7 +86,7 @@ static const struct seccomp_rule_text texts[RULES] = {
 
 	/*
 	 * New namespaces of a command that is watched: the listener hears of them, and refuses them
-	 * always (notify.h). Where nobody listens, as in an init, the kernel answers ENOSYS.
+	 * always (notify.h). Where there is no listener, as in an init, the kernel answers ENOSYS.
 	 */
 	[RULE_CLONE_WATCHED] = RULE(
 		SECCOMP_RET_USER_NOTIF, WHEN(ALLOW, ARG_MASKED(0, CLONE_ANY_NEW & ~ZYGOTE_NEW, 0))),

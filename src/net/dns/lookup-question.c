@@ -2,7 +2,7 @@
 /*
  * Who wants to forge an answer must guess our port and the id: the socket is new for each question,
  * connected, so that the kernel drops what does not come from the server, and the id is random.
- * What is not our answer is passed over; after a few such messages somebody is guessing, and the
+ * What is not our answer is skipped; after a few such messages a sender is guessing, and the
  * question goes by TCP.
  *
  * After done() nothing of the question may be touched: every function that can end in

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A query is a name that somebody waits for: those who wait, and either two questions on their way
+ * A query is a name that callers wait for: those who wait, and either two questions on their way
  * or an answer that is known already and handed out at the next turn of the loop. A query nobody
  * waits for any more is dropped, with its sockets.
  *

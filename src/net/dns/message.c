@@ -271,9 +271,9 @@ int dns_question_parse(struct dns_question *ret, const uint8_t *message, size_t 
 }
 
 /*
- * Answers. Their records may stand in any order, and some may be about names that nobody asked for;
- * so what counts is found by owner: the addresses of the name, or where its CNAME leads to, and so
- * on. For each name of that chain all records are gone through; both are bounded.
+ * Answers. Their records may stand in any order, and some may be about names that were not asked
+ * for; so what counts is found by owner: the addresses of the name, or where its CNAME leads to,
+ * and so on. For each name of that chain all records are gone through; both are bounded.
  *
  * Of an answer that was cut off nothing is taken: who asked asks again by TCP.
  */
@@ -405,7 +405,7 @@ static void dns_amend_header(struct dns_writer *w, size_t at, unsigned value)
 static const uint8_t edns[] = { 0, 0, DNS_OPT, DNS_UDP_BYTES >> 8, DNS_UDP_BYTES & 0xff, 0, 0, 0, 0,
 	0, 0 };
 
-/* The root's: whatever was asked for lies below it. Nobody is named in it. */
+/* The root's: whatever was asked for lies below it. It names no server. */
 static void dns_write_soa(struct dns_writer *w, uint32_t ttl)
 {
 	dns_writer_add(w, "", 1);

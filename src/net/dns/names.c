@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a name may be connected to depends on the port, and nobody has said a port yet. So ports
+ * Whether a name may be connected to depends on the port, and a query has no port yet. So ports
  * are tried, and which ones is known beforehand. For one name and one transport, go up through the
  * ports: where the policy begins to allow, either a pattern that allows begins, or one that forbids
  * or asks has just ended, or it is port 1. So these are the *candidates*, kept with the host that

@@ -238,7 +238,7 @@ static void dns_server_datagram_ready(struct watcher *w, uint32_t events)
 /*
  * By TCP each question has its length in front, as many as the asker likes. There is a bounded
  * number of connections; while all are taken, further ones wait in the listener's queue. One on
- * which no whole query came for a while, or whose answers nobody takes, is closed, so waiting comes
+ * which no whole query came for a while, or whose answers are not read, is closed, so waiting comes
  * to an end. While an answer is not yet sent, nothing more is read: who does not read is not
  * served.
  */

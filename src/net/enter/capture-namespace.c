@@ -262,7 +262,7 @@ static void capture_add_rules(
 		capture_add_rule(n, &from[i], ipv6);
 }
 
-/* The sockets by which the relay looks whether somebody inside listens. */
+/* The sockets by which the relay finds out whether a server inside listens. */
 static const struct capture_rule own = { FREE, .mark = CAPTURE_MARK, .action = UNTRACKED };
 
 int capture_rules(const struct capture_options *o, bool ipv6, struct error *e)

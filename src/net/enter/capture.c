@@ -115,7 +115,7 @@ int capture_open(const struct capture_options *o, int ret[CAPTURE_COUNT], struct
 		r = capture_rules(o, ipv6, e);
 	if (r < 0)
 		return r;
-	/* Without them there is no UDP: nobody listens, so the kernel refuses it. */
+	/* Without them there is no UDP: no socket listens, so the kernel refuses it. */
 	r = capture_rules_udp(ipv6, &missing);
 	udp = r == 0;
 	if (r < 0 && r != -EOPNOTSUPP) {

@@ -17,8 +17,8 @@
  * sockets go to the relay outside.
  *
  * Without nf_tables nothing is led anywhere. The relay then has to listen at each address and port
- * itself, the name server too, and everything else is refused by the kernel, since nobody is there:
- * capture_open_lazy(), and listeners.h.
+ * itself, the name server too, and everything else is refused by the kernel, since no server is
+ * there: capture_open_lazy(), and listeners.h.
  */
 #include <stdbool.h>
 #include <stddef.h>

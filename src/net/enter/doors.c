@@ -179,7 +179,7 @@ static void doors_on_knock(struct watcher *w, uint32_t events)
 			doors_receive(k, fd);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
-			/* Nobody can be let in, nor turned away: they wait in the queue. */
+			/* None can be accepted, nor refused: they wait in the queue. */
 			if (loop_start(all->loop, &all->pause, PAUSE_MS) == 0)
 				doors_listen_for(all, 0);
 			return;

@@ -6,8 +6,8 @@
  * descriptors, no credentials.
  *
  * The folder of the host's socket is opened once, before anything runs inside, and only the last
- * name is looked up again, without following links: so a server may be restarted, but nobody can
- * put another folder, or a link, in its way.
+ * name is looked up again, without following links: so a server may be restarted, but no program
+ * can put another folder, or a link, in its way.
  */
 #include "base/error.h"
 #include "net/pump.h"

@@ -25,7 +25,7 @@ void inner_pool_free(struct inner_pool *p);
 size_t inner_pool_left(const struct inner_pool *p);
 
 struct inner_call {
-	/* fd: connected, to be given back by inner_release(); or -ECONNREFUSED: nobody listens,
+	/* fd: connected, to be given back by inner_release(); or -ECONNREFUSED: no server listens,
 	 * -EBUSY: all sockets are in use, -ETIMEDOUT … */
 	void (*done)(struct inner_call *c, int fd);
 
@@ -40,7 +40,7 @@ struct inner_call {
 
 enum inner_where { INNER_EITHER, INNER_4, INNER_6 };
 
-/* To that port of 127.0.0.1, of ::1, or of the first where somebody listens. May call done(). */
+/* To that port of 127.0.0.1, of ::1, or of the first where a server listens. May call done(). */
 void inner_connect(
 	struct inner_pool *p, struct inner_call *c, enum inner_where where, uint16_t port);
 /* Nothing if it is over. */

@@ -125,7 +125,7 @@ static int listeners_listen_at(struct listeners *all, int family, uint32_t numbe
 	if (!l)
 		return -EMFILE;
 	r = capture_listen(l->fd, &a, port);
-	/* It is as free as before. After any other failure nobody knows what it is. */
+	/* It is as free as before. After any other failure its state is not known. */
 	if (r == -EADDRINUSE)
 		return r;
 	all->free[family] = l->next;

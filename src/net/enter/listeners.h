@@ -3,8 +3,8 @@
 /*
  * Where no rules lead connections to the relay (capture.h), it listens at each place that is
  * granted. Addresses that the policy names are known beforehand, and the zygote has bound them. A
- * name has an address only after somebody asked for it, and nobody can mean that address before:
- * so the relay begins to listen there when the name server is about to tell it.
+ * name has an address only after a command asked for it, and no command can mean that address
+ * before: so the relay begins to listen there when the name server is about to tell it.
  *
  * A socket inside can only be made inside, so there is a pool of them. Each is bound once, for as
  * long as the session lasts; when all are, no further name gets an address.

@@ -40,7 +40,7 @@ struct publish {
 	struct publish_listener listeners[]; /* two for each port */
 };
 
-/* Somebody from outside. */
+/* A connection from outside. */
 struct publish_visit {
 	struct publish *all;
 	struct publish_visit *next, *previous;
@@ -165,7 +165,7 @@ static void publish_on_listener(struct watcher *w, uint32_t events)
 			publish_take(p, &l->entry, fd);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
-			/* Nobody can be taken, nor turned away: they wait in the queue. */
+			/* None can be accepted, nor refused: they wait in the queue. */
 			if (loop_start(p->o.loop, &p->pause, PAUSE_MS) == 0)
 				publish_listen_for(p, 0);
 			return;

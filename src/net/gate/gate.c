@@ -177,7 +177,7 @@ static int gate_judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 		g->said.kind = SAID_NAMELESS;
 	else if (!g->destination->name || strcmp(g->destination->name, name) != 0)
 		gate_said_keep(&g->said, SAID_NAME, &name, 1);
-	/* Until it is answered, nobody knows whether it is the last one. */
+	/* Until it is answered, it is not known whether it is the last one. */
 	g->state = GATE_HELLO;
 	p->streams[PUMP_OUTER].allowed = 0;
 	return gate_pass(g, p, n, hello.len);

@@ -126,7 +126,7 @@ static int tls_hello_take_length(struct tls_cursor *c, size_t *room, size_t byte
 	return r == 0 && *ret > *room ? -EINVAL : r;
 }
 
-/* The one name in a list of one: nobody says which of two would be served. */
+/* The one name in a list of one: of two it is not defined which would be served. */
 static int tls_hello_take_name(struct tls_cursor *c, size_t room, struct tls_hello *hello)
 {
 	char text[HOST_TEXT_BYTES];
@@ -280,7 +280,7 @@ enum tls_ssl2 tls_hello_looks_ssl2(const uint8_t *data, size_t len)
 		       : data[2] == MESSAGE_CLIENT_HELLO ? TLS_SSL2_YES
 							 : TLS_SSL2_NO;
 	two = tls_hello_is_ssl2_message(data, len, 2, 0x7fff);
-	/* The second bit is an escape that nobody has. */
+	/* The second bit is an escape that no client uses. */
 	three = data[0] & 0x40 ? TLS_SSL2_NO : tls_hello_is_ssl2_message(data, len, 3, 0x3fff);
 	if (two == TLS_SSL2_YES || three == TLS_SSL2_YES)
 		return TLS_SSL2_YES;

@@ -5,7 +5,7 @@
  * complaint says which key it is about, where that stands, what was expected and what was found.
  *
  * A struct field lives on the stack of its reader and points at the field that it stands in, so a
- * dotted name ("network.allow") costs nothing until somebody has to be told. Maps are read by
+ * dotted name ("network.allow") costs nothing until there is an error to report. Maps are read by
  * tables of their keys: a key that is in no table is an error that names the nearest one.
  *
  * All readers return 0, or a negative errno with the error filled in; outputs are not touched then.

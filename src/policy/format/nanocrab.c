@@ -73,7 +73,7 @@ static int read_socket_host(const struct field *f, void *into)
 	return manifest_grant(f, p, &p->network_allow, OPERATION_NET_CONNECT, text);
 }
 
-/* Sockets without a list would be sockets to anywhere: nobody says that by leaving it out. */
+/* Sockets without a list would be sockets to anywhere: leaving it out does not mean that. */
 static int read_socket_enabled(const struct field *f, void *into)
 {
 	bool enabled = false;

@@ -265,7 +265,7 @@ int manifest_rules_network_constraints(const struct field *f, void *into)
 	if (ret == 0)
 		ret = constraint_add_rules(f, &r, BIT(OPERATION_NET_CONNECT), RULES_HOST,
 			".deniedHosts", ".allowedHosts");
-	/* Pages that nobody grants need no denial. */
+	/* Pages that no entry grants need no denial. */
 	if (ret < 0 || r.passes == VERDICT_DENY)
 		return ret;
 	r.allowed = r.pages;

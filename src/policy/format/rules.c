@@ -9,8 +9,8 @@
  * Where a pattern of theirs and one of ours do not say the same, the difference may only make
  * things stricter (rules-pattern.c). What grants less than it seems to is reported in a note.
  *
- * A file like this is a policy that somebody relies on. Keys that are known to say nothing about it
- * (dates, tags) are kept; every other key that we do not know is an error.
+ * A file like this is a policy that its author relies on. Keys that are known to say nothing about
+ * it (dates, tags) are kept; every other key that we do not know is an error.
  */
 #include "policy/format/internal.h"
 
@@ -75,7 +75,7 @@ static void add_operation(struct rules_reading *r, const struct foreign_operatio
 
 /*
  * An operation that Corral does not have, which nothing here does. What an allowing rule says of it
- * grants nothing; a word that nobody knows is refused in the others, since it may be a slip for one
+ * grants nothing; an unknown word is refused in the others, since it may be a slip for one
  * that is to be denied.
  */
 static int rules_read_operation(const struct field *f, void *into)

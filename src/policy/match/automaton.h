@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Many ranked patterns as one deterministic automaton over bytes, made on demand: a state exists
- * once somebody asked for it. pathset.h asks for all of them and keeps a table (struct dfa); the
+ * once it was asked for. pathset.h asks for all of them and keeps a table (struct dfa); the
  * algebra walks the products of several automata and only ever sees the states it reaches.
  */
 #include <stddef.h>

@@ -15,7 +15,7 @@
  * Words are separated by spaces; a backslash takes the next character as it is (\: \  \\ too).
  * Arguments are compared as whole words, never by prefix of a word; `*` inside an argument word is
  * literal. A colon only has a meaning at the very end. A name is literal: in it `* ? [ {` must be
- * escaped, lest somebody takes `python*` for a glob. Patterns with arguments hold where Corral
+ * escaped, so that `python*` is not taken for a glob. Patterns with arguments hold where Corral
  * itself starts the program.
  */
 #include <stdbool.h>

@@ -10,7 +10,7 @@
  * end, GLOB_TAIL, so that matching needs no notion of components.
  *
  * What could never match a normal path is refused, because a grant that silently grants nothing is
- * a mistake somebody wants to hear about: "..", [/], an unclosed bracket, a backslash at the end.
+ * a mistake that is reported: "..", [/], an unclosed bracket, a backslash at the end.
  */
 #include <errno.h>
 #include <limits.h>

@@ -352,7 +352,7 @@ static int meet_paths(const struct host_pattern *a, const struct host_pattern *b
 
 /*
  * A pattern over the text of hosts and another: all that may be in common, which is no less than
- * what is. Only denials have such patterns, and nobody intersects those.
+ * what is. Only denials have such patterns, and those are never intersected.
  */
 static bool host_glob_meets(
 	const struct host_pattern *glob, const struct host_pattern *other, struct host_pattern *ret)

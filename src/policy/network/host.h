@@ -51,7 +51,7 @@ struct host_pattern {
 	bool wide;
 };
 
-/* What somebody wants to reach. Made by host_request_parse; no allocation. */
+/* What a command wants to reach. Made by host_request_parse; no allocation. */
 struct host_request {
 	enum transport transport;
 	bool is_address;

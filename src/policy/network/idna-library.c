@@ -25,7 +25,7 @@ int idna_library_load(void)
 
 	if (tried)
 		return lookup ? 0 : -ELIBACC;
-	/* By the name of its ABI. It stays for good: nobody knows who is inside. */
+	/* By the name of its ABI. It stays loaded: another thread may be inside. */
 	handle = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	found = handle ? dlsym(handle, "idn2_lookup_u8") : NULL;
 	freer = handle ? dlsym(handle, "idn2_free") : NULL;

@@ -127,7 +127,7 @@ static int url_escape(const char *text, size_t len)
 	return low >= 0 ? high << 4 | low : -1;
 }
 
-/* NAME or NAME:PASSWORD, of characters that end a host for nobody, escaped or not. */
+/* NAME or NAME:PASSWORD, of characters that end a host in no program, escaped or not. */
 static bool url_userinfo_is_plain(struct url_span s)
 {
 	bool colon = false, empty = true;
@@ -196,7 +196,7 @@ static int url_split_authority(struct url *u, struct url_span authority, struct 
 	return 0;
 }
 
-/* An empty port is the scheme's own. The standard lets port 0 pass; nobody can connect to it. */
+/* An empty port is the scheme's own. The standard allows port 0; no program can connect to it. */
 static int url_take_port(struct url *u, struct url_span port, struct error *e)
 {
 	unsigned value = 0;
