@@ -65,6 +65,9 @@ static struct client *front_find_victim(struct front *f, const struct peer *peer
 		victim = front_find_silent(f, most, NULL, false);
 	if (!victim && peer)
 		victim = front_find_silent(f, 0, peer, true);
+	/* Of programs that cannot be told apart a newcomer may be another one. */
+	if (!victim && peer && peer_is_unknown(peer))
+		victim = front_find_silent(f, 0, peer, false);
 	return victim;
 }
 

@@ -30,6 +30,13 @@ struct peer {
 	unsigned work;      /* that it may still do in it */
 };
 
+/* All that connect by HTTP: the kernel says who is behind a Unix socket only. They share one
+ * process's share. */
+static inline bool peer_is_unknown(const struct peer *p)
+{
+	return p->cred.pid == 0;
+}
+
 /* The peer behind an accepted socket, with one connection more. */
 int peer_get(struct front *f, int fd, struct peer **ret);
 /* A connection, or a call, is over. Frees the peer if it was the last of both. */

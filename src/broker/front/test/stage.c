@@ -15,11 +15,11 @@
 #include "base/fd.h"
 #include "broker/value.h"
 
-int stage_make(void **state)
+static int stage_make_with(void **state, unsigned stall_ms)
 {
 	static unsigned n;
 	struct stage *s = calloc(1, sizeof(*s));
-	struct front_options o = { .version = "1.2.3", .stall_ms = 300 };
+	struct front_options o = { .version = "1.2.3", .stall_ms = stall_ms };
 	struct rlimit files;
 	int pair[2];
 
@@ -46,6 +46,16 @@ int stage_make(void **state)
 	assert_int_equal(front_new(&s->front, &o), 0);
 	*state = s;
 	return 0;
+}
+
+int stage_make(void **state)
+{
+	return stage_make_with(state, 0);
+}
+
+int stage_make_impatient(void **state)
+{
+	return stage_make_with(state, 300);
 }
 
 int stage_remove(void **state)

@@ -25,6 +25,8 @@ struct stage {
 
 /* Setup and teardown of a test. Every one may have as many descriptors as the user may. */
 int stage_make(void **state);
+/* A client must go on within 300 ms. */
+int stage_make_impatient(void **state);
 int stage_remove(void **state);
 int stage_connect(const struct stage *s);
 void stage_turn(struct stage *s);

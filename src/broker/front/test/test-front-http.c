@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -365,6 +366,31 @@ static void test_bytes(void **state)
 	assert_int_equal(front_clients(s->front), 0);
 }
 
+/* Connections that all wait, as many as there may be: another one still gets in. */
+static void test_many(void **state)
+{
+	enum { MANY = FRONT_CLIENTS_MAX };
+	struct stage *s = *state;
+	static int fds[MANY];
+	auto_fd other = -1;
+	struct rlimit files;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = files.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	for (int i = 0; i < MANY; i++) {
+		fds[i] = stage_connect(s);
+		ask(s, fds[i], CALL("fs.read", "\"path\":\"/a\""));
+	}
+	assert_int_equal(front_clients(s->front), MANY);
+	other = stage_connect(s);
+	ask(s, other, PING);
+	assert_non_null(strstr(hear(s, other), "pong"));
+	assert_int_equal(front_clients(s->front), MANY);
+	for (int i = 0; i < MANY; i++)
+		fd_close(&fds[i]);
+}
+
 static void test_tokens_are_long(void **state)
 {
 	struct stage *s = *state;
@@ -388,6 +414,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_smuggling, stage_make, stage_remove),
 		cmocka_unit_test_setup_teardown(test_slow, stage_make, stage_remove),
 		cmocka_unit_test_setup_teardown(test_bytes, stage_make, stage_remove),
+		cmocka_unit_test_setup_teardown(test_many, stage_make, stage_remove),
 		cmocka_unit_test_setup_teardown(test_tokens_are_long, stage_make, stage_remove),
 	};
 

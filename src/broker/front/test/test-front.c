@@ -465,8 +465,10 @@ int main(void)
 		TEST(test_a_monitor_that_answers_nonsense),
 		TEST(test_pipelined_calls),
 		TEST(test_turns),
-		TEST(test_a_client_that_never_reads),
-		TEST(test_half_a_line),
+		cmocka_unit_test_setup_teardown(
+			test_a_client_that_never_reads, stage_make_impatient, stage_remove),
+		cmocka_unit_test_setup_teardown(
+			test_half_a_line, stage_make_impatient, stage_remove),
 		TEST(test_a_line_without_an_end),
 		TEST(test_many_connections),
 		TEST(test_a_client_that_leaves),
