@@ -23,12 +23,16 @@ static void ask_give_up(struct under_way *u)
 {
 	struct arena *a = &u->call.arena;
 	const char *text = u->ask_text ? u->ask_text : "it must be agreed to";
+	const bool is_asked = u->call.monitor->o.setup->ask_ms > 0;
+	const char *what =
+		is_asked ? "the user did not agree to it in time" : "the user cannot be asked here";
 	struct rpc_refusal why = { .class = RPC_PERMISSION,
-		.message = arena_printf(a, "not allowed in time: %.1024s", text),
-		.hint = "somebody must agree to it; try again when that was done" };
+		.message = arena_printf(a, "%s: %.1024s", what, text),
+		.hint = is_asked ? "try again when the user has agreed to it"
+				 : "grant it in the policy" };
 
 	if (!why.message)
-		why.message = "not allowed in time";
+		why.message = what;
 	ask_forget(u);
 	monitor_refuse(&u->call, &why);
 }

@@ -213,7 +213,7 @@ static void verdict_done(struct monitor_call *c)
 			explain_rule(&x.decision, &rule);
 		explain_reason(&x.request, &x.decision, &reason);
 		if (x.decision.verdict == VERDICT_ASK)
-			buffer_adds(&reason, "; somebody is asked");
+			buffer_adds(&reason, "; the user is asked");
 	}
 	v.v[POLICY_ID] = verdict_text(&rule);
 	v.v[REASON] = verdict_text(&reason);

@@ -220,6 +220,31 @@ static void test_question_without_answer(void **state)
 	}
 }
 
+/* Who a call is said to come from changes nothing: no pid, user or channel is granted more. */
+static void test_lies_about_the_caller(void **state)
+{
+	static const uint32_t ids[] = { 0, 1, 1000, UINT32_MAX };
+	static const char *const paths[] = { "/etc/passwd", "/proc/self/environ",
+		"/proc/1/root/etc/passwd", "../../../etc/passwd", "/dev/null" };
+	uint64_t id = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(ids) * ROWS(paths); i++) {
+		for (uint32_t flags = 0; flags <= CALL_FLAGS; flags++) {
+			struct call call = { .method = &method_rows[METHOD_FS_READ],
+				.flags = flags,
+				.pid = ids[i % ROWS(ids)],
+				.uid = ids[i % ROWS(ids)] };
+			auto_buffer body = { 0 };
+
+			call.params.v[0] = stage_text(VALUE_PATH, paths[i / ROWS(ids)]);
+			assert_int_equal(call_encode(&call, &body), 0);
+			stage_send(&stage, FRAME_CALL, ++id, body.data, body.len);
+			stage_refused(&stage, id, RPC_PERMISSION);
+		}
+	}
+}
+
 /* One caller has no more than its share; a front that has more than all of them is a liar. */
 static void test_limits(void **state)
 {
@@ -294,6 +319,7 @@ int main(void)
 		TEST(test_wrong_state),
 		TEST(test_questions),
 		TEST(test_question_without_answer),
+		TEST(test_lies_about_the_caller),
 		TEST(test_limits),
 		TEST(test_random_frames),
 	};
