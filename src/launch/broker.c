@@ -31,6 +31,9 @@ int launch_broker_find(struct launch_broker *ret, struct error *e)
 		error_hint(e, "build it with the meson option -Dbroker=enabled");
 		return -EOPNOTSUPP;
 	}
+	if (program[0] != '/')
+		return error_set(e, -EINVAL, NULL,
+			"CORRAL_BROKER: `%.100s` is not an absolute path", program);
 	r = launch_broker_look(program);
 	if (r < 0) {
 		(void)error_set(
@@ -39,7 +42,7 @@ int launch_broker_find(struct launch_broker *ret, struct error *e)
 		return r;
 	}
 	*ret = (struct launch_broker){ .program = program,
-		.caller = *caller && launch_broker_look(caller) == 0 ? caller : NULL,
+		.caller = *caller == '/' && launch_broker_look(caller) == 0 ? caller : NULL,
 		.warden = launch_broker_named("CORRAL_WARDEN", NULL) };
 	return 0;
 }

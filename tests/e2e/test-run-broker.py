@@ -270,6 +270,11 @@ def test_program(scene):
         ok(done.returncode == status, f"sandbox-call: {name}", done.returncode, done.stderr)
     done = scene.run("run", "--broker", "--", "sandbox-call", "-u", "HOME", "true", CORRAL_SANDBOX_CALL=stand_in)
     ok(done.returncode == 0, "sandbox-call: it may be the command itself", done.stderr)
+    if "CORRAL_SANDBOX_CALL" in os.environ:
+        for options in ([], ["--policy", listed]):
+            done = scene.run("run", "--broker", *options, "--", "/bin/sh", "-c", "exec sandbox-call --json ping")
+            ok(done.returncode == 0 and '"pong":true' in done.stdout.replace(" ", ""), f"sandbox-call: the real one calls {options}",
+               done.stdout, done.stderr)
     done = scene.run("run", "--broker", "--", "/bin/sh", "-c", "echo $PATH; ls /dev/corral", CORRAL_SANDBOX_CALL="/nowhere")
     ok("/dev/corral" not in done.stdout and done.stdout.endswith("broker.sock\n"), "sandbox-call: where it is missing, the rest is there",
        done.stdout, done.stderr)
@@ -358,6 +363,7 @@ def test_failures(scene):
     rows = [
         ("it is not installed", ["--broker"], "/nowhere/corral-broker", 125, "cannot start the broker /nowhere/corral-broker"),
         ("it does not start", ["--broker"], "/bin/false", 125, "the broker exited with status 1"),
+        ("its path is not absolute", ["--broker"], "bin/corral-broker", 125, "CORRAL_BROKER: `bin/corral-broker` is not an absolute path"),
         ("it is no program", ["--broker"], "/etc/passwd", 125, "cannot start the broker /etc/passwd"),
         ("the policy alone asks for it", ["--policy", services], "/nowhere/corral-broker", 0, "the policy grants services, but"),
     ]

@@ -18,6 +18,8 @@ static void test_find(void **state)
 		{ "/bin/sh", "/bin/true", 0, true },
 		{ "/bin/sh", "/no/such/program", 0, false },
 		{ "/bin/sh", "/etc/passwd", 0, false },
+		{ "/bin/sh", "bin/true", 0, false },
+		{ "bin/sh", "/bin/true", -EINVAL, false },
 		{ "/no/such/program", "/bin/true", -ENOENT, false },
 		{ "/etc/passwd", "/bin/true", -EACCES, false },
 	};

@@ -21,7 +21,7 @@
 
 enum { PROCESSES = 64, WAIT_MS = 20000 };
 
-static char self[4096];
+static char self[4096], broker[4096];
 
 /* Inside: prints what the broker answers to the request. */
 static int call(const char *request)
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 	/* Not return: no sanitizer can look for leaks where there is no looking at oneself. */
 	if (argc == 3 && strcmp(argv[1], "call") == 0)
 		_exit(call(argv[2]));
-	if (argc != 2 || setenv("CORRAL_BROKER", argv[1], 1) < 0 ||
+	if (argc != 2 || !realpath(argv[1], broker) || setenv("CORRAL_BROKER", broker, 1) < 0 ||
 		unsetenv("SANDBOX_SOCKET") < 0 ||
 		readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 2;
