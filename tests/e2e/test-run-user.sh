@@ -22,7 +22,7 @@ number=0 failures=0
 for name in test-run-limits.sh test-audit.sh test-audit-verify.sh test-crash.sh test-doctor.sh test-errors.sh test-formats.sh \
 	test-inspect-approve.sh test-json.sh test-leaks.sh test-policy-algebra.sh test-policy-check.sh test-run.sh \
 	test-run-agent.sh test-run-audit.sh test-run-descriptor.sh test-run-explain.sh test-run-home.sh test-run-later.sh test-run-links.sh \
-	test-run-network.sh test-run-policy.sh test-run-shield.sh test-run-appear.py test-run-sockets.py test-run-tier3.py \
+	test-run-network.sh test-run-notes.sh test-run-policy.sh test-run-shield.sh test-run-listen.py test-run-appear.py test-run-sockets.py test-run-tier3.py \
 	test-run-stdio.py test-run-terminal.py test-suggestions.py; do
 	number=$((number + 1)) status=0
 	case $name in *.py) with="python3" ;; *) with="sh" ;; esac
