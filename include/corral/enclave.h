@@ -121,6 +121,11 @@ struct corral_enclave_options {
 	 * the commands of a sandbox. For a host that serves a sandbox whose commands may do that
 	 * anyway. */
 	int exec_readable;
+	/* Absolute paths of files and folders that commands of shell_exec must not change, nor
+	 * move, whatever is granted: what decides about other commands, such as the file that the
+	 * policy was read from. At most 48. */
+	const char *const *guarded;
+	size_t n_guarded;
 };
 #ifdef __cplusplus
 #define CORRAL_ENCLAVE_OPTIONS                        \

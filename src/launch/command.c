@@ -52,6 +52,12 @@ void launch_limits_start(const struct limits *l, struct start *ret)
 	}
 }
 
+void launch_limits_broker(const struct limits *l, struct limits *ret)
+{
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		ret->values[i] = l->values[i] == LIMIT_NONE ? 0 : l->values[i];
+}
+
 /* The environment */
 
 int launch_environment(struct environment_options o, const struct variables *v, struct arena *a,

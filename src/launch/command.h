@@ -11,6 +11,8 @@ void launch_limits(const struct policy *p, const struct limits *more, struct lim
 int launch_limits_check(const struct limits *l, struct error *e);
 /* As the frame that starts the command has them. */
 void launch_limits_start(const struct limits *l, struct start *ret);
+/* The same in a broker's setup (wire/broker.h), where 0 is none. */
+void launch_limits_broker(const struct limits *l, struct limits *ret);
 
 /*
  * environment_build(), with what the options leave out: HOME and the account's name, and for

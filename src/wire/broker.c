@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fixed part with one bit for each variable that has a value, then the strings, each with its
- * NUL: those values, the single texts in the order of the struct, and the lists.
+ * A fixed part with one bit for each variable that has a value and one for each limit that is set;
+ * those limits; then the strings, each with its NUL: those values, the single texts in the order of
+ * the struct, and the lists.
  */
 #include "wire/broker.h"
 
@@ -17,9 +18,10 @@
 struct broker_head {
 	uint32_t flags, ask_ms;
 	uint32_t known; /* 1 << enum variable */
-	uint32_t n_environment, n_private, n_layers;
+	uint32_t n_environment, n_private, n_layers, n_guarded;
+	uint32_t limited; /* 1 << enum limit */
 };
-_Static_assert(sizeof(struct broker_head) == 24, "no padding goes over the wire");
+_Static_assert(sizeof(struct broker_head) == 32, "no padding goes over the wire");
 
 /* The single texts. */
 static const struct {
@@ -72,6 +74,9 @@ static bool broker_is_valid(const struct broker_setup *s)
 	for (size_t i = 0; i < s->n_private; i++)
 		if (!broker_is_path(s->private_places[i]))
 			return false;
+	for (size_t i = 0; i < s->n_guarded; i++)
+		if (!broker_is_path(s->guarded[i]))
+			return false;
 	for (size_t i = 0; i < s->n_layers; i++)
 		if (!s->layers[i][0])
 			return false;
@@ -81,7 +86,7 @@ static bool broker_is_valid(const struct broker_setup *s)
 static bool broker_is_too_much(const struct broker_head *h)
 {
 	return h->n_environment > BROKER_ENVIRONMENT_MAX || h->n_private > BROKER_PRIVATE_MAX ||
-	       h->n_layers > BROKER_LAYERS_MAX;
+	       h->n_layers > BROKER_LAYERS_MAX || h->n_guarded > BROKER_GUARDED_MAX;
 }
 
 static void broker_add(struct buffer *out, const char *text)
@@ -102,7 +107,8 @@ int broker_setup_encode(const struct broker_setup *given, struct buffer *out)
 		.ask_ms = s.ask_ms,
 		.n_environment = (uint32_t)s.n_environment,
 		.n_private = (uint32_t)s.n_private,
-		.n_layers = (uint32_t)s.n_layers };
+		.n_layers = (uint32_t)s.n_layers,
+		.n_guarded = (uint32_t)s.n_guarded };
 	const size_t before = out->len;
 
 	for (size_t i = 0; i < ROWS(broker_texts); i++)
@@ -114,7 +120,12 @@ int broker_setup_encode(const struct broker_setup *given, struct buffer *out)
 		return -EINVAL;
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++)
 		h.known |= s.variables.values[i] ? UINT32_C(1) << i : 0;
+	for (uint32_t i = 0; i < LIMIT_COUNT; i++)
+		h.limited |= s.limits.values[i] ? UINT32_C(1) << i : 0;
 	buffer_add(out, &h, sizeof(h));
+	for (uint32_t i = 0; i < LIMIT_COUNT; i++)
+		if (s.limits.values[i])
+			buffer_add(out, &s.limits.values[i], sizeof(s.limits.values[i]));
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++)
 		if (s.variables.values[i])
 			broker_add(out, s.variables.values[i]);
@@ -123,6 +134,7 @@ int broker_setup_encode(const struct broker_setup *given, struct buffer *out)
 	broker_add_list(out, s.environment, s.n_environment);
 	broker_add_list(out, s.private_places, s.n_private);
 	broker_add_list(out, s.layers, s.n_layers);
+	broker_add_list(out, s.guarded, s.n_guarded);
 	if (out->failed)
 		return -ENOMEM;
 	return out->len - before > FRAME_MEMFD_MAX ? -E2BIG : 0;
@@ -151,7 +163,22 @@ static int broker_read_lists(struct reader *r, struct arena *a, struct broker_se
 		err = broker_read_list(r, a, s->n_private, &s->private_places);
 	if (err == 0)
 		err = broker_read_list(r, a, s->n_layers, &s->layers);
+	if (err == 0)
+		err = broker_read_list(r, a, s->n_guarded, &s->guarded);
 	return err;
+}
+
+/* One that is named and 0 was not written by us. */
+static bool broker_read_limits(struct reader *r, uint32_t limited, struct limits *ret)
+{
+	for (uint32_t i = 0; i < LIMIT_COUNT; i++) {
+		uint64_t *value = &ret->values[i];
+
+		if (limited & UINT32_C(1) << i &&
+			(!reader_bytes(r, value, sizeof(*value)) || *value == 0))
+			return false;
+	}
+	return true;
 }
 
 int broker_setup_decode(struct broker_setup *ret, const void *body, size_t len, struct arena *a)
@@ -162,13 +189,16 @@ int broker_setup_decode(struct broker_setup *ret, const void *body, size_t len, 
 	int err;
 
 	if (!reader_bytes(&r, &h, sizeof(h)) || h.known >= UINT32_C(1) << VARIABLE_COUNT ||
-		broker_is_too_much(&h))
+		h.limited >= UINT32_C(1) << LIMIT_COUNT || broker_is_too_much(&h))
 		return -EPROTO;
 	s = (struct broker_setup){ .flags = h.flags,
 		.ask_ms = h.ask_ms,
 		.n_environment = h.n_environment,
 		.n_private = h.n_private,
-		.n_layers = h.n_layers };
+		.n_layers = h.n_layers,
+		.n_guarded = h.n_guarded };
+	if (!broker_read_limits(&r, h.limited, &s.limits))
+		return -EPROTO;
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		if (!(h.known & UINT32_C(1) << i))
 			continue;

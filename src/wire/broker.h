@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "policy/permissions.h"
 #include "policy/variable.h"
 
 enum {
@@ -21,6 +22,7 @@ enum {
 	BROKER_FLAGS = 1,
 	BROKER_LAYERS_MAX = 64,
 	BROKER_PRIVATE_MAX = 16, /* as an enclave takes */
+	BROKER_GUARDED_MAX = 48, /* the same */
 	BROKER_ENVIRONMENT_MAX = 4096,
 	BROKER_TOKEN_LEAST = 32, /* bytes */
 };
@@ -30,6 +32,7 @@ struct broker_setup {
 	uint32_t ask_ms; /* a call waits so long for the answer to its question; 0: it does not */
 	/* As for the session. */
 	struct variables variables;
+	struct limits limits; /* whoever set them; 0: those of the layers alone */
 	/* Each may be "" where there is none. */
 	const char *warden;  /* path of the program that starts sandboxes */
 	const char *log;     /* path of the audit log */
@@ -43,7 +46,8 @@ struct broker_setup {
 	const char *const *layers;         /* permissions, JSON or an image
 					      (policy/format/image.h); all must allow.
 					      None: nothing */
-	size_t n_environment, n_private, n_layers;
+	const char *const *guarded;        /* what no command may change (jail/plan/plan.h) */
+	size_t n_environment, n_private, n_layers, n_guarded;
 };
 
 /*

@@ -22,7 +22,7 @@ enum {
 	CONFIGURE_BROKER = 1 << 4, /* there is one: `broker`; FRAME_BROKER follows */
 	CONFIGURE_CALLER = 1 << 5, /* `caller` is known */
 	CONFIGURE_FLAGS = 63,
-	CONFIGURE_GUARDED_MAX = 8,
+	CONFIGURE_GUARDED_MAX = 64,
 };
 
 struct configure {

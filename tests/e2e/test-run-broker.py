@@ -304,6 +304,33 @@ def test_calls(scene):
     ok(done.returncode == 0, "which is whole", done.stdout, done.stderr)
 
 
+def exec_run(script):
+    return "exec.run " + json.dumps({"command": "/usr/bin/python3", "args": ["-c", script]})
+
+
+def test_programs(scene):
+    """Those of exec.run, in their own sandbox, are held to no less than the command."""
+    text = "fs: {read: [/usr/**, /bin/**, /etc/**], write: [$WORK_DIR/**]}\n"
+    policy, bare = scene.write("work/policy.yaml", text), scene.write("bare.yaml", text)
+    spoil = "import os\nfor change in (lambda p: open(p, 'a').write('#'), lambda p: os.rename(p, p + '.old')):\n" \
+            "  try: print('spoiled', change(PATH))\n  except OSError: print('tried')\n"
+    done = subprocess.run(["/usr/bin/python3", "-c", spoil.replace("PATH", repr(bare))], stdout=subprocess.PIPE, text=True, check=False)
+    ok(done.stdout.count("spoiled") == 2, "bare, a policy is easily changed", done.stdout)
+    done = scene.python(["--broker", "--policy", policy], CALLER, exec_run(spoil.replace("PATH", repr(policy))), exec_run("open('made', 'w')"))
+    with open(policy, encoding="utf-8") as file:
+        ok("tried" in done.stdout and "spoiled" not in done.stdout and file.read() == text, "exec.run: the run's policy stays as it is",
+           done.stdout, done.stderr)
+    ok(os.path.exists(scene.path("work/made")), "exec.run: the rest of the workspace may be written", done.stdout, done.stderr)
+    forks = "import os, time\nfor i in range(60):\n  if os.fork() == 0: time.sleep(20)\nprint('all', 'forked')"
+    done = scene.python(["--broker", "--pids", "500"], CALLER, exec_run(forks))
+    ok("all forked" in done.stdout, "exec.run: programs may fork", done.stdout, done.stderr)
+    done = scene.python(["--broker", "--pids", "30"], CALLER, exec_run(forks))
+    ok('"result"' in done.stdout and "all forked" not in done.stdout, "exec.run: --pids holds", done.stdout, done.stderr)
+    grows = "b = bytearray(600 << 20)\nprint('all', 'taken')"
+    done = scene.python(["--broker", "--memory", "100M"], CALLER, exec_run(grows))
+    ok('"result"' in done.stdout and "all taken" not in done.stdout, "exec.run: --memory holds", done.stdout, done.stderr)
+
+
 def test_attacks(scene):
     bare = scene.path("bare")
     os.mkdir(bare)
@@ -401,7 +428,7 @@ def as_user():
 def main():
     scene = Scene()
     try:
-        tests = (test_place, test_policies, test_program, test_calls, test_attacks, test_deaths, test_failures)
+        tests = (test_place, test_policies, test_program, test_calls, test_programs, test_attacks, test_deaths, test_failures)
         for test in tests if "CORRAL_BROKER" in os.environ else (test_without,):
             test(scene)
     finally:

@@ -136,6 +136,16 @@ static int powers_read_layers(
 	return r;
 }
 
+/* What the session's commands are held to holds for those of exec.run. */
+static void powers_limit(struct permissions *p, const struct limits *limits)
+{
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		if (limits->values[i] && limits->values[i] < p->limits.values[i])
+			p->limits.values[i] = limits->values[i];
+	for (size_t i = 0; i < p->n_all_of; i++)
+		powers_limit(p->all_of[i], limits);
+}
+
 static int powers_compile(
 	struct monitor *m, const struct corral_permissions *all, struct corral_error **e)
 {
@@ -194,6 +204,8 @@ int powers_make(struct monitor *m, struct corral_error **e)
 	if (r == 0)
 		r = powers_read_layers(m, &all, e);
 	if (r == 0)
+		powers_limit(all->p, &s->limits);
+	if (r == 0)
 		r = powers_compile(m, all, e);
 	o.granted = all;
 	o.variables = variables;
@@ -204,6 +216,8 @@ int powers_make(struct monitor *m, struct corral_error **e)
 	o.private_places = s->private_places;
 	o.n_private_places = s->n_private;
 	o.exec_readable = 1;
+	o.guarded = s->guarded;
+	o.n_guarded = s->n_guarded;
 	o.warden = s->warden[0] ? s->warden : NULL;
 	if (r == 0)
 		r = corral_enclave_new(&m->enclave, &o, m->token, e);

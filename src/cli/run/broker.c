@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/run/internal.h"
 #include "host/environment.h"
+#include "launch/command.h"
 #include "policy/format/image.h"
 #include "wire/broker.h"
 
@@ -95,6 +96,19 @@ static int run_broker_list_variables(struct run *r, struct broker_setup *setup)
 	return ret;
 }
 
+/* As for the command: what decides about the next run, and the skill that runs. */
+static int run_broker_list_guarded(struct run *r, struct broker_setup *setup)
+{
+	const char **list = arena_calloc(r->call->arena, r->n_guarded + 2, sizeof(*list));
+
+	for (size_t i = 0; list && i < r->n_guarded; i++)
+		list[setup->n_guarded++] = r->guarded[i];
+	if (list && r->copy.map)
+		list[setup->n_guarded++] = r->skill.path;
+	setup->guarded = list;
+	return list ? 0 : -ENOMEM;
+}
+
 /* The log is open. */
 int run_broker_configure(struct run *r)
 {
@@ -115,6 +129,9 @@ int run_broker_configure(struct run *r)
 	ret = run_broker_print_layers(r, &setup);
 	if (ret == 0)
 		ret = run_broker_list_variables(r, &setup);
+	if (ret == 0)
+		ret = run_broker_list_guarded(r, &setup);
+	launch_limits_broker(&r->limits, &setup.limits);
 	if (ret == 0)
 		ret = session_broker_configure(r->session, &setup, r->call->error);
 	return ret == -ENOMEM ? error_no_memory(r->call->error) : ret;

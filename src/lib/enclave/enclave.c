@@ -180,6 +180,26 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 
 /* Life */
 
+static int enclave_set_guarded(
+	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
+{
+	int r = 0;
+
+	if (o->n_guarded > ENCLAVE_GUARDED_MAX)
+		return error_set(e, -E2BIG, NULL, "an enclave has at most %d guarded paths",
+			ENCLAVE_GUARDED_MAX);
+	for (size_t i = 0; r == 0 && i < o->n_guarded; i++) {
+		const char *path = o->guarded ? o->guarded[i] : NULL;
+
+		if (!path || path[0] != '/')
+			return error_set(e, -EINVAL, NULL,
+				"a guarded path must be absolute, and %.256s is not",
+				path ? path : "NULL");
+		r = enclave_keep(enclave, path, &enclave->guarded[enclave->n_guarded++]);
+	}
+	return r;
+}
+
 static int enclave_set_up(
 	struct corral_enclave *enclave, const struct corral_enclave_options *o, struct error *e)
 {
@@ -190,6 +210,8 @@ static int enclave_set_up(
 		r = enclave_set_variables(enclave, o, e);
 	if (r == 0)
 		r = enclave_keep(enclave, o->warden, &enclave->warden);
+	if (r == 0)
+		r = enclave_set_guarded(enclave, o, e);
 	if (r == 0)
 		r = enclave_set_audit(enclave, o, e);
 	if (r == 0)

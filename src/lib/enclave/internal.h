@@ -27,7 +27,12 @@
 #include "corral/enclave.h"
 #include "lib/enclave/private.h"
 
-enum { ENCLAVE_CEILING_MAX = 16, ENCLAVE_GRANTS_MAX = 4096, ENCLAVE_PRIVATE_MAX = 16 };
+enum {
+	ENCLAVE_CEILING_MAX = 16,
+	ENCLAVE_GRANTS_MAX = 4096,
+	ENCLAVE_PRIVATE_MAX = 16,
+	ENCLAVE_GUARDED_MAX = 48, /* with those that a builder adds they fit into a frame */
+};
 
 struct enclave_sandbox;
 
@@ -57,8 +62,10 @@ struct corral_enclave {
 	struct enclave_private private[ENCLAVE_PRIVATE_MAX];
 	size_t n_private;
 	struct variables variables;
-	const char *real_home; /* where $HOME leads; NULL: nowhere */
-	const char *warden;    /* or NULL */
+	const char *real_home;                    /* where $HOME leads; NULL: nowhere */
+	const char *warden;                       /* or NULL */
+	const char *guarded[ENCLAVE_GUARDED_MAX]; /* what no command may change */
+	size_t n_guarded;
 	struct permissions *ceiling[ENCLAVE_CEILING_MAX];
 	size_t n_ceiling;
 

@@ -174,6 +174,8 @@ static int build_sandbox(
 			r = corral_builder_variable(
 				b, variable_name((enum variable)v), enclave->variables.values[v]);
 	}
+	for (size_t i = 0; i < enclave->n_guarded; i++)
+		(void)sandbox_builder_guard(b, enclave->guarded[i]);
 	if (enclave->warden)
 		(void)corral_builder_warden(b, enclave->warden);
 	(void)corral_builder_with_audit(b, hear_sandbox, enclave);

@@ -37,13 +37,20 @@ static int backend_configure_broker(
 	const struct launch_broker *programs = &setup->base->broker;
 	auto_buffer image = { 0 };
 	const char *layers[] = { setup->json, NULL };
+	const char *guarded[CONFIGURE_GUARDED_MAX + 1];
 	struct broker_setup broker = { .variables = setup->base->variables,
 		.warden = setup->base->warden,
 		.environment = setup->granted,
 		.layers = layers,
-		.n_layers = 1 };
+		.n_layers = 1,
+		.guarded = guarded };
 	int r;
 
+	for (size_t i = 0; i < setup->base->n_guarded; i++)
+		guarded[broker.n_guarded++] = setup->base->guarded[i];
+	if (setup->base->is_skill && setup->base->variables.values[VARIABLE_SKILL_DIR])
+		guarded[broker.n_guarded++] = setup->base->variables.values[VARIABLE_SKILL_DIR];
+	launch_limits_broker(&setup->limits, &broker.limits);
 	/* With the places of its rules, which answers name. */
 	if (image_write_text(setup->permissions, &image) == 0 && !image.failed)
 		layers[0] = buffer_text(&image);

@@ -33,7 +33,7 @@ _Static_assert((int)CORRAL_MODE_SANDBOX == AGENT_MODE_SANDBOX &&
 		       (int)CORRAL_MODE_RWX == AGENT_MODE_RWX,
 	"modes");
 
-enum { BUILDER_LAYERS_MAX = 32 };
+enum { BUILDER_LAYERS_MAX = 32, BUILDER_GUARDED_MAX = 48 };
 
 struct corral_builder {
 	enum backend_kind backend;
@@ -46,6 +46,8 @@ struct corral_builder {
 	char *warden;
 	bool broker;
 	char *source; /* the file that the permissions came from, as it was named; NULL: none did */
+	char *guarded[BUILDER_GUARDED_MAX]; /* beside it */
+	size_t n_guarded;
 	corral_audit_sink *sink;
 	void *context;
 	bool is_mode;                /* it was made from an agent mode that confines */
@@ -125,6 +127,19 @@ int sandbox_builder_set_source(struct corral_builder *b, const char *path)
 {
 	b->source = strdup(path);
 	return b->source ? 0 : -ENOMEM;
+}
+
+int sandbox_builder_guard(struct corral_builder *b, const char *path)
+{
+	if (b->n_guarded == BUILDER_GUARDED_MAX)
+		return builder_fail(
+			b, error_set(builder_error(b), -E2BIG, NULL,
+				   "at most %d paths can be guarded", BUILDER_GUARDED_MAX));
+	b->guarded[b->n_guarded] = strdup(path);
+	if (!b->guarded[b->n_guarded])
+		return builder_fail(b, error_no_memory(builder_error(b)));
+	b->n_guarded++;
+	return 0;
 }
 
 /* What is read is what is guarded: "link/../x" is x. */
@@ -250,6 +265,8 @@ void corral_builder_free(struct corral_builder *b)
 	sandbox_skill_unref(b->skill);
 	free(b->warden);
 	free(b->source);
+	for (size_t i = 0; i < b->n_guarded; i++)
+		free(b->guarded[i]);
 	free(b);
 }
 
@@ -554,7 +571,8 @@ static const struct {
 	{ "XDG_CONFIG_HOME", ".config" },
 	{ "XDG_STATE_HOME", ".local/state" },
 };
-_Static_assert(1 + ROWS(own_folders) <= CONFIGURE_GUARDED_MAX, "all of it fits into a frame");
+_Static_assert(1 + ROWS(own_folders) + BUILDER_GUARDED_MAX <= CONFIGURE_GUARDED_MAX,
+	"all of it fits into a frame");
 
 static int builder_set_guarded(struct sandbox_base *s, const struct corral_builder *b)
 {
@@ -575,6 +593,8 @@ static int builder_set_guarded(struct sandbox_base *s, const struct corral_build
 		if (path && path_normalize(path, strlen(path), normal, &len) == 0)
 			s->guarded[s->n_guarded++] = arena_strdup(&s->arena, normal);
 	}
+	for (size_t i = 0; i < b->n_guarded; i++)
+		s->guarded[s->n_guarded++] = arena_strdup(&s->arena, b->guarded[i]);
 	for (uint32_t i = 0; i < s->n_guarded; i++)
 		if (!s->guarded[i])
 			return -ENOMEM;

@@ -111,6 +111,8 @@ struct corral_sandbox {
 
 /* The file that a new builder's permissions came from: commands may not change it. -ENOMEM. */
 int sandbox_builder_set_source(struct corral_builder *b, const char *path);
+/* One more path that commands may not change. -E2BIG, -ENOMEM; building fails with it, too. */
+int sandbox_builder_guard(struct corral_builder *b, const char *path);
 /* Takes over *base and the permissions, also on failure. Makes the first session. */
 int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 	struct permissions *permissions, struct error *e);

@@ -14,6 +14,7 @@
 
 static const char *const environment[] = { "LANG=C", "EMPTY=", "A=b=c" };
 static const char *const places[] = { "/tmp", "/root" };
+static const char *const guarded[] = { "/work/policy.yaml" };
 static const char *const layers[] = { "{}", "{\"env\":[\"LANG\"]}" };
 
 static const struct broker_setup full = {
@@ -29,6 +30,9 @@ static const struct broker_setup full = {
 	.environment = environment,
 	.private_places = places,
 	.layers = layers,
+	.guarded = guarded,
+	.limits = { .values = { [LIMIT_MEMORY] = UINT64_C(1) << 40, [LIMIT_PIDS] = 7 } },
+	.n_guarded = ROWS(guarded),
 	.n_environment = ROWS(environment),
 	.n_private = ROWS(places),
 	.n_layers = ROWS(layers),
@@ -66,6 +70,8 @@ static void test_round_trip(void **state)
 	require_list(s.environment, s.n_environment, environment, ROWS(environment));
 	require_list(s.private_places, s.n_private, places, ROWS(places));
 	require_list(s.layers, s.n_layers, layers, ROWS(layers));
+	require_list(s.guarded, s.n_guarded, guarded, ROWS(guarded));
+	assert_memory_equal(&s.limits, &full.limits, sizeof(s.limits));
 	/* A part of it is nothing, and so is more of it. */
 	for (size_t len = 0; len < body.len; len++) {
 		s.ask_ms = 77;
@@ -93,7 +99,7 @@ static void test_nothing(void **state)
 	require_list(s.environment, s.n_environment, NULL, 0);
 }
 
-enum { FLAGS, ASK, KNOWN, ENVIRONMENT, PRIVATE, LAYERS, HEAD };
+enum { FLAGS, ASK, KNOWN, ENVIRONMENT, PRIVATE, LAYERS, GUARDED, LIMITED, HEAD };
 #define S(text) text, sizeof(text) - 1
 
 static const struct {
@@ -127,6 +133,14 @@ static const struct {
 	{ "a layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0{}\0"), 0 },
 	{ "an empty layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0"), -EPROTO },
 	{ "too many layers", { [LAYERS] = BROKER_LAYERS_MAX + 1 }, S("\0\0\0\0\0\0{}\0"), -EPROTO },
+	{ "a guarded path", { [GUARDED] = 1 }, S("\0\0\0\0\0\0/p\0"), 0 },
+	{ "a relative one", { [GUARDED] = 1 }, S("\0\0\0\0\0\0p\0"), -EPROTO },
+	{ "too many", { [GUARDED] = BROKER_GUARDED_MAX + 1 }, S("\0\0\0\0\0\0/p\0"), -EPROTO },
+	{ "a limit", { [LIMITED] = 1 }, S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0 },
+	{ "a limit of 0", { [LIMITED] = 1 }, S("\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "half a limit", { [LIMITED] = 1 }, S("\1\0\0"), -EPROTO },
+	{ "no such limit", { [LIMITED] = UINT32_C(1) << LIMIT_COUNT },
+		S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
 	{ "no NUL", { 0 }, S("\0\0\0\0\0"), -EPROTO },
 	{ "one text too many", { 0 }, S("\0\0\0\0\0\0\0"), -EPROTO },
 };

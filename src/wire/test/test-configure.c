@@ -56,6 +56,10 @@ static void test_round_trip(void **state)
 
 #define S(text) text, sizeof(text) - 1
 
+/* CONFIGURE_GUARDED_MAX paths. */
+#define EIGHT "/\0/\0/\0/\0/\0/\0/\0/\0"
+#define ALL_GUARDED EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT
+
 static const struct {
 	const char *name;
 	uint32_t head[4]; /* flags, host, known, guarded */
@@ -82,9 +86,9 @@ static const struct {
 	{ "guarded", { 0, 0, 1, 2 }, S("/t\0/a\0/b\0"), 0 },
 	{ "one guarded path is missing", { 0, 0, 0, 2 }, S("/a\0"), -EPROTO },
 	{ "a guarded path is relative", { 0, 0, 0, 1 }, S("a\0"), -EPROTO },
-	{ "most guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX }, S("/\0/\0/\0/\0/\0/\0/\0/\0"), 0 },
-	{ "too many guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX + 1 },
-		S("/\0/\0/\0/\0/\0/\0/\0/\0/\0"), -EPROTO },
+	{ "most guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX }, S(ALL_GUARDED), 0 },
+	{ "too many guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX + 1 }, S(ALL_GUARDED "/\0"),
+		-EPROTO },
 };
 
 static void test_table(void **state)
