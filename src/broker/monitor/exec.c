@@ -86,7 +86,6 @@ static void exec_free(struct monitor_call *c)
 	struct exec_call *x = c->state;
 
 	c->state = NULL;
-	c->monitor->n_programs--;
 	loop_remove(c->monitor->o.loop, &x->watcher);
 	exec_leave(c->monitor, x->shell);
 	corral_error_free(x->error);
@@ -301,18 +300,6 @@ static int exec_read(struct monitor_call *c, struct exec_call *x)
 	return r;
 }
 
-/* No process has more of them than are left for all others. */
-static bool exec_may_start(const struct monitor_call *c)
-{
-	const struct monitor *m = c->monitor;
-	size_t own = 0;
-
-	for (const struct under_way *u = m->first; u; u = u->next)
-		own += u->call.call.pid == c->call.pid && u->call.state &&
-		       method_id(u->call.call.method) == METHOD_EXEC_RUN;
-	return m->n_programs < EXEC_RUNNING_MAX && own < EXEC_RUNNING_MAX - m->n_programs;
-}
-
 void exec_run(struct monitor_call *c)
 {
 	static const struct rpc_refusal no_shell = { .class = RPC_PARAMS,
@@ -324,7 +311,7 @@ void exec_run(struct monitor_call *c)
 	struct exec_call *x;
 	int r;
 
-	if (c->call.params.v[SHELL].number || !exec_may_start(c)) {
+	if (c->call.params.v[SHELL].number || !monitor_has_room(c, exec_free, EXEC_RUNNING_MAX)) {
 		monitor_refuse(c, c->call.params.v[SHELL].number ? &no_shell : &too_many);
 		return;
 	}
@@ -333,7 +320,6 @@ void exec_run(struct monitor_call *c)
 		monitor_fail(c, RPC_INTERNAL, -ENOMEM, NULL);
 		return;
 	}
-	c->monitor->n_programs++;
 	x->call = c;
 	x->watcher = (struct watcher){ .ready = exec_on_ready, .fd = -1 };
 	c->state = x;

@@ -9,9 +9,14 @@
 #include "broker/fetch/request.h"
 #include "broker/monitor/fetcher.h"
 #include "broker/monitor/handlers.h"
+#include "broker/monitor/internal.h"
 #include "broker/monitor/network.h"
 
-enum { TIMEOUT_DEFAULT_MS = 30000, MESSAGE_BYTES = 1024 };
+enum {
+	TIMEOUT_DEFAULT_MS = 30000,
+	MESSAGE_BYTES = 1024,
+	FETCHING_MAX = 64, /* at once: each has a process, and its response is kept in memory */
+};
 
 /* Refusing */
 
@@ -398,6 +403,10 @@ struct fetching *fetching_new(struct monitor_call *c, const struct fetching_sink
 
 	if (!f) {
 		fetching_reject(c, RPC_INTERNAL, "out of memory");
+		return NULL;
+	}
+	if (!monitor_has_room(c, fetching_cancel, FETCHING_MAX)) {
+		fetching_reject(c, RPC_RATE, "too many requests of this broker are under way");
 		return NULL;
 	}
 	if (!fetching_headers_are_fit(c, headers) || !network_is_ready(c))

@@ -71,8 +71,7 @@ struct monitor {
 	int lost_code;
 	struct under_way *first;
 	size_t n_calls, bytes;
-	size_t n_programs; /* that exec.run started */
-	bool is_ending;    /* no thread begins anything any more */
+	bool is_ending; /* no thread begins anything any more */
 	struct unsent *unsent, *last_unsent;
 	size_t unsent_bytes;
 	struct frame frame;
@@ -91,6 +90,12 @@ static inline struct under_way *under_way_of(struct monitor_call *c)
 void under_way_free(struct under_way *u);
 /* Calls its handler. */
 void under_way_run(struct under_way *u);
+/*
+ * Whether one more call may take what is dear: of those under way that are ended by `cancel`, all
+ * callers have less than max, and no process has more than it leaves for all others.
+ */
+bool monitor_has_room(
+	const struct monitor_call *c, void (*cancel)(struct monitor_call *c), size_t max);
 /* The front broke a rule, or has gone: nothing of it counts any more. */
 void monitor_lose(struct monitor *m, int code);
 

@@ -99,6 +99,20 @@ int monitor_work(struct monitor_call *c, void (*work)(struct monitor_call *c),
 	return r;
 }
 
+bool monitor_has_room(
+	const struct monitor_call *c, void (*cancel)(struct monitor_call *c), size_t max)
+{
+	size_t all = 0, own = 0;
+
+	for (const struct under_way *u = c->monitor->first; u; u = u->next) {
+		if (!u->call.state || u->call.cancel != cancel)
+			continue;
+		all++;
+		own += u->call.call.pid == c->call.pid;
+	}
+	return all < max && own < max - all;
+}
+
 /* Limits; NULL: it may run. */
 static const char *monitor_find_excess(const struct monitor *m, uint32_t pid, size_t bytes)
 {

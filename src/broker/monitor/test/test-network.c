@@ -434,6 +434,28 @@ static void test_many(void **state)
 	assert_int_equal(seen, (UINT64_C(1) << MANY) - 1);
 }
 
+/* Each has a process, and memory for its response: no caller gets more than half of them. */
+static void test_too_many(void **state)
+{
+	enum { ONE_CALLER = 32 };
+	struct values v = { 0 };
+	uint64_t first = 0;
+
+	(void)state;
+	for (int i = 0; i < ONE_CALLER; i++) {
+		uint64_t id = fetch(&v, url_of(origin.plain, "/silent"));
+
+		first = first ? first : id;
+	}
+	refuses(url_of(origin.plain, "/hello"), RPC_RATE, "too many requests");
+	stage_send(&stage, FRAME_CALL_CANCEL, first, NULL, 0);
+	stage_refused(&stage, first, RPC_INTERNAL);
+	/* A thread may still be starting it. */
+	while (monitor_calls(stage.monitor) == ONE_CALLER)
+		assert_int_equal(loop_turn(stage.loop, 10), 0);
+	assert_string_equal(gets(url_of(origin.plain, "/hello")), "hello\n");
+}
+
 /* The policy's limits, and its words about paths and methods. */
 static void test_limits(void **state)
 {
@@ -716,6 +738,7 @@ int main(int argc, char **argv)
 		TEST(test_time),
 		TEST(test_cancel),
 		TEST(test_many),
+		TEST(test_too_many),
 		TEST(test_limits),
 		TEST(test_download),
 		TEST(test_download_refused),
