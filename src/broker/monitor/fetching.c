@@ -400,6 +400,7 @@ struct fetching *fetching_new(struct monitor_call *c, const struct fetching_sink
 {
 	struct fetching *f = arena_calloc(&c->arena, 1, sizeof(*f));
 	uint64_t ms = timeout->type == VALUE_NONE ? TIMEOUT_DEFAULT_MS : timeout->number;
+	const char *whole;
 
 	if (!f) {
 		fetching_reject(c, RPC_INTERNAL, "out of memory");
@@ -411,11 +412,13 @@ struct fetching *fetching_new(struct monitor_call *c, const struct fetching_sink
 	}
 	if (!fetching_headers_are_fit(c, headers) || !network_is_ready(c))
 		return NULL;
-	f->hop =
-		(struct hop){ .method = "GET", .headers = headers->items, .n_headers = headers->n };
-	f->hop.url = fetching_url(c, url);
-	if (!f->hop.url)
+	/* Once it was refused, the call is gone, and the state with it. */
+	whole = fetching_url(c, url);
+	if (!whole)
 		return NULL;
+	f->hop = (struct hop){
+		.method = "GET", .url = whole, .headers = headers->items, .n_headers = headers->n
+	};
 	f->call = c;
 	f->sink = sink;
 	f->watcher.fd = -1;
