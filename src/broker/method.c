@@ -175,7 +175,8 @@ const struct method method_rows[METHOD_COUNT] = {
 	},
 	[METHOD_EXEC_RUN] = {
 		.name = "exec.run", .shield = "exec", .is_lossy = true,
-		.help = "runs a program in a sandbox with the same permissions",
+		.help = "runs a program in a sandbox of its own with the same permissions; /tmp and home "
+			"are empty there",
 		.channels = CHANNEL_SOCKET,
 		.op = OPERATION_EXEC, .target = "command",
 		.params = {
