@@ -40,7 +40,7 @@ static struct answer calls_measure(const struct load *l, const char *request)
 		l->clients, l->batch, seconds, request, NULL };
 	struct answer a = { 0 };
 	int pipes[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC), status = -1;
-	char text[128] = "";
+	char text[128] = "", *end;
 	FILE *f;
 	pid_t pid;
 
@@ -50,9 +50,11 @@ static struct answer calls_measure(const struct load *l, const char *request)
 	(void)close(pipes[1]);
 	(void)close(null);
 	f = fdopen(pipes[0], "r");
-	if (!f || !fgets(text, sizeof(text), f) ||
-		sscanf(text, "%lf %lf %lf", &a.rate, &a.median, &a.p99) != 3)
+	if (!f || !fgets(text, sizeof(text), f))
 		measure_die("the client printed no result");
+	a.rate = strtod(text, &end);
+	a.median = strtod(end, &end);
+	a.p99 = strtod(end, NULL);
 	(void)fclose(f);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 		measure_die("the client failed");

@@ -237,7 +237,7 @@ const struct method method_rows[METHOD_COUNT] = {
 	},
 	[METHOD_EVENTS_BATCH] = {
 		.shield = "events_batch",
-		.help = "adds events to the log, marked as the caller's own words",
+		.help = "adds events to the log, as the caller's own words; 20 in a second, 2000 at once",
 		.channels = CHANNEL_SOCKET,
 		.params = { { "events", NULL, VALUE_JSON, true, 256 << 10, NULL, "a list of maps" } },
 		.results = { { "received", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "" } },

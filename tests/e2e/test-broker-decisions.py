@@ -240,6 +240,18 @@ def test_rest(scene):
     ok("hidden-value" not in listed and "given-value" not in listed, "and no values of variables", listed[-2000:])
 
 
+def test_events(scene):
+    """A program that fills the log: what is above the rate is refused, and the rest is there."""
+    log = scene.path("home/log")
+    answers = scene.calls([["events_batch", {"events": [{"n": i}] * 200}] for i in range(30)], "--audit", log)
+    refused = [a for a in answers if code(a) == 1001 and "too many events" in a[-1]["error"]["message"]]
+    taken = [a for a in answers if code(a) == 0]
+    ok(refused and len(taken) >= 10 and len(refused) + len(taken) == 30, "events: more than a session may add are refused", answers[-1])
+    listed = scene.corral("audit", "list", "--json", log).stdout
+    own = [e for e in map(json.loads, listed.splitlines()) if e.get("target") == "events_batch"]
+    ok(sum(e.get("count", 1) for e in own) == 200 * len(taken), "events: those that were taken are in the log", len(own), len(taken))
+
+
 def as_user():
     """All of it once more, on copies that anybody may read."""
     copy = tempfile.mkdtemp()
@@ -255,7 +267,7 @@ def as_user():
 
 
 def main():
-    for test in (test_checks, test_files, test_programs, test_rest):
+    for test in (test_checks, test_files, test_programs, test_rest, test_events):
         scene = Scene()
         try:
             test(scene)

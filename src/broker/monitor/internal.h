@@ -78,6 +78,8 @@ struct monitor {
 	struct timer tick; /* of the audit */
 	struct pool_job ticking;
 	bool is_ticking;
+	/* events.c: how many more may be added, as of that time. */
+	uint64_t events_left, events_ms;
 };
 
 static inline struct under_way *under_way_of(struct monitor_call *c)
