@@ -188,6 +188,19 @@ static int run_options_check(const struct run *r, struct call *c)
 			options_list, &(o)->env, OPTIONS_MANY                                     \
 	}
 
+#define BROKER_ROWS(o)                                                                            \
+	{ "broker", 0, NULL,                                                                      \
+		"answer the calls of the command (sandbox-call); the default if the\n"            \
+		"policy grants services",                                                         \
+		options_flag, &(o)->broker, 0 },                                                  \
+		{ "broker-http", 0, NULL,                                                         \
+			"a broker that serves HTTP on the sandbox's loopback, too", options_flag, \
+			&(o)->broker_http, 0 },                                                   \
+	{                                                                                         \
+		"no-broker", 0, NULL, "do not start a broker, whatever the policy grants",        \
+			options_flag, &(o)->no_broker, 0                                          \
+	}
+
 int run_options(struct run *r)
 {
 	struct run_options *o = &r->options;
@@ -227,15 +240,7 @@ int run_options(struct run *r)
 			"how strong the sandbox must be: 1 is the strongest; 3 enforces only\n"
 			"the writes of --mode sandbox and rx, by Landlock alone",
 			options_text, &o->tier, OPTIONS_OPTIONAL },
-		{ "broker", 0, NULL,
-			"answer the calls of the command (sandbox-call); the default if the\n"
-			"policy grants services",
-			options_flag, &o->broker, 0 },
-		{ "broker-http", 0, NULL,
-			"a broker that serves HTTP on the sandbox's loopback, too", options_flag,
-			&o->broker_http, 0 },
-		{ "no-broker", 0, NULL, "do not start a broker, whatever the policy grants",
-			options_flag, &o->no_broker, 0 },
+		BROKER_ROWS(o),
 		{ "audit", 0, "FILE", "write an audit log; `default` is your own log", take_log,
 			&o->audit, OPTIONS_OPTIONAL },
 		{ "explain", 0, NULL, "report what was denied and which grant would allow it",
