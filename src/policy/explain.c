@@ -9,6 +9,7 @@
 #include "codec/json.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
+#include "policy/match/pattern.h"
 #include "policy/network/host.h"
 #include "policy/format/permissions-text.h"
 #include "policy/service-table.h"
@@ -150,12 +151,16 @@ void explain_line_host(const struct request *r, const struct decision *d, struct
 	auto_buffer pattern = { 0 };
 	struct host_request h;
 
+	(void)d;
 	if (host_request_parse(&h, r->target, NULL) < 0)
 		return;
 	host_request_print(&h, &pattern);
+	/* An address, or a name of this machine, is granted as such, whatever leads to it. */
+	if (r->to_private && pattern_private(OPERATION_NET_CONNECT, buffer_text(&pattern), NULL,
+				     NULL, NULL, NULL) < 0)
+		return;
 	explain_add_line(out, OPERATION_NET_CONNECT,
-		d->why == DECISION_PRIVATE ? "network: {private: [" : "network: {allow: [",
-		&pattern, "]}");
+		r->to_private ? "network: {private: [" : "network: {allow: [", &pattern, "]}");
 }
 
 /* The policy is about the arguments of this program: then a grant of all is too wide. */

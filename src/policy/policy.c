@@ -417,10 +417,11 @@ static void hold_guard(const struct layer *l, const struct policy_question *q, s
 	};
 }
 
-/* A name leads to private addresses only where every layer lists it for that. */
+/* A name leads to private addresses only where every layer lists it for that: an answer to a
+ * question about the name says nothing about them. */
 static void hold_private(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
-	if (q->request->to_private && d->verdict == VERDICT_ALLOW &&
+	if (q->request->to_private && d->verdict != VERDICT_DENY &&
 		(q->host.is_address || hostset_match(l->private_names, &q->host) == RANK_NONE))
 		*d = (struct decision){ .why = DECISION_PRIVATE, .layer = l };
 }

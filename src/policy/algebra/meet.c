@@ -381,7 +381,8 @@ static bool meet_list_has_addresses(const struct grant_list *list)
 		for (size_t k = 0; k < list->items[i].n; k++) {
 			struct host_pattern h;
 
-			/* `localhost` is two addresses as well. */
+			/* `localhost` is two addresses as well. What cannot be read, for lack of
+			 * memory too, counts as one: then nothing is said to be a subset. */
 			if (host_pattern_parse(&h, &scratch, list->items[i].all[k], NULL, NULL) <
 					0 ||
 				h.kind == HOST_PREFIX ||

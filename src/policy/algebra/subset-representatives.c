@@ -194,9 +194,11 @@ static bool private_is_mixed(const struct subset_side *side)
 {
 	bool addresses = false;
 
+	if (side->n < 2 || !private_is_granted(side))
+		return false;
 	for (size_t i = 0; i < side->n; i++)
 		addresses = addresses || meet_has_addresses(side->layers[i]);
-	return side->n > 1 && addresses && private_is_granted(side);
+	return addresses;
 }
 
 static int try_hosts(struct subset_compare *c, const struct candidates *all)

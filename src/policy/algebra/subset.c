@@ -54,6 +54,8 @@ int subset_try(struct subset_compare *c, const struct request *r)
 {
 	int a = subset_decide(&c->a, r), b = subset_decide(&c->b, r);
 
+	if (a == -ENOMEM || b == -ENOMEM)
+		return -ENOMEM;
 	if (a < 0 || b < 0)
 		return subset_too_complex(c, operation_name(r->op));
 	return a <= b ? 0

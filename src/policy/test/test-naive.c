@@ -614,7 +614,7 @@ static enum verdict judge(struct question q, const struct permissions *p)
 
 	if (q.op != OPERATION_NET_CONNECT)
 		return v;
-	if (v == VERDICT_ALLOW && q.request->to_private && !match_list(&q, &p->network_private))
+	if (v != VERDICT_DENY && q.request->to_private && !match_list(&q, &p->network_private))
 		return VERDICT_DENY;
 	if (v == VERDICT_ALLOW && naive_host_guarded(q.request->target) && !named(&q, p))
 		return VERDICT_DENY;
