@@ -191,7 +191,9 @@ static void judge_suggest_private(
 	const struct destination *d, const struct decision *missing, struct net_judgement *ret)
 {
 	char target[TARGET_BYTES];
-	const struct request name = { .op = OPERATION_NET_CONNECT, .target = target };
+	const struct request name = {
+		.op = OPERATION_NET_CONNECT, .target = target, .to_private = true
+	};
 	auto_buffer remedy = { 0 };
 
 	judge_print_target(d->transport, d->name, NULL, d->port, target);
