@@ -101,7 +101,7 @@ for _number, (_address, _server) in enumerate(REBOUND.items()):
 
 @attack("network.private: a name leads to a private address, another one and another port do not")
 def private_name(stage):
-    for name in ("inner", "other"):
+    for name in ("inner", "beside"):
         servers.ZONE[f"{name}.example.com"] = servers.both(PRIVATE, PRIVATE)[:1]
     net = {"allow": ["*.example.com:80"], "private": ["inner.example.com:80"]}
     run = tool("get inner.example.com 80")
@@ -111,8 +111,8 @@ def private_name(stage):
     if result:
         stage.expect(line, "no line is suggested")
         stage.works(run, [line[1] if line else "none"], see="get: sink private")
-    stage.held(tool("get web.example.com 80", "get other.example.com 80"), net, server="private",
-               control="get: web HTTP/1.1", record="other.example.com")
+    stage.held(tool("get web.example.com 80", "get beside.example.com 80"), net, server="private",
+               control="get: web HTTP/1.1", record="beside.example.com")
     stage.held(tool("get web.example.com 80", "get inner.example.com 80"),
                {"allow": ["*.example.com:80"], "private": ["inner.example.com:81"]},
                server="private", control="get: web HTTP/1.1", record="inner.example.com")
