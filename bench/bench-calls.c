@@ -50,12 +50,15 @@ static struct answer calls_measure(const struct load *l, const char *request)
 	(void)close(pipes[1]);
 	(void)close(null);
 	f = fdopen(pipes[0], "r");
-	if (!f || !fgets(text, sizeof(text), f))
+	if (f && fgets(text, sizeof(text), f)) {
+		a.rate = strtod(text, &end);
+		a.median = strtod(end, &end);
+		a.p99 = strtod(end, NULL);
+	}
+	if (f)
+		(void)fclose(f);
+	if (a.rate <= 0)
 		measure_die("the client printed no result");
-	a.rate = strtod(text, &end);
-	a.median = strtod(end, &end);
-	a.p99 = strtod(end, NULL);
-	(void)fclose(f);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 		measure_die("the client failed");
 	(void)printf("%-34s %9.0f calls/s   median %7.1f us   p99 %8.1f us", l->what, a.rate,

@@ -184,7 +184,9 @@ static void verdict_work(struct monitor_call *c)
 
 static struct value verdict_text(const struct buffer *b)
 {
-	return b->failed || b->len == 0 ? (struct value){ 0 } : value_text(buffer_text(b), b->len);
+	static const struct value none;
+
+	return b->failed || b->len == 0 ? none : value_text(buffer_text(b), b->len);
 }
 
 static void verdict_done(struct monitor_call *c)

@@ -93,14 +93,14 @@ static void inspection_print_foreign(struct output *o, const char *text)
 static void inspection_print_bullets(
 	struct output *o, const struct description_lines *lines, const char *verb)
 {
-	size_t len = verb ? strlen(verb) : 0;
+	const char *said = verb ? verb : "";
+	size_t len = strlen(said);
 
 	for (size_t k = 0; k < lines->n; k++) {
 		const char *line = lines->items[k];
 
 		buffer_adds(&o->text, "  - ");
-		inspection_print_foreign(
-			o, len && strncmp(line, verb, len) == 0 ? line + len : line);
+		inspection_print_foreign(o, strncmp(line, said, len) == 0 ? line + len : line);
 	}
 }
 

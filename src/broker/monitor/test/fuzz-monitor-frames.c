@@ -63,7 +63,10 @@ static void fuzz_begin(void)
 	require(mkdtemp(fuzz_folder) != NULL);
 	(void)snprintf(path, sizeof(path), "%s/a", fuzz_folder);
 	f = fopen(path, "we");
-	require(f && fputs("granted", f) >= 0 && fclose(f) == 0);
+	if (!f)
+		abort();
+	require(fputs("granted", f) >= 0);
+	require(fclose(f) == 0);
 	fuzz_setup.folder = fuzz_folder;
 	fuzz_setup.variables.values[VARIABLE_WORK_DIR] = fuzz_folder;
 	require(loop_new(&fuzz_loop) == 0);
