@@ -309,7 +309,7 @@ int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissi
 	r = sandbox_update_prepare(&u, layers, n, &error);
 	if (r == 0 && u.changed & CORRAL_PART_NETWORK)
 		r = sandbox_setup_reach(u.next, &error);
-	if (r == 0) {
+	if (r == 0 && u.next) {
 		link = sandbox_hold_link(s, &built);
 		r = update_apply(&u, link, built, &error);
 	}
