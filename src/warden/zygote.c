@@ -365,7 +365,7 @@ static int open_broker_http(int *ret)
 	return 0;
 }
 
-/* Nobody inside has any of them: inits are made later, and the broker is outside. */
+/* No process inside has any of them: inits are made later, and the broker is outside. */
 static int hand_over_broker(struct setup *s)
 {
 	int fds[SOCKETS_BROKER_COUNT] = {

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * monitor.c has the front's frames and the calls that are under way; answer.c what is sent back;
- * ask.c the calls that wait for somebody's answer; refusal.c words for what was refused; powers.c
+ * ask.c the calls that wait for an answer; refusal.c words for what was refused; powers.c
  * the enclave and the log. Handlers
  * see monitor.h alone.
  */
@@ -63,7 +63,7 @@ struct monitor {
 	char token[CORRAL_TOKEN_BYTES];
 	struct pool *pool;
 	struct watcher front, answers;
-	/* The front is to be given up, once nobody is in the middle of something. */
+	/* The front is to be given up, once no call is being handled. */
 	void (*lost)(void *context, int code);
 	void *context;
 	struct timer losing;

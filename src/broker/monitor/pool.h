@@ -17,7 +17,7 @@ struct pool;
 struct pool_job {
 	void (*work)(struct pool_job *j); /* in a thread */
 	void (*done)(struct pool_job *j); /* in the loop, later */
-	uint32_t caller;                  /* for whom; 0: for nobody */
+	uint32_t caller;                  /* the calling process; 0: none */
 	struct pool_job *next;
 };
 

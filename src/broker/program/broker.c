@@ -184,7 +184,7 @@ static int broker_build(struct broker *b)
 	}
 	if (r == 0)
 		r = broker_watch_holder(b);
-	/* Of the same user nobody looks into it: it has the token and the environment. */
+	/* Processes of the same user cannot look into it: it has the token and the environment. */
 	if (r == 0)
 		r = privilege_hide();
 	if (r < 0 && r != -EPIPE)

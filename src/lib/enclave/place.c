@@ -22,7 +22,7 @@ struct search {
 	enum operation op;
 	enum enclave_wanted wanted;
 	struct enclave_place *place;
-	bool permitted;   /* somebody agreed to place->path, or the policy changed meanwhile */
+	bool permitted;   /* place->path was approved, or the policy changed meanwhile */
 	bool is_private;  /* place->path leads to a private place; of what was opened: it lies there
 			   */
 	bool was_private; /* the same of the name that was given */

@@ -70,7 +70,7 @@ static bool save_part_name(const char *name, const char *resume, char out[NAME_M
 	return true;
 }
 
-/* The policy alone: nobody is asked about it. */
+/* The policy alone: no question is asked. */
 static bool save_part_is_allowed(const struct corral_save *s, const char *name)
 {
 	struct enclave_call c = s->call;
@@ -278,7 +278,7 @@ int corral_save_restart(struct corral_save *s, struct corral_error **e)
 
 /* Committing */
 
-/* The policy of now, for what took its time. Somebody who agreed agreed to the whole of it. */
+/* The policy of now, for what took its time. An approval is for the whole of it. */
 static int save_permit(struct corral_save *s, struct corral_error **e)
 {
 	const struct request both[] = {

@@ -252,7 +252,7 @@ int broker_process_ready(struct broker_process *b, struct error *e)
 	int r = frame_receive(b->socket, &b->frame);
 	struct refusal refusal;
 
-	/* It ended with our frame unread, which is told before its last words. */
+	/* It ended with our frame unread, which the kernel reports before its last frame. */
 	if (r == -ECONNRESET)
 		r = frame_receive(b->socket, &b->frame);
 	if (r == 0 || r == -ECONNRESET)
@@ -283,7 +283,7 @@ int broker_process_restart(struct broker_process *b, struct error *e)
 		broker_process_kill(b);
 		broker_process_reap(b, NULL);
 	}
-	/* Whoever waits there hears that nobody will come. */
+	/* Clients that wait there are refused. */
 	broker_process_forgo(b);
 	return r;
 }

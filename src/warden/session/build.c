@@ -328,7 +328,7 @@ void session_broker_forgo(struct session *s)
 		broker_process_forgo(s->broker);
 }
 
-/* A broker that cannot serve is told before any command runs. */
+/* A broker that cannot serve is reported before any command runs. */
 static int session_build_await_broker(struct session *s, struct error *e)
 {
 	int r;

@@ -75,7 +75,7 @@ static int session_lose_told(struct session *s)
 
 void session_lose_zygote(struct session *s)
 {
-	/* Its last words may lie behind inits that nobody needs any more. */
+	/* Its reason may be queued behind inits that are not needed any more. */
 	while (!s->gone && s->socket >= 0 && frame_receive(s->socket, &s->frame) == 1)
 		if (s->frame.type == FRAME_GONE)
 			(void)session_lose_told(s);

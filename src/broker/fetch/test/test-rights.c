@@ -83,7 +83,7 @@ static void test_nothing(void **state)
 	assert_false(allows(p, OPERATION_NET_CONNECT, "a.example:443"));
 }
 
-/* A request that was judged by its URL, or that somebody agreed to. */
+/* A request that was judged by its URL, or that was approved. */
 static void test_origin(void **state)
 {
 	static const struct {

@@ -110,7 +110,7 @@ static void test_notes(void **state)
 	monitor_notes(s, id, "\xff", 1);
 	hears(s, fd, "\"data\":\"/w==\",\"encoding\":\"base64\"");
 	assert_int_equal(monitor_hears(s)->type, FRAME_CALL_NOTE);
-	/* One of a call that is no more is dropped. */
+	/* One of a call that has ended is dropped. */
 	monitor_notes(s, id + 1, "late", 4);
 	say(s, fd, PING "\n");
 	hears(s, fd, "pong");

@@ -181,7 +181,7 @@ static void somebody_says(enum corral_verdict verdict)
 			0);
 }
 
-/* Somebody agrees, refuses, or says nothing. */
+/* The question is allowed, denied, or not answered. */
 static void test_questions(void **state)
 {
 	(void)state;
