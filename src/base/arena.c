@@ -41,16 +41,19 @@ static struct arena_chunk *chunk_add(struct arena *a, size_t at_least)
 	/* Chunks grow with the arena, so that large ones cost few mallocs. */
 	while (size < at_least || (size < a->used / 2 && size < CHUNK_MOST))
 		size *= 2;
-	c = calloc(1, sizeof(*c) + size);
+	/* Not zeroed: what is never handed out is never touched, and costs no page. */
+	c = malloc(sizeof(*c) + size);
 	if (!c)
 		return NULL;
 	c->size = size;
+	c->used = 0;
 	c->next = a->chunks;
 	a->chunks = c;
 	return c;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* As malloc() does it: for who writes all of it. */
+static void *arena_take(struct arena *a, size_t size)
 {
 	const size_t align = alignof(max_align_t);
 	struct arena_chunk *c = a->chunks;
@@ -71,6 +74,13 @@ void *arena_alloc(struct arena *a, size_t size)
 	return p;
 }
 
+void *arena_alloc(struct arena *a, size_t size)
+{
+	void *p = arena_take(a, size);
+
+	return p ? memset(p, 0, size) : NULL;
+}
+
 void *arena_calloc(struct arena *a, size_t n, size_t size)
 {
 	size_t total;
@@ -82,10 +92,12 @@ void *arena_calloc(struct arena *a, size_t n, size_t size)
 
 char *arena_strndup(struct arena *a, const char *s, size_t len)
 {
-	char *p = len < SIZE_MAX ? arena_alloc(a, len + 1) : NULL;
+	char *p = len < SIZE_MAX ? arena_take(a, len + 1) : NULL;
 
 	if (p && len)
 		memcpy(p, s, len);
+	if (p)
+		p[len] = '\0';
 	return p;
 }
 
@@ -103,7 +115,7 @@ char *arena_printf(struct arena *a, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	p = n < 0 ? NULL : arena_alloc(a, (size_t)n + 1);
+	p = n < 0 ? NULL : arena_take(a, (size_t)n + 1);
 	if (!p)
 		return NULL;
 	va_start(args, format);
@@ -114,12 +126,12 @@ char *arena_printf(struct arena *a, const char *format, ...)
 
 void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size)
 {
-	size_t more = *cap ? *cap * 2 : 4;
+	size_t more = *cap ? *cap * 2 : 4, bytes;
 	void *moved;
 
 	if (n < *cap)
 		return items;
-	moved = arena_calloc(a, more, item_size);
+	moved = __builtin_mul_overflow(more, item_size, &bytes) ? NULL : arena_take(a, bytes);
 	if (!moved)
 		return NULL;
 	if (n)

@@ -2,6 +2,7 @@
 #pragma once
 /* What characters are, in ASCII and whatever the locale. */
 #include <stdbool.h>
+#include <string.h>
 
 static inline bool ascii_is_digit(char c)
 {
@@ -21,6 +22,12 @@ static inline bool ascii_is_control(char c)
 static inline char ascii_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* Whether a text is n hexadecimal digits in lower case: a digest, an id, a token. */
+static inline bool ascii_is_hex_text(const char *text, size_t n)
+{
+	return strspn(text, "0123456789abcdef") == n && !text[n];
 }
 
 /* The value of a hexadecimal digit, or -1. */

@@ -12,7 +12,7 @@ enum { SHEBANG_BYTES = 256 };
 struct shebang {
 	char program[SHEBANG_BYTES];
 	char argument[SHEBANG_BYTES]; /* without the blanks around it; "": none */
-	bool is_cut;                  /* the line goes on behind what the kernel reads */
+	bool is_cut;                  /* the line goes on after what the kernel reads */
 };
 
 /*

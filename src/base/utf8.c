@@ -105,7 +105,7 @@ static const struct {
 	{ 0xfeff, 0xfeff },   /* byte order mark */
 	{ 0xffa0, 0xffa0 },   /* half-width Hangul filler */
 	{ 0xfff9, 0xfffb },   /* interlinear annotation */
-	{ 0xe0000, 0xe01ef }, /* tags and further variation selectors: text that nobody sees */
+	{ 0xe0000, 0xe01ef }, /* tags and further variation selectors: text that is not visible */
 };
 
 bool utf8_is_deceptive(uint32_t c)

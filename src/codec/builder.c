@@ -5,7 +5,7 @@
  * on encodings, and so that all of them refuse the same bytes with the same words.
  *
  * Bounds are checked before anything is allocated for what would exceed them. The arena's budget is
- * a second fence behind them: no document within the bounds needs as much.
+ * a second fence after them: no document within the bounds needs as much.
  *
  * Copies (YAML aliases) are charged as if their text had been written out, so nine lines of aliases
  * to aliases cost their author what they would cost us.
@@ -67,7 +67,7 @@ int input_excerpt(const char *s, size_t len)
 {
 	size_t n = len < EXCERPT ? len : EXCERPT;
 
-	/* A byte 10xxxxxx behind the cut continues a character: leave all of that one out. */
+	/* A byte 10xxxxxx after the cut continues a character: leave all of that one out. */
 	while (n > 0 && n < len && ((unsigned char)s[n] & 0xc0) == 0x80)
 		n--;
 	return (int)n;

@@ -14,7 +14,7 @@
 
 struct frontmatter_line {
 	size_t len;  /* without its end, and without blanks before that */
-	size_t next; /* offset of the line behind it */
+	size_t next; /* offset of the line after it */
 };
 
 static struct frontmatter_line frontmatter_line_at(const char *text, size_t len, size_t start)
@@ -60,7 +60,7 @@ int frontmatter_read(
 
 		(void)error_set(
 			e, -EINVAL, &at, "the frontmatter that starts here is never closed");
-		error_hint(e, "put a line of \"---\" behind it; a file without frontmatter must "
+		error_hint(e, "put a line of \"---\" after it; a file without frontmatter must "
 			      "not start with such a line");
 		return -EINVAL;
 	}

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Markdown that may start with a YAML block between two lines of "---" (the second may be "...").
- * A byte order mark, CRLF line ends and blanks behind the dashes are accepted. A block that is
+ * A byte order mark, CRLF line ends and blanks after the dashes are accepted. A block that is
  * never closed is an error, not a document without one. Messages give the lines of the whole text.
  */
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 struct frontmatter {
 	struct document meta; /* a NODE_NULL root if the text has no frontmatter */
 	bool present;
-	size_t body; /* offset of the Markdown behind it, or behind the byte order mark */
+	size_t body; /* offset of the Markdown after it, or after the byte order mark */
 };
 
 /* *f need not be initialised; on failure it is empty. file may be NULL. */

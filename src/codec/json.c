@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recursive-descent reader for RFC 8259: one function per production, one byte of look-ahead. It
- * recurses only behind a successful builder_open(), so NODE_DEPTH_MAX bounds the stack.
+ * recurses only after a successful builder_open(), so NODE_DEPTH_MAX bounds the stack.
  *
  * It is written here rather than taken from a library because every node must know its line and
  * column, and because the laxness of JSON libraries (duplicate keys, lone surrogates, infinities)
@@ -129,7 +129,7 @@ static int json_unexpected(struct json_reader *r, const char *wanted)
 	return -EINVAL;
 }
 
-/* Four digits behind "\u". */
+/* Four digits after "\u". */
 static int json_read_hex4(struct json_reader *r, uint32_t *ret)
 {
 	uint32_t value = 0;
@@ -138,7 +138,7 @@ static int json_read_hex4(struct json_reader *r, uint32_t *ret)
 		int c = json_peek(r), digit = c == END ? -1 : ascii_hex((char)c);
 
 		if (digit < 0)
-			return json_unexpected(r, "four hexadecimal digits behind \\u");
+			return json_unexpected(r, "four hexadecimal digits after \\u");
 		value = value << 4 | (uint32_t)digit;
 		r->at++;
 	}
@@ -146,7 +146,7 @@ static int json_read_hex4(struct json_reader *r, uint32_t *ret)
 	return 0;
 }
 
-/* The rest of an escape behind "\u"; a character beyond U+FFFF takes two of them. */
+/* The rest of an escape after "\u"; a character beyond U+FFFF takes two of them. */
 static int json_read_unicode(struct json_reader *r)
 {
 	struct location at = json_place(r, r->at - 2);
@@ -186,7 +186,7 @@ static int json_read_escape(struct json_reader *r)
 	c = json_peek(r);
 	letter = c > 0 ? strchr(letters, c) : NULL;
 	if (!letter)
-		return json_unexpected(r, "one of \" \\ / b f n r t u behind a backslash");
+		return json_unexpected(r, "one of \" \\ / b f n r t u after a backslash");
 	buffer_addc(&r->scratch, meanings[letter - letters]);
 	r->at++;
 	return 0;
@@ -281,7 +281,7 @@ static int json_read_member(struct json_reader *r)
 		return res;
 	json_skip_space(r);
 	if (!json_take(r, ':'))
-		return json_unexpected(r, "':' behind the key");
+		return json_unexpected(r, "':' after the key");
 	json_skip_space(r);
 	return json_read_value(r);
 }

@@ -54,6 +54,13 @@ const char *node_text(const struct node *n)
 	return n ? n->text : NULL;
 }
 
+const char *node_get_text(const struct node *map, const char *key)
+{
+	const char *text = node_text(node_get(map, key));
+
+	return text ? text : "";
+}
+
 int node_integer(const struct node *n, int64_t *ret)
 {
 	const char *digits;
@@ -216,7 +223,7 @@ void document_deinit(struct document *d)
  * YAML 1.1's other words (yes, no, on, off), its 1_000, 0755 as octal and 1:30 are not in it.
  */
 
-/* The matchers return the rest behind what they match, or NULL. */
+/* The matchers return the rest after what they match, or NULL. */
 static const char *digits(const char *s, const char *which)
 {
 	size_t n = strspn(s, which);

@@ -68,6 +68,8 @@ const char *node_type_name(enum node_type type);
 struct node *node_get(const struct node *map, const char *key);
 /* Text of any scalar but null; NULL otherwise. `version: 1.0` is the text "1.0". */
 const char *node_text(const struct node *n);
+/* The same of a map's child; "" if there is none, or it has none. */
+const char *node_get_text(const struct node *map, const char *key);
 /* Numbers written as whole ones (1, 0x1F; not 1.0); -EINVAL if n is none or does not fit. */
 int node_integer(const struct node *n, int64_t *ret);
 int node_boolean(const struct node *n, bool *ret);

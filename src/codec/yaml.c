@@ -54,7 +54,7 @@ struct yaml_reader {
 	bool is_ascii; /* all of the input */
 };
 
-/* What a tag that we know asks of the scalar or collection behind it. */
+/* What a tag that we know asks of the scalar or collection after it. */
 struct yaml_tag {
 	const char *name;
 	enum node_type type;
@@ -328,12 +328,12 @@ struct yaml_complaint {
 #define ESCAPE "write \\\\ for a backslash, or use single quotes"
 
 static const struct yaml_complaint complaints[] = {
-	{ "could not find expected ':'", START, "expected ':' behind this key",
+	{ "could not find expected ':'", START, "expected ':' after this key",
 		"an entry of a map is written \"key: value\"" },
 	{ "found unexpected end of stream", START, "the text that starts here is never closed",
 		"add the closing quote" },
 	{ "did not find expected alphabetic or numeric character", START,
-		"expected a name behind & or *", "text that starts with * or & needs quotes" },
+		"expected a name after & or *", "text that starts with * or & needs quotes" },
 	{ "did not find expected key", SPAN, "expected another key, or the end of the map", ALIGN },
 	{ "did not find expected '-' indicator", SPAN, "expected '- ', or the end of the list",
 		ALIGN },

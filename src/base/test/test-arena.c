@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "test/failing.h"
 
-FAILING_CALLOC
+FAILING_MALLOC
 
 static void test_alloc(void **state)
 {
@@ -50,6 +50,24 @@ static void test_budget(void **state)
 	assert_int_equal(a.budget, 64);
 	assert_null(arena_alloc(&a, 65));
 	assert_non_null(arena_alloc(&a, 64));
+}
+
+/* Memory that was used before is zeroed when it is handed out, and not only the kernel's. */
+static void test_zeroed(void **state)
+{
+	static const unsigned char zeros[900];
+
+	(void)state;
+	for (size_t i = 0; i < 16; i++) {
+		auto_arena a = { 0 };
+		unsigned char *p = arena_alloc(&a, sizeof(zeros));
+
+		assert_memory_equal(p, zeros, sizeof(zeros));
+		memset(p, 0xff, sizeof(zeros));
+		p = arena_calloc(&a, 3, 300);
+		assert_memory_equal(p, zeros, sizeof(zeros));
+		memset(p, 0xff, sizeof(zeros));
+	}
 }
 
 static void test_overflow(void **state)
@@ -108,6 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alloc),
 		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_zeroed),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_push),

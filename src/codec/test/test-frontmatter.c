@@ -29,7 +29,7 @@ static const struct {
 	{ TEXT("\xef\xbb\xbf---\nname: x\n---\nbody"), "{\"name\":\"x\"}", "body" },
 	{ TEXT("\xef\xbb\xbf---\r\nname: x\r\n---\r\nbody"), "{\"name\":\"x\"}", "body" },
 	{ TEXT("--- \t\nname: x\n--- \r\nbody"), "{\"name\":\"x\"}", "body" },
-	/* Only the first fence behind the opening one closes. */
+	/* Only the first fence after the opening one closes. */
 	{ TEXT("---\na: 1\n---\nb\n---\nc\n"), "{\"a\":1}", "b\n---\nc\n" },
 	/* An indented line is no fence: here it is text. */
 	{ TEXT("---\na: |\n ---\n ...\n---\nb"), "{\"a\":\"---\\n...\\n\"}", "b" },

@@ -165,7 +165,7 @@ static const struct refusal refused[] = {
 	{ TEXT("a: \"\\d\""), -EINVAL, 1, 5, "unknown escape", "single quotes" },
 	{ TEXT("a: \"\\xzz\""), -EINVAL, 1, 7, "expected hexadecimal digits", "single quotes" },
 	{ TEXT("a: \"\\ud800\""), -EINVAL, 1, 7, "stands for no character", "surrogate" },
-	{ TEXT("a: 1\nb\nc: 2"), -EINVAL, 2, 1, "expected ':' behind this key", "\"key: value\"" },
+	{ TEXT("a: 1\nb\nc: 2"), -EINVAL, 2, 1, "expected ':' after this key", "\"key: value\"" },
 	{ TEXT("a: 1\n  b: 2"), -EINVAL, 2, 4, "a ':' cannot stand here", "indentation" },
 	{ TEXT("  a: 1\n b: 2"), -EINVAL, 2, 2, "expected the end of the text", "indented alike" },
 	{ TEXT("a:\n  - b\n  c: d"), -EINVAL, 3, 3,
@@ -175,7 +175,7 @@ static const struct refusal refused[] = {
 	{ TEXT("a: - b"), -EINVAL, 1, 4, "a '-' cannot stand here", "own line" },
 	{ TEXT("a: ? b"), -EINVAL, 1, 4, "a key cannot stand here", "indentation" },
 	{ TEXT("a: ["), -EINVAL, 1, 5, "expected a value", NULL },
-	{ TEXT("- *.example.com"), -EINVAL, 1, 3, "expected a name behind & or *", "* or & needs" },
+	{ TEXT("- *.example.com"), -EINVAL, 1, 3, "expected a name after & or *", "* or & needs" },
 	{ TEXT("a: |\n \t\n\tb"), -EINVAL, 2, 2, "a tab cannot indent YAML", "with a tab" },
 	{ TEXT("%YAML 3.0\n--- a"), -EINVAL, 1, 1, "version 1.1 or 1.2", NULL },
 	{ TEXT("%FOO\n--- a"), -EINVAL, 1, 5,
@@ -340,7 +340,7 @@ static void test_accepted_round_trip(void **state)
 	}
 }
 
-/* A character alone, behind a letter and between two, as key and as value. */
+/* A character alone, after a letter and between two, as key and as value. */
 static void check_character(const char *c)
 {
 	auto_arena a = { 0 };
@@ -370,7 +370,7 @@ static void test_every_character(void **state)
 	}
 }
 
-/* Keys up to a length are printed before a colon, longer ones behind a question mark. */
+/* Keys up to a length are printed before a colon, longer ones after a question mark. */
 static void test_long_keys(void **state)
 {
 	static const size_t lengths[] = { 249, 250, 251, 1023, 1024, 1025, NODE_SCALAR_MAX };
