@@ -38,7 +38,7 @@ enum audit_action {
 };
 
 enum audit_decision {
-	AUDIT_NONE, /* nothing was decided: it is told, that is all */
+	AUDIT_NONE, /* nothing was decided: it is reported, that is all */
 	AUDIT_ALLOWED,
 	AUDIT_DENIED,
 	AUDIT_ASKED,
@@ -63,7 +63,7 @@ struct audit_event {
 	uint64_t count;          /* how often; at least 1 */
 };
 
-/* "net.connect", "command.start" …, by number; NULL behind the last. */
+/* "net.connect", "command.start" …, by number; NULL after the last. */
 extern const char *const audit_actions[AUDIT_ACTION_COUNT + 1];
 extern const char *const audit_decisions[AUDIT_DECISION_COUNT + 1];
 /* "unknown" for a number that there is not; the number for a word, or -EINVAL. */

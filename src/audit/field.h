@@ -45,7 +45,7 @@ struct audit_field {
 	const char *name; /* in JSON Lines and CSV, and of an option that filters by it */
 	enum audit_type type;
 	size_t offset, size;      /* in struct audit_row */
-	const char *const *words; /* of AUDIT_TYPE_WORD; NULL behind the last */
+	const char *const *words; /* of AUDIT_TYPE_WORD; NULL after the last */
 	const char *cef;          /* its key in CEF; NULL: it is in the head */
 	bool unmapped;            /* OCSF has no attribute for it: it goes into `unmapped` */
 	const char *title;        /* for people, where that is not its name; or NULL */

@@ -306,7 +306,7 @@ int audit_ring_read(
 
 	if (reader->next == 0)
 		reader->next = 1;
-	/* Leaves behind what cannot be there any more. */
+	/* Leaves after what cannot be there any more. */
 	if (reader->next < oldest) {
 		reader->lost += oldest - reader->next;
 		reader->next = oldest;

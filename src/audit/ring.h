@@ -3,7 +3,7 @@
 /*
  * Events in memory: append-only, of a size that the host sets, without locks for those who write,
  * from any number of threads. The oldest are written over. A reader has a place of its own; if it
- * falls behind, it is told how many it lost, and never sees half an event.
+ * falls behind, it gets the number of those that it lost, and never sees half an event.
  *
  * What is read is what was written, with one exception: an event that does not fit a slot (512
  * bytes, all texts together some 400) lies in a smaller ring for long ones as well; when that was
@@ -26,7 +26,7 @@ void audit_ring_free(struct audit_ring *r);
  * Returns the number that the event has among all of this ring, from 1; 0: there is no such action
  * or decision, and nothing was added. Never waits: where it would have to, because another writer
  * was interrupted a whole round of the ring ago and is not yet done, the event is lost and readers
- * are told.
+ * are reported.
  */
 uint64_t audit_ring_add(struct audit_ring *r, const struct audit_event *e);
 /* How many numbers were given. */

@@ -52,6 +52,8 @@ struct audit_trail {
 	struct audit_ring *ring;
 	struct audit_store *store; /* NULL: in memory only */
 	char *session, *user, *sandbox;
+	void (*tell)(void *context, const struct audit_event *e);
+	void *context;
 
 	pthread_rwlock_t secrets; /* guards the redactor */
 	struct redactor *redactor;
@@ -109,7 +111,9 @@ int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *
 
 	if (!t)
 		return error_no_memory(e);
-	*t = (struct audit_trail){ .reader = { .next = 1 } };
+	*t = (struct audit_trail){
+		.reader = { .next = 1 }, .tell = o->tell, .context = o->context
+	};
 	r = trail_init_locks(t);
 	(void)snprintf(user, sizeof(user), "%lu", (unsigned long)geteuid());
 	t->session = strdup(o->session ? o->session : "");
@@ -274,7 +278,7 @@ static bool trail_must_wait(struct audit_trail *t)
 }
 
 /* Before an event enters the ring. A thread that was interrupted while it wrote one holds up all
- * behind it, for as long as the machine has other things to do; its event would be lost if the ring
+ * after it, for as long as the machine has other things to do; its event would be lost if the ring
  * went round meanwhile. */
 static void trail_make_room(struct audit_trail *t)
 {
@@ -290,6 +294,13 @@ static void trail_make_room(struct audit_trail *t)
 	}
 }
 
+void audit_trail_redact(struct audit_trail *t, struct audit_event *e, struct buffer *texts)
+{
+	(void)pthread_rwlock_rdlock(&t->secrets);
+	redact_event(t->redactor, e, texts);
+	(void)pthread_rwlock_unlock(&t->secrets);
+}
+
 uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *event)
 {
 	auto_buffer texts = { 0 };
@@ -297,9 +308,9 @@ uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *event)
 	uint64_t number, now = 0;
 
 	trail_complete(t, &e);
-	(void)pthread_rwlock_rdlock(&t->secrets);
-	redact_event(t->redactor, &e, &texts);
-	(void)pthread_rwlock_unlock(&t->secrets);
+	audit_trail_redact(t, &e, &texts);
+	if (t->tell)
+		t->tell(t->context, &e);
 	if (t->store)
 		trail_make_room(t);
 	number = audit_ring_add(t->ring, &e);
@@ -397,6 +408,16 @@ uint64_t audit_trail_lost(struct audit_trail *t)
 int audit_trail_failure(struct audit_trail *t)
 {
 	return atomic_load(&t->failure);
+}
+
+const char *audit_trail_session(const struct audit_trail *t)
+{
+	return t->session;
+}
+
+const char *audit_trail_sandbox(const struct audit_trail *t)
+{
+	return t->sandbox;
 }
 
 struct audit_ring *audit_trail_ring(struct audit_trail *t)

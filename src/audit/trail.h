@@ -24,6 +24,10 @@ struct audit_trail_options {
 	/* For events that do not say it themselves; copied. NULL: "" (user: the account's number).
 	 */
 	const char *session, *user, *sandbox;
+	/* Hears of each event, complete and without its secrets, in the thread that added it. NULL:
+	 * nobody does. */
+	void (*tell)(void *context, const struct audit_event *e);
+	void *context;
 };
 
 int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *o, struct error *e);
@@ -34,6 +38,9 @@ int audit_trail_close(struct audit_trail *t, struct error *e);
  * events that are being redacted, and those that come later wait for it. */
 int audit_trail_secret(struct audit_trail *t, const char *name, const char *value);
 
+/* Takes what must not be seen out of an event; texts that change are in the buffer, which the
+ * caller keeps as long as the event. */
+void audit_trail_redact(struct audit_trail *t, struct audit_event *e, struct buffer *texts);
 /*
  * Tells of an event. time_ns, sequence, session, user, sandbox and count are filled in where they
  * are 0, NULL or ""; texts may be NULL. Returns its number in the ring; 0: it was no event. Who
@@ -56,5 +63,8 @@ int audit_trail_wait_ms(struct audit_trail *t);
 uint64_t audit_trail_lost(struct audit_trail *t);
 int audit_trail_failure(struct audit_trail *t);
 
+/* What events get that do not say it themselves; never NULL. */
+const char *audit_trail_session(const struct audit_trail *t);
+const char *audit_trail_sandbox(const struct audit_trail *t);
 /* For readers (ring.h). */
 struct audit_ring *audit_trail_ring(struct audit_trail *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One walk over the text. A few characters say that something may be here: "://" has a user part
- * behind it, "=" and ":" and the blank behind an option have a name in front, and the beginning of
+ * after it, "=" and ":" and the blank after an option have a name in front, and the beginning of
  * a word may be that of a known kind of key. Everything else is passed by, so ordinary texts cost a
  * look at a table for each byte.
  */
@@ -30,6 +30,7 @@ struct form_scan {
 		size_t from, to; /* between them is no end */
 	} runs[N_ENDS];
 	size_t line_end, key_end;
+	size_t after_dash; /* the latest that was passed; 0: none */
 };
 
 enum { NAME_MAX_BYTES = 64, PARTS_MAX = 8, PASSWORD_MAX_BYTES = 1024 };
@@ -92,7 +93,7 @@ static size_t form_skip_blanks(struct form_scan *s, size_t i)
 	return i;
 }
 
-/* Behind the text that begins after a quote at i; a quote with a backslash only ends one that began
+/* After the text that begins after a quote at i; a quote with a backslash only ends one that began
  * so. */
 static size_t form_find_quote_end(struct form_scan *s, size_t i)
 {
@@ -118,7 +119,7 @@ static bool form_is_opening(struct form_scan *s, size_t i)
 	return !form_is_end(next, ",;:)}]&|<>\\");
 }
 
-/* Where the word ends that i is in, behind a part of it, as a shell has it: a'b c'd, 'a'\''b'. */
+/* Where the word ends that i is in, after a part of it, as a shell has it: a'b c'd, 'a'\''b'. */
 static size_t form_find_word_end(struct form_scan *s, size_t i, enum ends ends)
 {
 	/* An apostrophe between two parts in apostrophes, '\'' or '"'"', also with escapes of JSON.
@@ -147,7 +148,7 @@ static size_t form_find_word_end(struct form_scan *s, size_t i, enum ends ends)
 	return i;
 }
 
-/* Where what begins with the quote at i ends; behind the second quote, the word may go on. */
+/* Where what begins with the quote at i ends; after the second quote, the word may go on. */
 static size_t form_find_quoted_end(struct form_scan *s, size_t i, enum ends ends)
 {
 	const size_t end = form_find_quote_end(s, i);
@@ -247,7 +248,7 @@ static struct form_name form_find_name(struct form_scan *s, size_t i)
 	return n;
 }
 
-/* Options of curl and others that have "name:password" behind them. */
+/* Options of curl and others that have "name:password" after them. */
 static bool form_is_user_option(struct form_scan *s, size_t start, size_t end)
 {
 	static const char *const options[] = { "-u", "-U", "--user", "--proxy-user" };
@@ -280,7 +281,7 @@ static bool form_begins_quoted(struct form_scan *s, const struct form_name *n)
 	return n->start > 0 && form_is_quote(s->text[n->start - 1]);
 }
 
-/* Before the quote at i stands "-c", "-ec" or "-e": behind it comes a script, of several words. */
+/* Before the quote at i stands "-c", "-ec" or "-e": after it comes a script, of several words. */
 static bool form_is_script(struct form_scan *s, size_t i)
 {
 	size_t end = i > 0 && s->text[i - 1] == ' ' ? i - 1 : 0, start = end;
@@ -361,6 +362,8 @@ static void form_look_at_blank(struct form_scan *s, size_t i)
 	size_t start = i, value;
 	struct form_name n;
 
+	if (!s->after_dash || i - s->after_dash >= NAME_MAX_BYTES)
+		return;
 	while (start > 0 && i - start < NAME_MAX_BYTES &&
 		form_is_name_character(s->text[start - 1]))
 		start--;
@@ -404,7 +407,7 @@ static bool form_is_dotted(char c)
 static const struct key_form {
 	const char *beginning;
 	size_t len;
-	size_t least; /* characters behind it */
+	size_t least; /* characters after it */
 	bool (*is_part)(char c);
 	bool mixed; /* has digits or capitals: otherwise it is an ordinary name */
 } keys[] = { KEY("AKIA", 16), KEY("ASIA", 16), KEY("AIza", 30),
@@ -417,10 +420,26 @@ static const struct key_form {
 	KEY("shpat_", 20), KEY("xoxa-", 10), KEY("xoxb-", 10), KEY("xoxe-", 10), KEY("xoxp-", 10),
 	KEY("xoxr-", 10), KEY("xoxs-", 10), KEY("xapp-", 10),
 	KEY_OF("ya29.", 20, form_is_dotted, false) };
-static const char key_letters[] = "AAABSbddeggggggghnprssssxxxxxxxy";
-_Static_assert(sizeof(key_letters) - 1 == ROWS(keys), "a letter for each");
+/* 1 + the first of the keys that begin with a letter; 0: none does. */
+static const unsigned char key_rows[128] = {
+	['A'] = 1,
+	['B'] = 4,
+	['S'] = 5,
+	['b'] = 6,
+	['d'] = 7,
+	['e'] = 9,
+	['g'] = 10,
+	['h'] = 17,
+	['n'] = 18,
+	['p'] = 19,
+	['r'] = 20,
+	['s'] = 21,
+	['x'] = 25,
+	['y'] = 32,
+};
+_Static_assert(ROWS(keys) == 32, "the rows above are those of the table");
 
-/* Behind the key at i, or i if there is none. */
+/* After the key at i, or i if there is none. */
 static size_t form_find_key_end(struct form_scan *s, size_t i, const struct key_form *k)
 {
 	size_t from = i + k->len, end = from;
@@ -436,26 +455,26 @@ static size_t form_find_key_end(struct form_scan *s, size_t i, const struct key_
 
 static void form_look_at_letter(struct form_scan *s, size_t i)
 {
-	const char *first;
+	const char first = s->text[i];
 
 	/* One that begins in what is hidden ends in it, too. */
 	if (i >= s->hidden_from && i < s->hidden_to)
 		return;
-	first = memchr(key_letters, s->text[i], sizeof(key_letters) - 1);
-	if (!first)
-		return;
-	for (size_t k = (size_t)(first - key_letters); key_letters[k] == s->text[i]; k++)
-		form_hide(s, i, form_find_key_end(s, i, &keys[k]));
+	for (size_t k = key_rows[first & 127] - 1U; k < ROWS(keys) && keys[k].beginning[0] == first;
+		k++)
+		if (form_at(s, i + 1) == keys[k].beginning[1])
+			form_hide(s, i, form_find_key_end(s, i, &keys[k]));
 }
 
-/* A private key, whole or cut. */
+/* The beginning of an option; or of a private key, whole or cut. */
 static void form_look_at_dash(struct form_scan *s, size_t i)
 {
 	static const char begin[] = "-----BEGIN ", end[] = "-----END ", private[] = "PRIVATE KEY";
 	size_t from = i + sizeof(begin) - 1, line;
 	const char *stop;
 
-	if (i < s->key_end || !form_is_at(s, i, begin))
+	s->after_dash = i + 1;
+	if (form_at(s, i + 1) != '-' || i < s->key_end || !form_is_at(s, i, begin))
 		return;
 	line = form_find_end(s, from, AT_DASH);
 	while (form_at(s, line) == ' ')
@@ -467,18 +486,38 @@ static void form_look_at_dash(struct form_scan *s, size_t i)
 	form_hide(s, line, s->key_end);
 }
 
-typedef void look(struct form_scan *s, size_t i);
-static look *const looks[] = { NULL, form_look_at_colon, form_look_at_equals, form_look_at_blank,
-	form_look_at_letter, form_look_at_dash };
+/* After "%3D" a key may begin, although "D" is a character of a word. */
+static void form_look_at_percent(struct form_scan *s, size_t i)
+{
+	if (i + 3 < s->len)
+		form_look_at_letter(s, i + 3);
+}
 
-/* What a character may be the beginning of, and whether it is one of a word (form_is_key()). */
-enum { COLON = 1, EQUALS, BLANK, LETTER, DASH, LOOKS = 7, WORD = 8 };
+static void (*const looks[])(struct form_scan *s, size_t i) = { form_look_at_colon,
+	form_look_at_equals, form_look_at_blank, form_look_at_letter, form_look_at_dash,
+	form_look_at_percent };
+
+/*
+ * What a character may be the beginning of, a bit for each of the looks. A key begins a word
+ * (form_is_key()): in one, only dashes are looked at.
+ */
+enum {
+	COLON = 1,
+	EQUALS = 2,
+	BLANK = 4,
+	LETTER = 8,
+	DASH = 16,
+	PERCENT = 32,
+	LOOKS = 63,
+	WORD = 64
+};
 static const unsigned char kinds[256] = {
 	[':'] = COLON,
 	['='] = EQUALS,
 	[' '] = BLANK,
 	['\t'] = BLANK,
-	['-'] = WORD | DASH,
+	['%'] = PERCENT,
+	['-'] = DASH,
 	['_'] = WORD,
 	['0' ... '9'] = WORD,
 	['A' ... 'B'] = WORD | LETTER,
@@ -505,16 +544,16 @@ static const unsigned char kinds[256] = {
 bool redact_forms_mark(const char *text, size_t len, char *hidden)
 {
 	struct form_scan s = { .text = text, .len = len, .hidden = hidden };
-	unsigned before = 0, kind;
 
-	for (size_t i = 0; i < len; i++, before = kind) {
-		kind = kinds[(unsigned char)text[i]];
-		if (!(kind & LOOKS))
+	for (size_t i = 0; i < len; i++) {
+		const unsigned look = kinds[(unsigned char)text[i]] & LOOKS;
+
+		if (look && !(look == LETTER && i > 0 && text[i - 1] == '-'))
+			looks[__builtin_ctz(look)](&s, i);
+		if (!(kinds[(unsigned char)text[i]] & WORD))
 			continue;
-		/* No key begins in the middle of a word; behind "%3D" one does. */
-		if ((kind & LOOKS) == LETTER && before & WORD && !(i >= 3 && text[i - 3] == '%'))
-			continue;
-		looks[kind & LOOKS](&s, i);
+		while (i + 1 < len && kinds[(unsigned char)text[i + 1]] & WORD)
+			i++;
 	}
 	return s.found;
 }

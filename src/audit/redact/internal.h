@@ -53,20 +53,31 @@ static inline int redact_percent_decode(const char *text, size_t len)
 
 /*
  * Users, programs, rules and reasons come again and again. Short texts in which nothing was found
- * are kept, and one that is the same needs no search. Whoever finds the memo in use by another
+ * are kept, and one that is the same needs no search. An event that finds the memo taken by another
  * thread goes without it. It never holds a secret: a text enters it after the search, and all leave
- * it when another value becomes one.
+ * it when another value becomes one. One that came again is not replaced by the next few that did
+ * not: targets, of which most come once, would drive out the rest.
  */
-enum { REDACT_MEMO_SLOTS = 64, REDACT_MEMO_BYTES = 124 };
+enum { REDACT_MEMO_SLOTS = 64, REDACT_MEMO_BYTES = 126, REDACT_MEMO_STAYS = 8 };
 struct redact_memo {
 	atomic_flag busy;
 	struct redact_memo_slot {
-		uint32_t len; /* 0: none */
+		uint8_t len;   /* 0: none */
+		uint8_t stays; /* so often */
 		char text[REDACT_MEMO_BYTES];
 	} slots[REDACT_MEMO_SLOTS];
 };
 
-/* len is at least 1. */
+/* Once for all texts of an event. False: another thread has it. */
+static inline bool redact_memo_take(struct redact_memo *m)
+{
+	return !atomic_flag_test_and_set_explicit(&m->busy, memory_order_acquire);
+}
+static inline void redact_memo_release(struct redact_memo *m)
+{
+	atomic_flag_clear_explicit(&m->busy, memory_order_release);
+}
+/* While it is taken; len is at least 1. */
 bool redact_memo_has(struct redact_memo *m, const char *text, size_t len);
 void redact_memo_add(struct redact_memo *m, const char *text, size_t len);
 /* Not while another thread uses it. */

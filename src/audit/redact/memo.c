@@ -8,8 +8,12 @@ static struct redact_memo_slot *memo_slot(struct redact_memo *m, const char *tex
 {
 	uint64_t first = 0, last = 0;
 
-	memcpy(&first, text, len < 8 ? len : 8);
-	memcpy(&last, text + (len < 8 ? 0 : len - 8), len < 8 ? len : 8);
+	if (len >= sizeof(first)) {
+		memcpy(&first, text, sizeof(first));
+		memcpy(&last, text + len - sizeof(last), sizeof(last));
+	} else {
+		memcpy(&first, text, len);
+	}
 	return &m->slots[((first * 31 + last) ^ len) * UINT64_C(0x9e3779b97f4a7c15) >> 58];
 }
 _Static_assert(
@@ -18,33 +22,31 @@ _Static_assert(
 
 bool redact_memo_has(struct redact_memo *m, const char *text, size_t len)
 {
-	const struct redact_memo_slot *s;
-	bool has;
+	struct redact_memo_slot *s = memo_slot(m, text, len);
 
-	if (len > REDACT_MEMO_BYTES ||
-		atomic_flag_test_and_set_explicit(&m->busy, memory_order_acquire))
+	if (s->len != len || memcmp(s->text, text, len) != 0)
 		return false;
-	s = memo_slot(m, text, len);
-	has = s->len == len && memcmp(s->text, text, len) == 0;
-	atomic_flag_clear_explicit(&m->busy, memory_order_release);
-	return has;
+	s->stays = REDACT_MEMO_STAYS;
+	return true;
 }
 
 void redact_memo_add(struct redact_memo *m, const char *text, size_t len)
 {
 	struct redact_memo_slot *s;
 
-	if (len > REDACT_MEMO_BYTES ||
-		atomic_flag_test_and_set_explicit(&m->busy, memory_order_acquire))
+	if (len > REDACT_MEMO_BYTES)
 		return;
 	s = memo_slot(m, text, len);
-	s->len = (uint32_t)len;
+	if (s->stays) {
+		s->stays--;
+		return;
+	}
+	s->len = (uint8_t)len;
 	memcpy(s->text, text, len);
-	atomic_flag_clear_explicit(&m->busy, memory_order_release);
 }
 
 void redact_memo_clear(struct redact_memo *m)
 {
 	for (size_t i = 0; i < REDACT_MEMO_SLOTS; i++)
-		m->slots[i].len = 0;
+		m->slots[i].len = m->slots[i].stays = 0;
 }

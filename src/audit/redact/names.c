@@ -19,35 +19,74 @@ enum where { ANYWHERE, END, EXACT };
 	(LETTERS_4(word, 0) | LETTERS_4(word, 4) | LETTERS_4(word, 8) | LETTERS_4(word, 12))
 
 /* Of a name without what stands between its words: X-Api-Key is xapikey. The first that fits. */
-#define TELLING(kind, where, word)                                               \
-	{                                                                        \
-		word, sizeof(word) - 1, LETTERS(word), where, REDACT_NAME_##kind \
-	}
+#define TELLING(X)                           \
+	X(HEADER, ANYWHERE, "authorization") \
+	X(HEADER, END, "cookie")             \
+	X(SECRET, ANYWHERE, "password")      \
+	X(SECRET, ANYWHERE, "passwd")        \
+	X(SECRET, ANYWHERE, "passphrase")    \
+	X(SECRET, ANYWHERE, "passwort")      \
+	X(SECRET, ANYWHERE, "secret")        \
+	X(SECRET, ANYWHERE, "credential")    \
+	X(SECRET, ANYWHERE, "signature")     \
+	X(SECRET, ANYWHERE, "apikey")        \
+	X(SECRET, ANYWHERE, "accesskey")     \
+	X(SECRET, ANYWHERE, "privatekey")    \
+	X(SECRET, END, "token")              \
+	X(SECRET, END, "tokenvalue")         \
+	X(SECRET, END, "accountkey")         \
+	X(SECRET, END, "authkey")            \
+	X(SECRET, END, "encryptionkey")      \
+	X(SECRET, END, "masterkey")          \
+	X(SECRET, END, "sessionkey")         \
+	X(SECRET, END, "sharedkey")          \
+	X(SECRET, END, "signingkey")         \
+	X(SECRET, END, "sessionid")          \
+	X(SECRET, END, "sessid")             \
+	X(SECRET, END, "storepass")          \
+	X(SECRET, END, "keypass")            \
+	X(SECRET, END, "userpass")           \
+	X(SECRET, END, "dbpass")             \
+	X(SECRET, END, "jwt")                \
+	X(SECRET, EXACT, "pwd")              \
+	X(SECRET, EXACT, "pass")             \
+	X(SECRET, EXACT, "bearer")           \
+	X(SECRET, EXACT, "xauth")            \
+	X(QUERY, EXACT, "access")            \
+	X(QUERY, EXACT, "assertion")         \
+	X(QUERY, EXACT, "auth")              \
+	X(QUERY, EXACT, "code")              \
+	X(QUERY, EXACT, "hmac")              \
+	X(QUERY, EXACT, "key")               \
+	X(QUERY, EXACT, "pw")                \
+	X(QUERY, EXACT, "sid")               \
+	X(QUERY, EXACT, "sig")
+#define TELLING_ROW(kind, where, word) { word, sizeof(word) - 1, where, REDACT_NAME_##kind },
+#define TELLING_NEEDS(kind, where, word) LETTERS(word),
+/* clang-format off */
 static const struct telling {
 	const char *word;
 	size_t len;
-	uint32_t letters; /* without which a name cannot have it */
 	enum where where;
 	enum redact_name kind;
-} telling[] = { TELLING(HEADER, ANYWHERE, "authorization"), TELLING(HEADER, END, "cookie"),
-	TELLING(SECRET, ANYWHERE, "password"), TELLING(SECRET, ANYWHERE, "passwd"),
-	TELLING(SECRET, ANYWHERE, "passphrase"), TELLING(SECRET, ANYWHERE, "passwort"),
-	TELLING(SECRET, ANYWHERE, "secret"), TELLING(SECRET, ANYWHERE, "credential"),
-	TELLING(SECRET, ANYWHERE, "signature"), TELLING(SECRET, ANYWHERE, "apikey"),
-	TELLING(SECRET, ANYWHERE, "accesskey"), TELLING(SECRET, ANYWHERE, "privatekey"),
-	TELLING(SECRET, END, "token"), TELLING(SECRET, END, "tokenvalue"),
-	TELLING(SECRET, END, "accountkey"), TELLING(SECRET, END, "authkey"),
-	TELLING(SECRET, END, "encryptionkey"), TELLING(SECRET, END, "masterkey"),
-	TELLING(SECRET, END, "sessionkey"), TELLING(SECRET, END, "sharedkey"),
-	TELLING(SECRET, END, "signingkey"), TELLING(SECRET, END, "sessionid"),
-	TELLING(SECRET, END, "sessid"), TELLING(SECRET, END, "storepass"),
-	TELLING(SECRET, END, "keypass"), TELLING(SECRET, END, "userpass"),
-	TELLING(SECRET, END, "dbpass"), TELLING(SECRET, END, "jwt"), TELLING(SECRET, EXACT, "pwd"),
-	TELLING(SECRET, EXACT, "pass"), TELLING(SECRET, EXACT, "bearer"),
-	TELLING(SECRET, EXACT, "xauth"), TELLING(QUERY, EXACT, "access"),
-	TELLING(QUERY, EXACT, "assertion"), TELLING(QUERY, EXACT, "auth"),
-	TELLING(QUERY, EXACT, "code"), TELLING(QUERY, EXACT, "hmac"), TELLING(QUERY, EXACT, "key"),
-	TELLING(QUERY, EXACT, "pw"), TELLING(QUERY, EXACT, "sid"), TELLING(QUERY, EXACT, "sig") };
+} telling[] = { TELLING(TELLING_ROW) };
+/* The letters without which a name cannot have the word; apart, so that they are compared at once. */
+static const uint32_t telling_needs[] = { TELLING(TELLING_NEEDS) };
+/* clang-format on */
+
+/* Whether a name could have one of the words: most names lack a letter of each. */
+static bool redact_name_may_tell(const char *name, size_t len)
+{
+	uint32_t has = 0, may = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		/* Which letters are encoded is not known. */
+		has |= name[i] == '%' ? UINT32_MAX : 1U << (name[i] & 31);
+	}
+	for (size_t i = 0; i < ROWS(telling_needs); i++)
+		may |= (telling_needs[i] & ~has) == 0;
+	return may;
+}
 
 /* The last letter first: most differ there. */
 static bool redact_name_fits(const char *name, size_t len, const struct telling *t)
@@ -64,26 +103,25 @@ static bool redact_name_fits(const char *name, size_t len, const struct telling 
 
 enum redact_name redact_name_judge(const char *name, size_t len)
 {
-	char letters[LETTERS_MAX] = "";
-	uint32_t has = 0;
+	char letters[LETTERS_MAX];
 	size_t n = 0;
 
+	if (!redact_name_may_tell(name, len))
+		return REDACT_NAME_PLAIN;
 	/* Letters and digits, in lower case, with percent-encoded ones decoded. */
 	for (size_t i = 0; i < len && n < LETTERS_MAX;) {
 		int byte = name[i] == '%' ? redact_percent_decode(name + i, len - i) : -1;
 		unsigned char c = byte < 0 ? (unsigned char)name[i] : (unsigned char)byte;
 
-		if (ascii_is_alnum((char)c)) {
+		if (ascii_is_alnum((char)c))
 			letters[n++] = ascii_lower((char)c);
-			has |= 1U << (c & 31);
-		}
 		i += byte < 0 ? 1 : 3;
 	}
 	/* No name that tells is shorter. */
 	if (n < 2)
 		return REDACT_NAME_PLAIN;
 	for (size_t i = 0; i < ROWS(telling); i++) {
-		if (!(telling[i].letters & ~has) && redact_name_fits(letters, n, &telling[i]))
+		if (redact_name_fits(letters, n, &telling[i]))
 			return telling[i].kind;
 	}
 	return REDACT_NAME_PLAIN;

@@ -34,13 +34,15 @@ enum {
 
 static const char mark[] = "[redacted]";
 
-enum { PREFIX = 4, FILTER_SHIFT = 18, NO_VALUE = 0 };
+enum { PREFIX = 4, STRIDE_MAX = 8, FILTER_SHIFT = 19, NO_VALUE = 0 };
 
 /*
  * A set of values that is looked for in texts. What a text costs does not depend on how many there
- * are, but for a logarithm where one of them may begin: the first four bytes of all are in a small
- * filter, and behind it they are sorted, so that the longest that begins at a place is found by
- * halving.
+ * are, but for a logarithm where one of them may begin. Four bytes of the text are looked up in a
+ * small filter at every `stride`-th place, which has those at the first `stride` places of each
+ * value: the shortest value still covers one of them. Near one that is there, a second filter has
+ * the first four bytes of each, and after that they are sorted, so that the longest that begins at
+ * a place is found by halving.
  */
 struct value {
 	char *bytes;
@@ -51,12 +53,13 @@ struct value {
 struct redactor {
 	struct value *items; /* sorted by their bytes */
 	size_t n, cap, bytes;
-	uint64_t filter[(1 << (32 - FILTER_SHIFT)) / 64];
+	size_t stride;
+	bool inside[1 << (32 - FILTER_SHIFT)], begins[1 << (32 - FILTER_SHIFT)];
 	size_t n_added; /* each may be kept in several ways of writing */
 	struct redact_memo memo;
 };
 
-static uint32_t value_filter_bit(const char *bytes)
+static uint32_t value_filter_slot(const char *bytes)
 {
 	uint32_t prefix;
 
@@ -108,7 +111,6 @@ static bool value_is_at(const struct redactor *v, size_t at, const char *bytes, 
 static int value_add(struct redactor *v, const char *bytes, size_t len)
 {
 	const size_t at = value_count_below(v, bytes, len);
-	const uint32_t bit = value_filter_bit(bytes);
 	struct value item = { .len = len }, *items;
 
 	if (value_is_at(v, at, bytes, len))
@@ -127,12 +129,31 @@ static int value_add(struct redactor *v, const char *bytes, size_t len)
 	items[at] = item;
 	v->n++;
 	v->bytes += len;
-	v->filter[bit / 64] |= UINT64_C(1) << bit % 64;
+	v->begins[value_filter_slot(bytes)] = true;
+	v->stride = len - PREFIX < v->stride ? len - PREFIX + 1 : v->stride;
+	for (size_t i = 0; i < v->stride; i++)
+		v->inside[value_filter_slot(bytes + i)] = true;
 	redact_memo_clear(&v->memo);
 	/* Those in front of an item are done. */
 	for (size_t i = 0; i < v->n; i++)
 		items[i].shorter = value_longest(v, i, items[i].bytes, items[i].len);
 	return 0;
+}
+
+/* Hides the longest value that begins at i; *done is the end of what is hidden. */
+static void value_mark_at(const struct redactor *v, const char *text, size_t len, size_t i,
+	char *hidden, size_t *done)
+{
+	const size_t from = i > *done ? i : *done;
+	size_t found;
+
+	if (i + PREFIX > len || !v->begins[value_filter_slot(text + i)])
+		return;
+	found = value_longest(v, value_count_below(v, text + i, len - i), text + i, len - i);
+	if (found == NO_VALUE || i + v->items[found - 1].len <= from)
+		return;
+	*done = i + v->items[found - 1].len;
+	memset(hidden + from, 1, *done - from);
 }
 
 /* Sets hidden[i] for each byte of a text that belongs to one of them, overlapping or not; says
@@ -141,19 +162,11 @@ static bool value_mark(const struct redactor *v, const char *text, size_t len, c
 {
 	size_t done = 0;
 
-	for (size_t i = 0; i + PREFIX <= len; i++) {
-		size_t found, from = i > done ? i : done;
-
-		const uint32_t bit = value_filter_bit(text + i);
-
-		if (!(v->filter[bit / 64] >> bit % 64 & 1))
+	for (size_t i = v->stride - 1; i + PREFIX <= len; i += v->stride) {
+		if (!v->inside[value_filter_slot(text + i)])
 			continue;
-		found = value_longest(
-			v, value_count_below(v, text + i, len - i), text + i, len - i);
-		if (found == NO_VALUE || i + v->items[found - 1].len <= from)
-			continue;
-		done = i + v->items[found - 1].len;
-		memset(hidden + from, 1, done - from);
+		for (size_t k = i + 1 - v->stride; k <= i; k++)
+			value_mark_at(v, text, len, k, hidden, &done);
 	}
 	return done > 0;
 }
@@ -164,6 +177,7 @@ int redactor_new(struct redactor **ret)
 
 	if (!r)
 		return -ENOMEM;
+	r->stride = STRIDE_MAX;
 	*ret = r;
 	return 0;
 }
@@ -293,20 +307,16 @@ static void redact_write_shown(const char *text, size_t len, const char *hidden,
 }
 
 /* 1: it is written without its secrets. 0: it has none, and nothing was written. */
-static int redact(struct redactor *r, const char *text, size_t len, struct buffer *out)
+static int redact(const struct redactor *r, const char *text, size_t len, struct buffer *out)
 {
 	const size_t looked_at = len < LOOKED_AT ? len : LOOKED_AT;
 	const size_t written = len < REDACT_TEXT_MAX ? len : REDACT_TEXT_MAX;
 	char small[ON_STACK], *hidden = small;
 	int ret;
 
-	if (len < REDACTOR_VALUE_LEAST || (r && redact_memo_has(&r->memo, text, len)))
-		return 0;
 	if (len > ON_STACK)
 		hidden = malloc(looked_at);
 	ret = hidden ? redact_find(r, text, looked_at, hidden) : -ENOMEM;
-	if (r && ret == 0)
-		redact_memo_add(&r->memo, text, len);
 	if (ret < 0) {
 		out->failed = true;
 	} else if (written < len || ret > 0) {
@@ -332,15 +342,24 @@ void redact_event(struct redactor *r, struct audit_event *e, struct buffer *out)
 {
 	size_t starts[AUDIT_EVENT_TEXTS];
 	bool changed[AUDIT_EVENT_TEXTS];
+	struct redact_memo *memo = r && redact_memo_take(&r->memo) ? &r->memo : NULL;
 
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
 		const char *text = audit_event_text(e, i);
+		const size_t len = strlen(text);
 
+		changed[i] = false;
+		if (len < REDACTOR_VALUE_LEAST || (memo && redact_memo_has(memo, text, len)))
+			continue;
 		starts[i] = out->len;
-		changed[i] = redact(r, text, strlen(text), out) != 0;
+		changed[i] = redact(r, text, len, out) != 0;
 		if (changed[i])
 			buffer_addc(out, '\0');
+		else if (memo)
+			redact_memo_add(memo, text, len);
 	}
+	if (memo)
+		redact_memo_release(memo);
 	for (size_t i = 0; i < AUDIT_EVENT_TEXTS; i++) {
 		if (out->failed)
 			audit_event_set_text(e, i, mark);

@@ -155,7 +155,7 @@ struct audit_store {
 	bool head_saved;    /* in its second file, too */
 	uint64_t signed_ms; /* when; by the clock that never goes back */
 
-	struct buffer queue; /* records that wait, one behind the other, without their numbers */
+	struct buffer queue; /* records that wait, one after the other, without their numbers */
 	size_t *ends;        /* where each ends; room for a batch */
 	unsigned queued;
 	struct audit_batch batch; /* when they are due */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A writer goes on from the last signed head: the signature covers the chain's hash and the root,
- * the root covers the frontier. Only the records behind that head are read again, at most as many
+ * the root covers the frontier. Only the records after that head are read again, at most as many
  * as lie between two heads, and usually none, because closing signs. So opening does not depend on
  * how long a log is; and a change of its end is not signed by us afterwards.
  *
  * A writer that is not alone does the same in small: before it commits, it asks SQLite whether
  * others wrote. If so, it goes on from its own last record, which must be where it was left. What
- * came behind it is read and must fit, and so must the head that others signed meanwhile.
+ * came after it is read and must fit, and so must the head that others signed meanwhile.
  */
 #include <errno.h>
 #include <string.h>

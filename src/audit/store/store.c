@@ -7,7 +7,7 @@
  * head that covers them together with what retention takes away. So at any point at which a process
  * may end, the store is what some head and the chain behind it say.
  *
- * The second file follows the commit, never the other way round: it may be a head behind, which is
+ * The second file follows the commit, never the other way round: it may be a head after, which is
  * harmless, but must not speak of records that are not there. To hold this through a loss of power,
  * a transaction with a head is synced even where others are not.
  *
@@ -252,7 +252,7 @@ static int store_create(struct audit_store *s, struct error *e)
 	return r < 0 ? r : store_set_sync(s, false, e);
 }
 
-/* name, or path with something behind it; NULL: out of memory */
+/* name, or path with something after it; NULL: out of memory */
 static char *store_name_or(const char *name, const char *path, const char *suffix)
 {
 	struct buffer b = { 0 };
@@ -411,7 +411,7 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 	return 0;
 }
 
-/* Puts a record behind those that wait; the queue is as before if it fails. */
+/* Puts a record after those that wait; the queue is as before if it fails. */
 static int store_enqueue(struct audit_store *s, const struct audit_event *event)
 {
 	const size_t before = s->queue.len;

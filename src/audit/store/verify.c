@@ -3,7 +3,7 @@
  * Records and heads are read side by side, each in the order of their numbers, in one transaction.
  * A record is judged first by its place (is there a gap?), then by the number it claims (was it
  * moved?), then by its hash. A head is judged when its record was. Whoever changes a record and
- * makes all hashes behind it anew gets past the records, but not past the next head; then it is
+ * makes all hashes after it anew gets past the records, but not past the next head; then it is
  * only known between which heads it was.
  *
  * The head in the second file is one more head: read before the transaction begins, so that a

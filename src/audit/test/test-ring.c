@@ -216,7 +216,7 @@ static void go_round(void)
 	struct audit_reader reader = { 0 };
 	struct audit_event e;
 
-	/* The one that is being written is not there yet, and those behind it wait for it. */
+	/* The one that is being written is not there yet, and those after it wait for it. */
 	assert_int_equal(audit_ring_read(stalled, &reader, &e, buffer), 0);
 	for (uint64_t n = 2; n <= SLOTS; n++)
 		add(stalled, n);

@@ -112,7 +112,7 @@ static unsigned run_fault(enum kind kind, unsigned at, unsigned lasting)
 	/* A writer finds it in order, too. */
 	bench_fill(b, acknowledged + 1, 5);
 	assert_int_equal(bench_verify(b).fault, AUDIT_FINE);
-	/* A write that was only cut short is continued, all others are told. */
+	/* A write that was only cut short is continued, all others are reported. */
 	if (kind != SHORT_WRITE)
 		assert_true(failed > 0 || hits == 0);
 	bench_free(b);

@@ -199,7 +199,7 @@ static void tampering(void **state)
 	}
 }
 
-/* An enemy who knows the format: changes a record and makes all hashes behind it anew. */
+/* An enemy who knows the format: changes a record and makes all hashes after it anew. */
 static void rehash(struct bench *b, uint64_t from, uint64_t to)
 {
 	sqlite3 *db = open_db(b);
@@ -486,7 +486,7 @@ static void records_that_stand_twice(void **state)
 	bench_free(b);
 }
 
-/* A page of others says that the last one begins behind all records: who looks for a number does
+/* A page of others says that the last one begins after all records: who looks for a number does
  * not get there, but who reads everything does. */
 static void records_hidden_from_a_search(void **state)
 {
