@@ -104,6 +104,7 @@ enum corral_limit {
 	CORRAL_LIMIT_FILE_SIZE,
 	CORRAL_LIMIT_OPEN_FILES,
 	CORRAL_LIMIT_FUEL,
+	CORRAL_LIMIT_WASM_MEMORY, /* of a module; CORRAL_LIMIT_MEMORY is of processes */
 };
 #define CORRAL_LIMIT_NONE UINT64_MAX
 CORRAL_API int corral_permissions_set_limit(

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In both structs the texts lie behind the rest. */
+/* In both structs the texts lie after the rest. */
 struct approval {
 	uint64_t id;
 	struct consent_scope scope; /* scope.count: how many uses are left */
@@ -282,17 +282,45 @@ static struct approval *consent_find(const struct consent *c, uint64_t id)
 
 /* Answers */
 
+static size_t consent_find_question(const struct consent *c, uint64_t id)
+{
+	size_t i = 0;
+
+	while (i < c->n_questions && c->questions[i]->q.id != id)
+		i++;
+	return i;
+}
+
+static void consent_remove_question(struct consent *c, size_t i)
+{
+	free(c->questions[i]);
+	c->n_questions--;
+	memmove(&c->questions[i], &c->questions[i + 1],
+		(c->n_questions - i) * sizeof(struct waiting *));
+}
+
+int consent_drop(struct consent *c, uint64_t question)
+{
+	size_t i;
+
+	consent_hold(c);
+	i = consent_find_question(c, question);
+	if (i == c->n_questions)
+		return -ENOENT;
+	consent_remove_question(c, i);
+	return 0;
+}
+
 int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
 {
 	const struct consent_scope *asked;
 	struct approval *a;
-	size_t i = 0;
+	size_t i;
 	int r;
 
 	consent_hold(c);
-	while (i < c->n_questions && c->questions[i]->q.id != question)
-		i++;
+	i = consent_find_question(c, question);
 	if (i == c->n_questions)
 		return -ENOENT;
 	asked = &c->questions[i]->q.scope;
@@ -307,10 +335,7 @@ int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 		free(a);
 		return r;
 	}
-	free(c->questions[i]);
-	c->n_questions--;
-	memmove(&c->questions[i], &c->questions[i + 1],
-		(c->n_questions - i) * sizeof(struct waiting *));
+	consent_remove_question(c, i);
 	return 0;
 }
 

@@ -71,6 +71,8 @@ long consent_questions(struct consent *c, consent_visit *visit, void *context);
  */
 int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id);
+/* Takes one out of the queue without an answer. -ENOENT. */
+int consent_drop(struct consent *c, uint64_t question);
 /* Agreed to without a question in the queue, and used once at the same time. */
 int consent_give_used(
 	struct consent *c, const struct consent_scope *scope, uint64_t now_ms, uint64_t *ret_id);

@@ -28,7 +28,7 @@ struct baseline_node {
 	uint16_t name;       /* where it starts in baseline_names */
 	uint16_t first;      /* child */
 	uint16_t n_plain;    /* children with a plain name */
-	uint8_t n_wild;      /* children behind those */
+	uint8_t n_wild;      /* children after those */
 	uint8_t len;         /* of the name */
 	uint16_t exact[2];   /* first entry that is this very path: [0] reading, [1] writing */
 	uint16_t subtree[2]; /* first entry that is this folder with all below it */

@@ -38,7 +38,7 @@ static const struct baseline_net *baseline_find_name(
 	return NULL;
 }
 
-/* The prefixes do not overlap: if one holds p, it is the last that does not come behind it. */
+/* The prefixes do not overlap: if one holds p, it is the last that does not come after it. */
 static const struct baseline_net *baseline_find_prefix(
 	const struct baseline_group *g, const struct prefix *p)
 {

@@ -82,8 +82,9 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 		break;
 	}
 	if (d->monitored)
-		buffer_printf(out, "; it would be %s, but the layer only monitors",
-			d->would == VERDICT_DENY ? "denied" : "asked about");
+		buffer_printf(out, "; it would be %s, but the layer only %s",
+			d->would == VERDICT_DENY ? "denied" : "asked about",
+			d->layer && d->layer->mode == MODE_AUDIT ? "audits" : "monitors");
 }
 
 void explain_rule(const struct decision *d, struct buffer *out)
@@ -306,9 +307,10 @@ void explain_remedy(const struct request *r, const struct decision *d, struct bu
 	if (d->why == DECISION_BASELINE && d->baseline_never) {
 		buffer_adds(out, "none: the baseline denies it, and no grant overrides that");
 	} else if (d->source) {
-		buffer_adds(out, d->verdict == VERDICT_ASK ? "approve it when asked, or change "
-							   : "remove or narrow ");
+		buffer_adds(out, d->verdict == VERDICT_ASK ? "allow it in " : "remove or narrow ");
 		explain_rule(d, out);
+		if (d->verdict == VERDICT_ASK)
+			buffer_adds(out, ", or by an answer, where the user can be asked");
 	} else if (line.len == 0) {
 		buffer_adds(out, "none: it cannot be written in a policy file");
 	} else if (d->why == DECISION_BASELINE) {

@@ -14,6 +14,7 @@ static const char *const limit_names[LIMIT_COUNT] = {
 	[LIMIT_FILE_SIZE] = "file_size",
 	[LIMIT_OPEN_FILES] = "open_files",
 	[LIMIT_FUEL] = "fuel",
+	[LIMIT_WASM_MEMORY] = "wasm_memory",
 };
 
 const char *const mode_names[MODE_COUNT] = {

@@ -112,6 +112,7 @@ enum limit {
 	LIMIT_FILE_SIZE,
 	LIMIT_OPEN_FILES,
 	LIMIT_FUEL,
+	LIMIT_WASM_MEMORY, /* of a module; LIMIT_MEMORY is of processes */
 	LIMIT_COUNT,
 };
 

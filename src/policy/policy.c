@@ -235,8 +235,13 @@ static void decide_by_source(
 	d->layer = l;
 	if (rank == RANK_NONE) {
 		d->why = DECISION_NO_GRANT;
+		d->verdict = l->fallback;
 		/* Audit blocks only what a rule denies. */
-		d->verdict = l->mode == MODE_AUDIT ? VERDICT_ALLOW : l->fallback;
+		if (l->mode == MODE_AUDIT && d->verdict != VERDICT_ALLOW) {
+			d->monitored = true;
+			d->would = d->verdict;
+			d->verdict = VERDICT_ALLOW;
+		}
 		return;
 	}
 	d->why = DECISION_RULE;
@@ -461,7 +466,9 @@ static void decide_layer(const struct layer *l, const struct policy_question *q,
 	operations[q->op].decide(l, q, d);
 	if (q->op == OPERATION_NET_CONNECT)
 		hold_methods(l, q, d);
-	d->would = d->verdict;
+	/* Denied after all, by a method. */
+	d->monitored = d->monitored && d->verdict == VERDICT_ALLOW;
+	d->would = d->monitored ? d->would : d->verdict;
 	if (l->mode == MODE_MONITOR && d->verdict != VERDICT_ALLOW) {
 		d->monitored = true;
 		d->verdict = VERDICT_ALLOW;

@@ -53,7 +53,7 @@ struct request {
 	 * service      NAME.ACCESS[:VALUE] as in service.h
 	 */
 	const char *target;
-	/* exec: the arguments behind argv[0]; NULL if they are not known. */
+	/* exec: the arguments after argv[0]; NULL if they are not known. */
 	const char *const *args;
 	size_t n_args;
 	/* net.connect to a URL: the method, or NULL. */
@@ -80,7 +80,7 @@ enum decision_why {
 struct decision {
 	enum verdict verdict;
 	enum decision_why why;
-	/* A layer in monitor mode let it pass: what it would have been. */
+	/* A layer in mode monitor or audit let it pass: what it would have been. */
 	bool monitored;
 	enum verdict would;
 	const struct source *source; /* lives as long as the policy; NULL if none */

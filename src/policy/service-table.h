@@ -33,7 +33,7 @@ struct service_bound {
 };
 
 struct service_scope_row {
-	const char *key;        /* NULL behind the last */
+	const char *key;        /* NULL after the last */
 	operation_spell *spell; /* words: checks one, and gives its canonical spelling */
 	/*
 	 * What a request names, in the spelling that words have; NULL: as it is. *ret_host is

@@ -44,12 +44,19 @@ enum threat_use {
 	/* files */
 	THREAT_CHECKOUT = 1 << 22, /* only at the top of a working copy */
 	THREAT_SKIP = 1 << 23,     /* a folder that is not looked into */
+	/* hosts */
+	THREAT_INSTALLER = 1 << 24, /* hands out the installer of a well-known program */
+	THREAT_HOOK = 1 << 28,      /* takes messages to whoever made the address */
+	/* packages */
+	THREAT_PYPI = 1 << 25, /* of PyPI, which others are named after */
+	THREAT_NPM = 1 << 26,  /* of npm, likewise */
+	THREAT_FINE = 1 << 27, /* near one of these, and what it is */
 };
 
 struct threat {
 	const char *name;   /* as in the data file */
 	const char *inside; /* files: a pattern of what in the folder is run; NULL: all */
-	const char *what; /* who runs it and when, or what it does: behind the name in a sentence */
+	const char *what; /* who runs it and when, or what it does: after the name in a sentence */
 	unsigned uses;
 };
 
@@ -58,9 +65,9 @@ struct threat {
  * The paths are those that are protected, reported or skipped, each by itself.
  */
 extern const struct threat threat_files[], threat_paths[], threat_programs[], threat_hosts[];
-extern const struct threat threat_secrets[], threat_sockets[];
+extern const struct threat threat_secrets[], threat_sockets[], threat_packages[];
 extern const size_t threat_files_n, threat_paths_n, threat_programs_n, threat_hosts_n;
-extern const size_t threat_secrets_n, threat_sockets_n;
+extern const size_t threat_secrets_n, threat_sockets_n, threat_packages_n;
 
 /* The program that a path or name means, if it has one of the uses; NULL: none. "python3.11" is
  * python. */

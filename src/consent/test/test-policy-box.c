@@ -207,6 +207,7 @@ static void test_all_slots(void **state)
 }
 
 FAILING_CALLOC
+FAILING_MALLOC
 FAILING_ALIGNED_ALLOC
 
 /* A box without memory leaves the policies with those who had them. */

@@ -74,7 +74,7 @@ static int add_address(struct candidates *c, const struct address *a)
 	return text.failed ? -ENOMEM : add_host(c, arena_strdup(&c->arena, buffer_text(&text)));
 }
 
-/* The address before or behind; wraps around at the ends, which does no harm. */
+/* The address before or after; wraps around at the ends, which does no harm. */
 static struct address neighbour(struct address a, int step)
 {
 	for (size_t i = a.bits / 8; i-- > 0;) {

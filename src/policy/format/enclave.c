@@ -29,7 +29,7 @@ static int read_root(const struct field *f, void *into)
 		return r;
 	start = text[0] == '~' || text[0] == '$' ? strcspn(text, "/") : 0;
 	rest = text + start;
-	/* Only behind a variable may there be nothing. */
+	/* Only after a variable may there be nothing. */
 	if ((*rest || start == 0) && path_normalize(rest, strlen(rest), normal, &len) < 0)
 		return field_fail(f, "`%s` is not an absolute path", text);
 	buffer_add(&pattern, text, start);

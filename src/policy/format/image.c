@@ -337,7 +337,7 @@ int image_read(struct permissions *p, const char *bytes, size_t len)
 	return r.code;
 }
 
-/* As text: two digits for each byte, behind a word that no JSON begins with. */
+/* As text: two digits for each byte, after a word that no JSON begins with. */
 
 #define IMAGE_WORD "image:"
 
@@ -374,14 +374,19 @@ static int image_digit(char c)
 
 int image_read_text(struct permissions *p, const char *text)
 {
-	const char *digits = text + strlen(IMAGE_WORD);
-	const size_t len = image_is_text(text) ? strlen(digits) / 2 : 0;
-	char *bytes = arena_alloc(p->arena, len + 1);
+	const char *digits;
+	char *bytes;
+	size_t len;
 
+	if (!image_is_text(text))
+		return -EBADMSG;
+	digits = text + strlen(IMAGE_WORD);
+	len = strlen(digits) / 2;
+	if (strlen(digits) % 2)
+		return -EBADMSG;
+	bytes = arena_alloc(p->arena, len + 1);
 	if (!bytes)
 		return -ENOMEM;
-	if (!image_is_text(text) || strlen(digits) % 2)
-		return -EBADMSG;
 	for (size_t i = 0; i < len; i++) {
 		const int high = image_digit(digits[2 * i]), low = image_digit(digits[2 * i + 1]);
 

@@ -3,7 +3,7 @@
 /*
  * Permissions as bytes that are read without looking at a grammar: what a long policy became, for
  * whoever keeps it (host/policy-cache.h). Numbers are little-endian, texts have their length before
- * and a NUL behind them. Of another version, or of none, is -EBADMSG.
+ * and a NUL after them. Of another version, or of none, is -EBADMSG.
  */
 #include <stdbool.h>
 #include <stddef.h>

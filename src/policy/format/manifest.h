@@ -33,6 +33,8 @@ struct manifest {
 	/* Each NULL if absent. Live in the permissions' arena. */
 	const char *name, *version, *description, *author, *entry, *runtime;
 	const char *wasm_file, *wasm_export, *session_id;
+	/* Hosts are granted for sockets, and not for requests alone (nanocrab's network_socket). */
+	bool has_sockets;
 	struct location entry_where, wasm_where; /* of entry and wasm_file; zero if absent */
 	struct location
 		permissions_where; /* a skill's: of what it grants; line 0: nothing is said */

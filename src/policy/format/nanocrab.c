@@ -159,6 +159,8 @@ static const struct field_key browser_keys[] = {
 
 /* The table of capabilities */
 
+static const char network_socket[] = "network_socket";
+
 static int read_capability(const struct field *f, void *into)
 {
 	const struct node *switched = node_get(f->node, "enabled");
@@ -176,6 +178,8 @@ static int read_capability(const struct field *f, void *into)
 		to = permissions_new_layer(m->permissions);
 		r = to ? 0 : field_result(f, -ENOMEM);
 	}
+	if (r == 0 && enabled && strcmp(f->node->key, network_socket) == 0)
+		m->has_sockets = true;
 	return r < 0 ? r : field_read_map(f, f->how, to);
 }
 
@@ -186,7 +190,7 @@ static const struct field_key capability_keys[] = {
 	FIELD("filesystem", read_capability, .how = TABLE(filesystem_keys)),
 	FIELD("email", read_capability, .how = TABLE(email_keys)),
 	FIELD("browser", read_capability, .how = TABLE(browser_keys)),
-	FIELD("network_socket", read_capability, .how = TABLE(socket_keys)),
+	FIELD(network_socket, read_capability, .how = TABLE(socket_keys)),
 };
 static const struct field_table capability_table = FIELD_TABLE(capability_keys);
 
@@ -194,7 +198,7 @@ static const struct field_table capability_table = FIELD_TABLE(capability_keys);
 
 static const struct field_key limit_keys[] = {
 	FIELD("max_memory", field_store_size,
-		FIELD_AT(struct permissions, limits.values[LIMIT_MEMORY])),
+		FIELD_AT(struct permissions, limits.values[LIMIT_WASM_MEMORY])),
 	FIELD("max_execution_time", field_store_duration,
 		FIELD_AT(struct permissions, limits.values[LIMIT_TIMEOUT_MS])),
 	FIELD("max_fuel", field_store_count,

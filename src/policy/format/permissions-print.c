@@ -294,6 +294,7 @@ static void put_limits(struct printer *pr, struct node *top, const struct permis
 		[LIMIT_MEMORY] = unit_print_size,
 		[LIMIT_OUTPUT] = unit_print_size,
 		[LIMIT_FILE_SIZE] = unit_print_size,
+		[LIMIT_WASM_MEMORY] = unit_print_size,
 	};
 	struct node *limits = node_new(pr->arena, NODE_MAP);
 

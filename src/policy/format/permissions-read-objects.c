@@ -4,7 +4,7 @@
  *
  * A guest path is a folder of the host under another name, for a WASM skill. It is granted as it is
  * named, so its name must not be a pattern and must not climb: what `data/../..` is depends on
- * links that nobody here has seen.
+ * links that are not known here.
  *
  * Services and their keys are those of service-table.h. A scope that is absent does not narrow. One
  * that is empty narrows to nothing; it is kept and printed, because dropping it would widen the

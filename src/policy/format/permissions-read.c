@@ -247,6 +247,7 @@ static const struct field_key limit_keys[] = {
 	FIELD("file_size", field_store_size, LIMIT(LIMIT_FILE_SIZE)),
 	FIELD("open_files", field_store_count, LIMIT(LIMIT_OPEN_FILES)),
 	FIELD("fuel", field_store_count, LIMIT(LIMIT_FUEL)),
+	FIELD("wasm_memory", field_store_size, LIMIT(LIMIT_WASM_MEMORY)),
 };
 static const struct field_table limit_table = FIELD_TABLE(limit_keys);
 

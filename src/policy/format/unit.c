@@ -53,7 +53,7 @@ static const struct unit windows[] = {
 };
 /* clang-format on */
 
-/* Reads decimal digits and moves *text behind them. */
+/* Reads decimal digits and moves *text after them. */
 static int parse_digits(const char **text, uint64_t *ret)
 {
 	const char *p = *text;

@@ -465,7 +465,7 @@ size_t automaton_tokens(const struct automaton *a)
 }
 
 /*
- * The table. States that only lead to themselves come first: the dead one, and those behind a "/**"
+ * The table. States that only lead to themselves come first: the dead one, and those after a "/**"
  * that matched. Matching stops there, so a path that leaves all patterns early costs only its first
  * bytes.
  */

@@ -61,7 +61,7 @@ static size_t unit_length(const char *s)
 	return n ? n : 1;
 }
 
-/* From just behind a '{' to the next ',' or '}' of the same group; 0 if the text ends first. */
+/* From just after a '{' to the next ',' or '}' of the same group; 0 if the text ends first. */
 static size_t group_item(const char *s, bool *ret_closed)
 {
 	unsigned depth = 0;
@@ -191,7 +191,7 @@ static bool is_byte(const struct glob_token *t, unsigned char b)
 	return t->type == GLOB_BYTE && t->byte == b;
 }
 
-/* A component starts behind token n: after a slash, or a "**" that took its slash along. */
+/* A component starts after token n: after a slash, or a "**" that took its slash along. */
 static bool starts_component(const struct glob_token *tokens, size_t n)
 {
 	return n == 0 || is_byte(&tokens[n - 1], '/') || tokens[n - 1].type == GLOB_TREE;
@@ -231,7 +231,7 @@ static const struct {
 	{ "xdigit", "09afAF" },
 };
 
-/* Adds [:name:] at s (behind "[:"); returns the length of "name:]", 0 if there is no such set. */
+/* Adds [:name:] at s (after "[:"); returns the length of "name:]", 0 if there is no such set. */
 static size_t class_add_named(struct glob_class *c, const char *s)
 {
 	for (size_t i = 0; i < ROWS(named_classes); i++) {

@@ -35,7 +35,7 @@ enum { ALONE_MAX = 256, STATES_MAX = 1 << 18, BASES_MAX = 8 };
 /* What compiling may cost: about a tenth of a second, and more with the length of the patterns. */
 enum { BUDGET_MIN = 4 << 20, BUDGET_PER_TOKEN = 64 };
 
-/* A glob behind a place, or an entry of several globs, before it is compiled. */
+/* A glob after a place, or an entry of several globs, before it is compiled. */
 struct pathset_item {
 	struct place_key key;
 	const struct glob_token *tokens; /* what follows the place */
@@ -351,7 +351,7 @@ static void pathset_sort_items(struct pathset *s)
 		qsort(s->items, s->n_items, sizeof(*s->items), by_key_and_rank);
 }
 
-/* One group for all items behind one place. */
+/* One group for all items after one place. */
 static int add_groups(struct pathset *s)
 {
 	for (size_t i = 0, n; i < s->n_items; i += n) {

@@ -26,7 +26,7 @@ static int canonical_path(const char *text, struct buffer *out, struct arena *sc
 		buffer_printf(out, "$%s", variable_name(v));
 		if (*rest == '\0')
 			return 0;
-		/* Behind a folder's name a slash means all below, not the root. */
+		/* After a folder's name a slash means all below, not the root. */
 		if (strspn(rest, "/") == strlen(rest))
 			rest = "/**";
 	}

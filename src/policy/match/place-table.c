@@ -24,7 +24,7 @@ void place_table_init(struct place_table *t, struct arena *arena)
 	t->seed = hash_key_make().words[0];
 }
 
-/* The bytes of a word that are slashes, as their high bits; those behind the first may be wrong. */
+/* The bytes of a word that are slashes, as their high bits; those after the first may be wrong. */
 static uint64_t slashes_in(uint64_t word)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);

@@ -76,6 +76,6 @@ bool place_walk_next(struct place_walk *w); /* false at the end */
 
 /* The folder that the walk has come to, or NULL. */
 const struct place *place_table_find(const struct place_table *t, const struct place_walk *w);
-/* The current component (it starts behind `before`) as a name below `base`, whose hash is given. */
+/* The current component (it starts after `before`) as a name below `base`, whose hash is given. */
 const struct place *place_table_find_name(const struct place_table *t, const struct place *base,
 	uint64_t base_hash, const struct place_walk *w, size_t before);

@@ -34,7 +34,7 @@ struct host_endpoint {
 	const char *host; /* without brackets */
 	size_t host_len;
 	bool bracketed;
-	const char *length; /* behind a bracket: "/32"; else empty */
+	const char *length; /* after a bracket: "/32"; else empty */
 	size_t length_len;
 	const char *port; /* NULL: none */
 	size_t port_len;
@@ -265,7 +265,7 @@ static int pattern_parse_endpoint(const struct host_text *c, const char *text, s
 		return refuse(c, "a host was expected", "write example.com:443");
 	if (host_endpoint_split(&e, text, len) < 0)
 		return refuse(c,
-			"brackets hold an IPv6 address, with a length or a port behind them",
+			"brackets hold an IPv6 address, with a length or a port after them",
 			"write [2001:db8::1]:443 or [2001:db8::]/32:443");
 	p->port_lo = lo;
 	p->port_hi = hi;
@@ -477,7 +477,7 @@ static int request_parse_endpoint(struct host_request *r, const char *text, stru
 	if (text[0] == '\0')
 		return request_refuse(e, "a host was expected", "write example.com:443");
 	if (host_endpoint_split(&h, text, strlen(text)) < 0 || h.length_len > 0)
-		return request_refuse(e, "brackets hold an IPv6 address, with a port behind them",
+		return request_refuse(e, "brackets hold an IPv6 address, with a port after them",
 			"write [2001:db8::1]:443");
 	if (h.port && host_port_parse(h.port, h.port_len, &r->port) < 0) {
 		error_set(e, -EINVAL, NULL, "'%.*s' is not a port from 1 to 65535",

@@ -198,7 +198,7 @@ static void host_print_name(const struct host_pattern *p, struct buffer *out)
 }
 
 /*
- * The scheme is not kept, only its port: a URL is printed with one that has the same. Behind an
+ * The scheme is not kept, only its port: a URL is printed with one that has the same. After an
  * address the port is always written, so that no path is taken for the length of a prefix.
  */
 static void host_print_url(const struct host_pattern *p, const char *path, struct buffer *out)

@@ -198,7 +198,7 @@ static size_t edge_index(const struct hostset_scratch *s, size_t n_edges, uint32
 	return (size_t)(found - s->edges);
 }
 
-/* The first bare stretch at or behind i. */
+/* The first bare stretch at or after i. */
 static size_t bare_from(const struct hostset_scratch *s, size_t i)
 {
 	while (s->next[i] != i) {
@@ -525,7 +525,7 @@ static uint32_t match_address(
 {
 	const struct prefix_node *p = hostset_find_prefix(side, &r->address);
 
-	/* Behind a prefix that reaches out of the guard, all the outer ones do. */
+	/* After a prefix that reaches out of the guard, all the outer ones do. */
 	for (; p && (p->node.in_guard || !guarded); p = p->parent)
 		best = node_match(&p->node, r, best);
 	return best;

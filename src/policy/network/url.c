@@ -3,14 +3,14 @@
  * The basic URL parser of https://url.spec.whatwg.org, cut down to what decides host and port.
  *
  * For a special scheme without a base the state machine there comes to this: spaces and control
- * characters around the text are dropped, tabs and newlines are dropped everywhere; behind the
+ * characters around the text are dropped, tabs and newlines are dropped everywhere; after the
  * scheme any number of slashes of either kind may stand; the authority goes up to the next slash,
- * '?' or '#'; the host starts behind its last '@'. So the text is cleaned into a buffer first, and
+ * '?' or '#'; the host starts after its last '@'. So the text is cleaned into a buffer first, and
  * the rest is cutting it at those places.
  *
- * Older readers cut elsewhere: at the first '@', at a ';' or a space, behind what they decode
- * first, or they look for an '@' behind a '?' or '#'. So a user name is taken only if no reader
- * could find another host in it, and what comes behind a host without a path may have no '@'.
+ * Older readers cut elsewhere: at the first '@', at a ';' or a space, after what they decode
+ * first, or they look for an '@' after a '?' or '#'. So a user name is taken only if no reader
+ * could find another host in it, and what comes after a host without a path may have no '@'.
  */
 #include "policy/network/url.h"
 
@@ -411,10 +411,10 @@ int url_parse(struct url *ret, const char *text, size_t len, struct error *e)
 	for (; rest.len > 0 && url_is_slash(rest.text[0]); rest.len--)
 		rest.text++;
 	authority = url_cut(&rest, "/\\");
-	/* The standard ends the host at a backslash; many clients go on to an "@" behind it. */
+	/* The standard ends the host at a backslash; many clients go on to an "@" after it. */
 	if (rest.len > 0 && rest.text[0] == '\\')
 		return error_set(e, -EINVAL, NULL,
-			"a backslash behind the host means different hosts to different programs");
+			"a backslash after the host means different hosts to different programs");
 	if (rest.len == 0 && url_has_late_at(text, len))
 		return url_refuse_user(e);
 	r = url_split_authority(&u, authority, &host, &port, e);

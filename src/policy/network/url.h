@@ -8,8 +8,8 @@
  *
  * NAME:PASSWORD@ is taken, and dropped, if it is made of letters, digits and -._~!$&'()*+,= alone,
  * escaped or not, with one colon at most. Refused: a second '@', any other character or escape in
- * front of it, an '@' with nothing in front of it, an '@' behind a '?' or '#' if no path stands
- * between, a backslash behind the host.
+ * front of it, an '@' with nothing in front of it, an '@' after a '?' or '#' if no path stands
+ * between, a backslash after the host.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ uint16_t url_scheme_port(const char *scheme, size_t len);
  * segments are resolved.
  *
  * A path that a server could read as another one than the policy did is refused: "..", hidden
- * behind an escaped slash (%2F), a path parameter (..;) or taking back an empty segment (//..).
+ * after an escaped slash (%2F), a path parameter (..;) or taking back an empty segment (//..).
  */
 
 /* -EINVAL: hidden dots; -ENAMETOOLONG. "\" counts as "/", as it does in http URLs. */

@@ -63,7 +63,7 @@ static bool split_path(const char *path, struct parts *ret)
 
 /* Globs */
 
-/* The set that starts at p, behind its bracket: does it hold c? *ret_end is behind it. */
+/* The set that starts at p, after its bracket: does it hold c? *ret_end is behind it. */
 static bool in_set(const char *p, char c, const char **ret_end)
 {
 	bool negated = *p == '!' || *p == '^', found = false;
@@ -122,7 +122,7 @@ static bool match_parts(const struct parts *p, size_t i, const struct parts *pat
 	return match_parts(p, i + 1, path, k + 1);
 }
 
-/* A pattern without braces: its parts behind those that are there already. */
+/* A pattern without braces: its parts after those that are there already. */
 static void split_pattern(const char *p, struct parts *ret)
 {
 	bool slash = false;
@@ -152,7 +152,7 @@ static const char *find_brace(const char *p)
 	return *p ? p : NULL;
 }
 
-/* From behind a brace to the end of the item: its comma or closing brace. */
+/* From after a brace to the end of the item: its comma or closing brace. */
 static const char *item_end(const char *p)
 {
 	for (int depth = 0; depth > 0 || (*p != ',' && *p != '}'); p++) {

@@ -283,7 +283,7 @@ static void test_services(void **state)
 	test_check_rows(rows, ROWS(rows));
 }
 
-/* Priority first, then the strictest; deny lists before all, grants behind. */
+/* Priority first, then the strictest; deny lists before all, grants after. */
 static void test_rules(void **state)
 {
 	static const struct test_row rows[] = {
@@ -357,7 +357,25 @@ static void test_modes(void **state)
 	assert_int_equal(d.would, VERDICT_ALLOW);
 }
 
-/* The strictest of all counts, and is the one that is told about. */
+/* Audit: what nothing matches passes, and is told; what is denied by a rule does not. */
+static void test_audit(void **state)
+{
+	auto_policy *p = test_compile("{mode: audit, fs: {read: [/a], deny: [/c]}}");
+	struct decision d;
+
+	(void)state;
+	assert_int_equal(test_decide(p, "fs.read /b", &d), 0);
+	assert_int_equal(d.verdict, VERDICT_ALLOW);
+	assert_true(d.monitored);
+	assert_int_equal(d.would, VERDICT_DENY);
+	assert_int_equal(test_decide(p, "fs.read /a", &d), 0);
+	assert_false(d.monitored);
+	assert_int_equal(test_decide(p, "fs.read /c", &d), 0);
+	assert_int_equal(d.verdict, VERDICT_DENY);
+	assert_false(d.monitored);
+}
+
+/* The strictest of all counts, and is the one that is reported. */
 static void test_layers(void **state)
 {
 	auto_permissions *a = test_read("{fs: {read: [/a/**]}, limits: {memory: 1G, pids: 5}}");
@@ -843,6 +861,7 @@ int main(void)
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_audit),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_bad_targets),

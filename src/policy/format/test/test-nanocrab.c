@@ -26,6 +26,31 @@ static void test_sample(void **state)
 	check_round_trip(m.permissions);
 }
 
+/* Hosts for requests are not hosts for sockets. */
+static void test_sockets(void **state)
+{
+	static const struct {
+		const char *text;
+		bool has_sockets;
+	} rows[] = {
+		{ "capabilities: {http: {enabled: true, allowed_hosts: [a.example]}}", false },
+		{ "capabilities: {network_socket: {enabled: false, allowed_hosts: [a.example]}}",
+			false },
+		{ "capabilities: {network_socket: {enabled: true, allowed_hosts: [a.example]}}",
+			true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_manifest m = { 0 };
+
+		assert_int_equal(manifest_read(&m, MANIFEST_NANOCRAB, NULL, rows[i].text,
+					 strlen(rows[i].text), NULL),
+			0);
+		assert_int_equal(m.has_sockets, rows[i].has_sockets);
+	}
+}
+
 #define HTTP(rest) "capabilities: {http: {enabled: true, " rest "}}"
 #define ALLOW(rest) "network:\n  allow:\n" rest "exec: []\n"
 
@@ -81,7 +106,7 @@ static const struct reading readings[] = {
 	  "\"udp://b.example:53\"]}}",
 		ALLOW("    - a.example:*\n    - udp://b.example:53\n") },
 	{ "wasm: {}\nlimits: {max_memory: 64MB, max_execution_time: 30s, max_fuel: 7}",
-		"exec: []\nlimits:\n  timeout: 30s\n  memory: 64M\n  fuel: 7\n" },
+		"exec: []\nlimits:\n  timeout: 30s\n  fuel: 7\n  wasm_memory: 64M\n" },
 };
 
 static void test_readings(void **state)
@@ -155,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_sockets),
 		cmocka_unit_test(test_readings),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_extra),

@@ -42,7 +42,7 @@ static void check_printing(const struct glob *g, const char *path, size_t len)
 	}
 }
 
-/* What is told at a look is what parsing finds, and is written as it is printed. */
+/* What is found at a look is what parsing finds, and is written as it is printed. */
 static void check_plain(const struct glob *g, const char *pattern)
 {
 	auto_buffer text = { 0 };

@@ -7,7 +7,7 @@
  *   answer in a set as it does alone;
  *
  * and a URL has the same host for a reader that takes the first '@' for the end of the user name,
- * or looks for one behind a query.
+ * or looks for one after a query.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ static void check_request(const struct host_request *r)
 	require(baseline_guard(r) == baseline_guard(&again));
 }
 
-/* The URL up to its path, behind the slashes of its scheme; the path's own '@' does not count. */
+/* The URL up to its path, after the slashes of its scheme; the path's own '@' does not count. */
 static void check_one_host(const struct host_request *r, const char *target)
 {
 	const char *authority = strchr(target, ':'), *first, *end;

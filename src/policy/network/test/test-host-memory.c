@@ -16,6 +16,7 @@
 #include "test/failing-arena.h"
 
 FAILING_CALLOC
+FAILING_MALLOC
 FAILING_AS(-ENOMEM, int, idna_library_lookup, (const char *name, char *out, size_t size), name, out,
 	size)
 

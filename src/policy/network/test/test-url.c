@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "policy/network/url.h"
 
-/* "scheme host port path", with "user" behind it if there was a user name. */
+/* "scheme host port path", with "user" after it if there was a user name. */
 static void describe(const struct url *u, struct buffer *out)
 {
 	buffer_printf(out, "%s ", u->scheme);
