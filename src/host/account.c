@@ -92,3 +92,43 @@ int account_home(const char *file, unsigned long id, struct arena *arena, const 
 	*ret = home;
 	return 0;
 }
+
+static unsigned long account_number(const char *line, size_t len, unsigned i)
+{
+	size_t n;
+	const char *text = field(line, len, i, &n);
+
+	return n > 0 ? strtoul(text, NULL, 10) : ~0UL;
+}
+
+/* Members of a line of /etc/group: there are none but this one. */
+static bool account_is_member_alone(const char *line, size_t len, const char *user)
+{
+	size_t n;
+	const char *members = field(line, len, 3, &n);
+
+	return n == 0 || (n == strlen(user) && strncmp(members, user, n) == 0);
+}
+
+bool account_is_own_group(
+	const char *passwd, const char *group, unsigned long gid, unsigned long uid)
+{
+	auto_buffer users = { 0 }, groups = { 0 };
+	char name[ACCOUNT_NAME_BYTES];
+	const char *rest, *line;
+	size_t len;
+
+	if (file_read(passwd, ACCOUNTS_MAX, &users) < 0 ||
+		file_read(group, ACCOUNTS_MAX, &groups) < 0 || account_name(passwd, uid, name) < 0)
+		return false;
+	rest = buffer_text(&groups);
+	line = account_line(&rest, gid, &len);
+	if (!line || !account_is_member_alone(line, len, name))
+		return false;
+	for (line = buffer_text(&users); *line; line += len + (line[len] == '\n')) {
+		len = strcspn(line, "\n");
+		if (account_number(line, len, 3) == gid && account_number(line, len, 2) != uid)
+			return false;
+	}
+	return true;
+}

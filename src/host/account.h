@@ -2,6 +2,8 @@
 #pragma once
 /* Names of users and groups, and homes, by number, without asking a directory service. */
 
+#include <stdbool.h>
+
 struct arena;
 
 enum { ACCOUNT_NAME_BYTES = 64 };
@@ -17,3 +19,10 @@ int account_name(const char *file, unsigned long id, char ret[ACCOUNT_NAME_BYTES
  * that is an absolute path, or cannot be read (then HOME must say it). -ENOMEM.
  */
 int account_home(const char *file, unsigned long id, struct arena *arena, const char **ret);
+
+/*
+ * Whether a group is this user's alone: files like /etc/passwd and /etc/group name nobody else in
+ * it, and can be read. Many systems give each user such a group.
+ */
+bool account_is_own_group(
+	const char *passwd, const char *group, unsigned long gid, unsigned long uid);

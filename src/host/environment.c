@@ -63,7 +63,7 @@ static int environment_refuse_size(const struct environment *env, const char *na
 	return -E2BIG;
 }
 
-/* NAME=value as it is, which must live as long as the list; if nobody was first. */
+/* NAME=value as it is, which must live as long as the list; unless it is there already. */
 static int environment_keep(struct environment *env, const char *item)
 {
 	size_t len = strlen(item) + 1;
@@ -375,7 +375,7 @@ int environment_granted(struct arena *a, const struct environment_options *o,
 	return environment_end(&env, add_granted(&env), ret);
 }
 
-/* Behind all that is there: what is found elsewhere is not replaced. */
+/* After all that is there: what is found elsewhere is not replaced. */
 static int environment_extend_path(struct environment *env)
 {
 	for (size_t i = 0; i < env->n; i++) {

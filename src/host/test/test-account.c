@@ -78,6 +78,33 @@ static void test_homes(void **state)
 	(void)unlink(path);
 }
 
+static void test_own_group(void **state)
+{
+	static const char groups[] = "root:x:0:\nalice:x:1000:\nshared:x:1001:alice,bob\n"
+				     "hers:x:1002:alice\nother:x:1003:bob\nprimary:x:1004:\n";
+	static const char users[] = "root:x:0:0::/:\nalice:x:1000:1000::/:\nbob:x:1001:1004::/:\n";
+	static const struct {
+		unsigned long gid;
+		bool is_own;
+	} cases[] = { { 1000, true }, { 1001, false }, { 1002, true }, { 1003, false },
+		{ 1004, false }, { 7, false } };
+	char passwd[] = "/tmp/test-account.XXXXXX", group[] = "/tmp/test-account.XXXXXX";
+	int fds[] = { mkstemp(passwd), mkstemp(group) };
+
+	(void)state;
+	assert_int_equal(write(fds[0], users, sizeof(users) - 1), sizeof(users) - 1);
+	assert_int_equal(write(fds[1], groups, sizeof(groups) - 1), sizeof(groups) - 1);
+	for (size_t i = 0; i < ROWS(cases); i++)
+		assert_int_equal(
+			account_is_own_group(passwd, group, cases[i].gid, 1000), cases[i].is_own);
+	assert_false(account_is_own_group(passwd, "/nonexistent", 1000, 1000));
+	assert_false(account_is_own_group("/nonexistent", group, 1000, 1000));
+	for (size_t i = 0; i < ROWS(fds); i++)
+		close(fds[i]);
+	unlink(passwd);
+	unlink(group);
+}
+
 static void test_no_file(void **state)
 {
 	char name[ACCOUNT_NAME_BYTES];
@@ -94,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_homes),
+		cmocka_unit_test(test_own_group),
 		cmocka_unit_test(test_no_file),
 	};
 

@@ -90,7 +90,7 @@ static const struct {
 	const char *policy;
 	const char *host[ITEMS];
 	const char *call[ITEMS];
-	const char *want; /* all but the usual, each with a space behind it */
+	const char *want; /* all but the usual, each with a space after it */
 } rows[] = {
 	{ "{}", { "A=1", "HOME=/h", "PATH=/p", "SECRET=x" }, { NULL }, "" },
 	{ "env: [A]", { "A=1", "B=2", "AA=3" }, { NULL }, "A=1 " },

@@ -17,7 +17,7 @@ static char top[64];
 
 static const struct {
 	const char *name;
-	const char *grant; /* to read; "@" is the scratch folder */
+	const char *grant; /* to read and write; "@" is the scratch folder */
 	const char *variable, *value;
 	const char *made[4], *missing[4];
 } cases[] = {
@@ -35,6 +35,12 @@ static const struct {
 		{ "@/home/.cache/corral", NULL }, { NULL } },
 	{ "XDG_RUNTIME_DIR that is there", "@/**", "XDG_RUNTIME_DIR", "@/run",
 		{ "@/run/corral", NULL }, { NULL } },
+	{ "XDG_CONFIG_HOME", "@/**", "XDG_CONFIG_HOME", "@/other/config",
+		{ "@/other/config/corral", NULL }, { "@/home/.config", NULL } },
+	{ "XDG_CONFIG_HOME as usual: the baseline has it", "@/**", "XDG_CONFIG_HOME",
+		"@/home/.config", { NULL }, { "@/home/.config", NULL } },
+	{ "XDG_CONFIG_HOME that no command sees", "@/home/**", "XDG_CONFIG_HOME", "@/other/config",
+		{ NULL }, { "@/other/config", NULL } },
 	{ "one that is not: nothing is made for it", "@/**", "XDG_RUNTIME_DIR", "@/none", { NULL },
 		{ "@/none", NULL } },
 };
@@ -59,7 +65,7 @@ static void test_cases(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		static const char *const variables[] = { "XDG_STATE_HOME", "XDG_CACHE_HOME",
-			"XDG_RUNTIME_DIR" };
+			"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME" };
 		auto_arena a = { 0 };
 		auto_permissions *p = permissions_new();
 		const struct permissions *layers[] = { p };
@@ -75,10 +81,12 @@ static void test_cases(void **state)
 		if (cases[i].variable)
 			assert_int_equal(
 				setenv(cases[i].variable, in_top(&a, cases[i].value), 1), 0);
-		if (cases[i].grant)
-			assert_int_equal(
-				permissions_add(p, &p->fs_read, in_top(&a, cases[i].grant), NULL),
-				0);
+		if (cases[i].grant) {
+			const char *grant = in_top(&a, cases[i].grant);
+
+			assert_int_equal(permissions_add(p, &p->fs_read, grant, NULL), 0);
+			assert_int_equal(permissions_add(p, &p->fs_write, grant, NULL), 0);
+		}
 		assert_int_equal(
 			policy_new(&policy, layers, 1, &(struct policy_options){ 0 }, &e), 0);
 		assert_int_equal(own_folders(&a, in_top(&a, "@/home"), policy, found, &n, &e), 0);
@@ -91,7 +99,8 @@ static void test_cases(void **state)
 			assert_int_equal(st.st_mode & 07777, 0700);
 			for (size_t j = 0; j < n; j++)
 				is_listed = is_listed || strcmp(found[j], path) == 0;
-			assert_true(is_listed);
+			/* What is configured may be seen. */
+			assert_int_equal(is_listed, !strstr(path, "config"));
 		}
 		for (size_t k = 0; cases[i].missing[k]; k++)
 			assert_int_equal(stat(in_top(&a, cases[i].missing[k]), &st), -1);
@@ -100,9 +109,31 @@ static void test_cases(void **state)
 	}
 }
 
+/* The variable has a link on its way, the path that was opened has none. */
+static void test_has(void **state)
+{
+	auto_arena a = { 0 };
+
+	(void)state;
+	make_folders(&a);
+	assert_int_equal(mkdir(in_top(&a, "@/run/corral"), 0700), 0);
+	assert_int_equal(symlink("run", in_top(&a, "@/link")), 0);
+	assert_int_equal(setenv("XDG_RUNTIME_DIR", in_top(&a, "@/link"), 1), 0);
+	assert_true(own_has(in_top(&a, "@/link/corral/token"), false));
+	assert_true(own_has(in_top(&a, "@/run/corral/token"), false));
+	assert_true(own_has(in_top(&a, "@/run/corral"), false));
+	assert_false(own_has(in_top(&a, "@/run"), false));
+	assert_true(own_has(in_top(&a, "@/run"), true));
+	assert_false(own_has(in_top(&a, "@/other/corral"), true));
+	assert_int_equal(scratch_remove(top), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_has),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
