@@ -8,29 +8,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/mount.h"
+#include "jail/own-folder.h"
 
 /* As many may wait as the kernel takes by default. */
 enum { BACKLOG = 4096 };
-
-/* What the plan looked at must still be there: same device, same inode. */
-static int broker_folder_put_caller(const struct ground *g, const struct plan *plan, int folder)
-{
-	auto_fd source = mount_open(g->host, plan->caller.path + 1);
-	struct stat st;
-	int r;
-
-	if (source < 0)
-		return source;
-	if (fstat(source, &st) < 0)
-		return -errno;
-	if (st.st_dev != plan->caller.dev || st.st_ino != plan->caller.ino)
-		return -ESTALE;
-	r = ground_file(folder, PLAN_BROKER_CALLER, "", 0444);
-	return r < 0 ? r
-		     : mount_put_copy(source, MOUNT_EXEC, g->root,
-			       &PLAN_BROKER_FOLDER "/" PLAN_BROKER_CALLER[1]);
-}
 
 int broker_folder_make(const struct ground *g, const struct plan *plan)
 {
@@ -49,6 +30,8 @@ int broker_folder_make(const struct ground *g, const struct plan *plan)
 		bind(listener, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 		fchmodat(folder, PLAN_BROKER_SOCKET, 0666, 0) < 0 || listen(listener, BACKLOG) < 0)
 		return -errno;
-	r = plan->caller.path ? broker_folder_put_caller(g, plan, folder) : 0;
+	r = plan->caller.path ? own_folder_put(g, &plan->caller, folder, PLAN_BROKER_FOLDER,
+					PLAN_BROKER_CALLER)
+			      : 0;
 	return r < 0 ? r : fd_take(&listener);
 }

@@ -52,6 +52,16 @@ static int confine_fill_broker(const struct confine *c, const struct plan *plan)
 	return r < 0 ? confine_fail(c, r, PLAN_BROKER_FOLDER) : 0;
 }
 
+/* Its library and its module are mapped, but not executed as programs. */
+static int confine_fill_worker(const struct confine *c, const struct plan *plan)
+{
+	int r = plan->worker[0].path ? confine_grant(c, PLAN_WORKER_PROGRAM_PATH,
+					       LANDLOCK_READ | LANDLOCK_EXECUTE)
+				     : 0;
+
+	return r < 0 ? confine_fail(c, r, PLAN_WORKER_PROGRAM_PATH) : 0;
+}
+
 static int confine_fill(const struct confine *c, const struct plan *plan)
 {
 	int r = c->root < 0 ? c->root : 0;
@@ -86,7 +96,8 @@ static int confine_fill(const struct confine *c, const struct plan *plan)
 		if (r < 0)
 			return confine_fail(c, r, plan->programs[i]);
 	}
-	return plan->has_broker ? confine_fill_broker(c, plan) : 0;
+	r = plan->has_broker ? confine_fill_broker(c, plan) : 0;
+	return r < 0 ? r : confine_fill_worker(c, plan);
 }
 
 int confine_rules(const struct plan *plan, struct error *e)

@@ -14,6 +14,6 @@ int confine_rules(const struct plan *plan, struct error *e);
 /* One more open file: one that a command is given for reading may be opened again, for that, by its
  * /dev/stdin name. */
 int confine_allow(int rules, int fd);
-/* Puts the calling thread behind all walls, for good. watched: behind notify_install().
+/* Puts the calling thread behind all walls, for good. watched: after notify_install().
  * Async-signal-safe. */
 int confine_enter(int rules, bool watched);

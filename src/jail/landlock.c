@@ -19,7 +19,13 @@ struct path_attr {
 	int32_t fd;
 } __attribute__((packed));
 
-enum { RULE_PATH = 1, CREATE_VERSION = 1 };
+struct port_attr {
+	uint64_t access, port;
+};
+
+enum { RULE_PATH = 1, RULE_PORT = 2, CREATE_VERSION = 1 };
+
+enum { NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1 };
 
 enum {
 	FS_EXECUTE = 1 << 0,
@@ -77,18 +83,39 @@ int landlock_version(void)
 	return r < 0 ? -errno : (int)r;
 }
 
-int landlock_new(int version, bool scoped)
+static int landlock_create(int version, bool scoped, uint64_t net)
 {
-	struct ruleset_attr attr = { .fs = landlock_handled(version) };
-	/* Scopes came with version 6. Ports are left to the network namespace: a server inside may
-	 * use any port of its own loopback. */
-	size_t size = version >= 6 ? sizeof(attr) : sizeof(attr.fs);
+	struct ruleset_attr attr = { .fs = landlock_handled(version), .net = net };
+	/* Scopes came with version 6, ports with 4. */
+	size_t size = version >= 6   ? sizeof(attr)
+		      : version >= 4 ? offsetof(struct ruleset_attr, scoped)
+				     : sizeof(attr.fs);
 	long r;
 
 	if (version >= 6 && scoped)
 		attr.scoped = SCOPE_ABSTRACT_SOCKET | SCOPE_SIGNAL;
 	r = syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	return r < 0 ? -errno : (int)r;
+}
+
+/* Ports are left to the network namespace: a server inside may use any port of its own loopback. */
+int landlock_new(int version, bool scoped)
+{
+	return landlock_create(version, scoped, 0);
+}
+
+int landlock_new_ports(int version, bool scoped)
+{
+	return landlock_create(version, scoped, version >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0);
+}
+
+int landlock_grant_port(int ruleset, int version, uint16_t port)
+{
+	const struct port_attr attr = { .access = NET_CONNECT_TCP, .port = port };
+
+	if (version < 4)
+		return 0;
+	return syscall(SYS_landlock_add_rule, ruleset, RULE_PORT, &attr, 0) < 0 ? -errno : 0;
 }
 
 int landlock_grant(int ruleset, int version, int fd, unsigned access)

@@ -85,6 +85,13 @@ int mount_put_copy(int source, unsigned flags, int root, const char *path)
 	return mount < 0 ? mount : mount_put(mount, root, path);
 }
 
+int mount_put_same(int source, int root, const char *path)
+{
+	auto_fd mount = open_tree(source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	return mount < 0 ? -errno : mount_put(mount, root, path);
+}
+
 int mount_put_named(int folder, const char *name, int root, const char *path)
 {
 	auto_fd source = mount_open(folder, name);

@@ -31,6 +31,8 @@ int mount_new(const char *type, const char *const *options, unsigned flags);
 /* Both in one: puts a copy of what `source` (O_PATH; or a negative errno, which is returned) stands
  * for over a path … */
 int mount_put_copy(int source, unsigned flags, int root, const char *path);
+/* … or a copy with the flags of the mount in which it lies: less work, where these are known … */
+int mount_put_same(int source, int root, const char *path);
 /* … or of what is called so in a folder. */
 int mount_put_named(int folder, const char *name, int root, const char *path);
 /* Changes options of a file system that is mounted: keys with their values. */

@@ -33,7 +33,7 @@ int nft_commit(struct netlink *n);
 void nft_is_family(struct netlink *n, uint8_t family);
 void nft_is_protocol(struct netlink *n, uint8_t protocol);
 void nft_is_mark(struct netlink *n, uint32_t mark);
-/* The destination starts with these bytes. Only behind nft_is_family(). */
+/* The destination starts with these bytes. Only after nft_is_family(). */
 void nft_is_to(struct netlink *n, uint8_t family, const void *bytes, size_t len);
 void nft_is_from_port(struct netlink *n, uint16_t port);
 void nft_is_to_ports(struct netlink *n, uint16_t lo, uint16_t hi);
@@ -43,5 +43,5 @@ void nft_accept(struct netlink *n);
 void nft_untrack(struct netlink *n);
 /* To that port of 127.0.0.1 or ::1. The answers come from where it was meant to go. */
 void nft_redirect(struct netlink *n, uint16_t port);
-/* To the socket that listens there, unchanged. Only behind nft_is_family(). */
+/* To the socket that listens there, unchanged. Only after nft_is_family(). */
 void nft_proxy(struct netlink *n, uint8_t family, uint16_t port);

@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "jail/broker-folder.h"
 #include "jail/mount.h"
+#include "jail/own-folder.h"
 #include "skill/archive.h"
 
 /* Room for what is ours on the file system of a skill's copy. */
@@ -159,7 +160,8 @@ static int tree_entry_bind(const struct building *b, const struct plan_entry *en
 
 static int tree_entry_mask(const struct building *b, const struct plan_entry *entry)
 {
-	return mount_put_named(b->ground->mask, entry->is_dir ? "nowhere" : "nothing",
+	/* There are dozens of them. These lie in a mount that is as a mask has to be. */
+	return mount_put_same(entry->is_dir ? b->ground->nowhere : b->ground->nothing,
 		b->ground->root, tree_inside(entry));
 }
 
@@ -236,6 +238,9 @@ static int tree_make_entries(struct building *b)
 		(void)snprintf(b->name, sizeof(b->name), "%zu", i);
 		if (r == 0)
 			r = makers[entry->kind](b, entry);
+		/* A socket whose server has ended: there is nothing to hide. */
+		if (entry->passing && (r == -ENOENT || r == -ENOTDIR))
+			r = 0;
 		if (r == -ESTALE)
 			return error_set(b->error, r, NULL,
 				"%s was replaced while it was being set up", entry->path);
@@ -366,6 +371,11 @@ static int tree_make_broker(struct building *b)
 	return b->tree->broker < 0 ? b->tree->broker : 0;
 }
 
+static int tree_make_worker(struct building *b)
+{
+	return b->plan->worker[0].path ? own_folder_make_worker(b->ground, b->plan) : 0;
+}
+
 static int tree_limit(struct building *b)
 {
 	return ground_limit(b->ground, &b->plan->limits);
@@ -386,6 +396,7 @@ static const struct {
 	{ tree_make_entries, NULL },
 	{ tree_keep_skill, "keep the copy of the skill" },
 	{ tree_make_broker, "make the socket of the broker" },
+	{ tree_make_worker, "mount the worker of the skill" },
 	{ tree_finish, "finish /dev and /proc" },
 	{ tree_change_root, "change the root directory" },
 };

@@ -38,7 +38,7 @@
 /* A limit that is held by looking now and then gets the time to look: what counts is what lasts. */
 static void hold(void)
 {
-	poll(NULL, 0, 300);
+	poll(NULL, 0, 1500);
 }
 
 /* -- processes -- */

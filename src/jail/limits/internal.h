@@ -32,7 +32,7 @@ int cgroup_write(int folder, const char *file, const char *text);
 int cgroup_load(int folder, const char *file, char *text, size_t size);
 /* Is the word in a list separated by spaces and newlines? */
 bool cgroup_has_word(const char *text, const char *word);
-/* The number behind "key " at the start of a line; 0 if there is none. */
+/* The number after "key " at the start of a line; 0 if there is none. */
 uint64_t cgroup_key(const char *text, const char *key);
 /* Writes the limits into the files of a cgroup. */
 int cgroup_limit(int folder, const struct cgroup_limits *l, struct error *e);

@@ -334,7 +334,8 @@ static int tally_add_process(int proc_fd, const char *name, void *context)
 static int tally_count(int proc_fd, const struct tally_limits *limits, tally_reader *read_one,
 	uint64_t memory, struct tally *ret)
 {
-	struct tally_walking w = { limits, read_one, { .memory = memory } };
+	struct tally_walking w = { limits, read_one,
+		{ .memory = memory, .memory_is_all = read_one == tally_read_tasks } };
 	int r = tally_walk(proc_fd, tally_add_process, &w);
 
 	if (r < 0 && r != -ECANCELED)
@@ -423,6 +424,7 @@ int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *re
 	if (!by_process)
 		machine.tasks = limits->pids ? tally_machine_tasks(proc_fd) : 0;
 	t = machine;
+	t.memory_is_all = t.tasks_is_all = true;
 	if (by_process)
 		r = tally_count_memory(proc_fd, limits, &t);
 	else if (limits->pids && machine.tasks > limits->pids / 2)

@@ -22,6 +22,8 @@ struct tally {
 	uint64_t memory;
 	uint64_t tasks;   /* threads of all processes but pid 1; a dead one not yet reaped is 1 */
 	uint64_t cost_us; /* of this look */
+	/* Which of them are the whole machine's, at most as much as the limit. */
+	bool memory_is_all, tasks_is_all;
 };
 
 enum {

@@ -19,7 +19,7 @@
 
 enum { NOBODY = 65534 };
 
-/* Running out of memory is told by the buffer, as all of it is. */
+/* Running out of memory is reported by the buffer, as all of it is. */
 static void plan_extras_find_user(
 	struct buffer *out, const char *file, unsigned long id, char name[ACCOUNT_NAME_BYTES])
 {

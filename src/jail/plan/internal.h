@@ -83,7 +83,7 @@ struct plan_place {
 
 /* The folder of a path, by its name; is_absent: it is not there, and no link is on the way. */
 struct plan_parent {
-	const char *path; /* not ended; NULL: none */
+	const char *path; /* not ended */
 	size_t len;
 	bool is_absent, is_settled, is_seen;
 };
@@ -93,6 +93,7 @@ struct plan_absent {
 	const char *text;
 	const struct location *where;
 	size_t len; /* of the path */
+	struct plan_parent *parent;
 };
 
 /* A true glob that mounts cannot hold: nothing it could match may be mounted as a whole. */
@@ -154,7 +155,8 @@ struct planner {
 	struct plan_absent
 		*absent; /* patterns about what is not there, until it is known what is seen */
 	size_t n_absent, cap_absent;
-	struct plan_parent *parents; /* a table of the folders that they lie in */
+	struct plan_parent **parents;    /* a table of the folders that they lie in */
+	struct plan_parent *last_parent; /* that was looked for */
 	size_t n_parents, cap_parents;
 	struct hash_key parents_key;
 	struct plan_hop *hops;
@@ -270,6 +272,9 @@ bool plan_exec_is_denied(const struct planner *p, const char *path);
 
 /* plan/broker.c: the socket of a broker, and the program that calls it. */
 int plan_broker_decide(struct planner *p);
+
+/* plan/worker.c: the files of a WASM worker. */
+int plan_worker_decide(struct planner *p);
 
 /* plan/network.c */
 int plan_network_decide(struct planner *p);

@@ -98,7 +98,7 @@ static void plan_look_enter(struct plan_look_folder *f, const char *path, size_t
 					 : 0;
 }
 
-/* next: the place that is looked at behind this one, or NULL. */
+/* next: the place that is looked at after this one, or NULL. */
 static int plan_look_at_in_order(
 	struct plan_look_folder *f, struct plan_place *place, const struct plan_place *next)
 {

@@ -347,17 +347,29 @@ static int plan_network_collect_literals(struct planner *p)
 	return plan->unheld ? 0 : -ENOMEM;
 }
 
+/* Nothing is granted yet: a relay that refuses, until it is told otherwise. */
+static int plan_network_await(struct planner *p)
+{
+	int r = 0;
+
+	p->plan->network = PLAN_NETWORK_RELAY;
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
+		r = plan_network_each(p, p->layers[i], false, plan_network_take_range, NULL);
+	return r;
+}
+
 int plan_network_decide(struct planner *p)
 {
 	bool open = true;
 	int r = p->n_layers == 0 ? 0 : plan_network_take_ports(p);
 
+	p->plan->ask_ms = p->options->asks_hosts ? p->options->ask_ms : 0;
 	if (r < 0 || p->n_layers == 0)
 		return r;
 	if (p->plan->n_ports > 0 || p->options->explain)
 		p->plan->network = PLAN_NETWORK_RELAY;
 	if (plan_network_one_grants_nothing(p))
-		return 0;
+		return p->options->asks_hosts ? plan_network_await(p) : 0;
 	for (size_t i = 0; r == 0 && open && i < p->n_layers; i++)
 		r = plan_network_is_open(p, p->layers[i], &open);
 	if (r < 0)

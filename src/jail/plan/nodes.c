@@ -310,8 +310,11 @@ static int plan_nodes_add_parents(struct planner *p, const char *path)
 	return r;
 }
 
-static int plan_nodes_add_pins(struct planner *p, const char *path, const struct plan_node *around)
+/* 1: a folder of one that may pass has gone, and the rest of it will. */
+static int plan_nodes_add_pins(
+	struct planner *p, const struct plan_entry *cover, const struct plan_node *around)
 {
+	const char *path = cover->path;
 	size_t len = plan_nodes_parent(path, strlen(path)), end = strlen(around->path);
 	int r = 0;
 
@@ -322,11 +325,14 @@ static int plan_nodes_add_pins(struct planner *p, const char *path, const struct
 			.is_dir = true,
 			.writable = true,
 			.exec = around->exec,
-			.over = true };
+			.over = true,
+			.passing = cover->passing };
 
 		if (!place.path)
 			return -ENOMEM;
 		r = plan_look_at(place.path, &place);
+		if (r == -ENOENT && cover->passing)
+			return 1;
 		if (r < 0)
 			return error_set(p->error, r, NULL, "cannot examine %s: %s", place.path,
 				strerror(-r));
@@ -350,6 +356,9 @@ static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, 
 		.writable = kind == PLAN_TMP || node->access == PLAN_WRITE,
 		.exec = node->exec && kind != PLAN_DIR && kind != PLAN_MASK,
 		.copied = kind == PLAN_BIND && node->copied,
+		/* Other names of denied files have the same origin, and must not pass. */
+		.passing = kind == PLAN_MASK && node->limiter && node->limiter->is_socket &&
+			   node->limiter->origin == PLAN_FROM_SOCKETS,
 		/* In a copy the host can't rename anything. */
 		.over = on_bind && !up->copied &&
 			(node->access < up->access || node->exec != up->exec || node->copied),
@@ -359,7 +368,9 @@ static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, 
 	int r = on_bind ? 0 : plan_nodes_add_parents(p, node->path);
 
 	if (r == 0 && entry.over && up->access == PLAN_WRITE)
-		r = plan_nodes_add_pins(p, node->path, &p->nodes[up->mount]);
+		r = plan_nodes_add_pins(p, &entry, &p->nodes[up->mount]);
+	if (r == 1)
+		return 0;
 	return r < 0 ? r : plan_nodes_add_entry(p, entry);
 }
 

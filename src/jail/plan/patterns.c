@@ -70,13 +70,18 @@ static int plan_patterns_add_glob(
  * the path is not there.)
  */
 
-static struct plan_parent *plan_patterns_probe(
+static bool plan_patterns_is_parent(const struct plan_parent *parent, const char *path, size_t len)
+{
+	return parent->len == len && memcmp(parent->path, path, len) == 0;
+}
+
+/* Where it is in the table, or belongs. */
+static struct plan_parent **plan_patterns_probe(
 	const struct planner *p, const char *path, size_t len)
 {
 	size_t i = hash_keyed(&p->parents_key, 0, path, len) & (p->cap_parents - 1);
 
-	while (p->parents[i].path &&
-		(p->parents[i].len != len || memcmp(p->parents[i].path, path, len) != 0))
+	while (p->parents[i] && !plan_patterns_is_parent(p->parents[i], path, len))
 		i = (i + 1) & (p->cap_parents - 1);
 	return &p->parents[i];
 }
@@ -91,20 +96,47 @@ static int plan_patterns_grow_parents(struct planner *p)
 	if (!p->parents)
 		return -ENOMEM;
 	for (size_t i = 0; i < old.cap_parents; i++) {
-		if (old.parents[i].path)
-			*plan_patterns_probe(p, old.parents[i].path, old.parents[i].len) =
+		if (old.parents[i])
+			*plan_patterns_probe(p, old.parents[i]->path, old.parents[i]->len) =
 				old.parents[i];
 	}
 	return 0;
+}
+
+/* The folder text[0..len) of a pattern, which is looked at once for all that are in it. */
+static struct plan_parent *plan_patterns_parent(struct planner *p, const char *text, size_t len)
+{
+	struct plan_place place = { 0 };
+	struct plan_parent **at, *parent;
+	char path[PATH_BYTES];
+	int r;
+
+	if (p->n_parents * 2 >= p->cap_parents && plan_patterns_grow_parents(p) < 0)
+		return NULL;
+	at = plan_patterns_probe(p, text, len);
+	parent = *at;
+	if (parent)
+		return parent;
+	parent = arena_calloc(&p->arena, 1, sizeof(*parent));
+	if (!parent)
+		return NULL;
+	memcpy(path, text, len);
+	path[len] = '\0';
+	r = plan_look_at(path, &place);
+	*parent = (struct plan_parent){
+		.path = text, .len = len, .is_absent = r == -ENOENT || r == -ENOTDIR
+	};
+	p->n_parents++;
+	*at = parent;
+	return parent;
 }
 
 /* 1: it was put aside. */
 static int plan_patterns_put_aside(
 	struct planner *p, const char *text, size_t len, const struct location *where)
 {
-	const struct plan_absent absent = { text, where, len };
+	struct plan_absent absent = { text, where, len, p->last_parent };
 	size_t folder = len;
-	struct plan_parent *parent;
 
 	while (folder > 0 && text[folder - 1] != '/')
 		folder--;
@@ -112,23 +144,12 @@ static int plan_patterns_put_aside(
 	if (folder < 2 || len >= PATH_BYTES || memchr(text, PROBE_BYTE, len))
 		return 0;
 	folder--;
-	if (p->n_parents * 2 >= p->cap_parents && plan_patterns_grow_parents(p) < 0)
+	/* Lists are mostly in order. */
+	if (!absent.parent || !plan_patterns_is_parent(absent.parent, text, folder))
+		absent.parent = p->last_parent = plan_patterns_parent(p, text, folder);
+	if (!absent.parent)
 		return -ENOMEM;
-	parent = plan_patterns_probe(p, text, folder);
-	if (!parent->path) {
-		struct plan_place place = { 0 };
-		char path[PATH_BYTES];
-		int r;
-
-		memcpy(path, text, folder);
-		path[folder] = '\0';
-		r = plan_look_at(path, &place);
-		*parent = (struct plan_parent){
-			.path = text, .len = folder, .is_absent = r == -ENOENT || r == -ENOTDIR
-		};
-		p->n_parents++;
-	}
-	if (!parent->is_absent)
+	if (!absent.parent->is_absent)
 		return 0;
 	return ARENA_PUSH(&p->arena, p->absent, p->n_absent, p->cap_absent, absent) < 0 ? -ENOMEM
 											: 1;
@@ -140,17 +161,13 @@ int plan_patterns_settle(struct planner *p)
 
 	for (size_t i = 0; r == 0 && i < p->n_absent; i++) {
 		const struct plan_absent *a = &p->absent[i];
-		size_t folder = a->len;
 		struct plan_place place = {
 			.origin = PLAN_FROM_POLICY, .text = a->text, .where = a->where
 		};
-		struct plan_parent *parent;
+		struct plan_parent *parent = a->parent;
 
-		while (a->text[--folder] != '/')
-			;
-		parent = plan_patterns_probe(p, a->text, folder);
 		if (!parent->is_settled) {
-			const char *path = arena_strndup(&p->arena, a->text, folder);
+			const char *path = arena_strndup(&p->arena, parent->path, parent->len);
 
 			if (!path)
 				return -ENOMEM;
@@ -375,7 +392,7 @@ static int plan_globs_search(struct glob_search *s, size_t i, size_t len)
 				"a pattern matches more than %d files", MATCHES_MAX);
 		return s->found(s->data, s->path, s->subtree);
 	}
-	/* The component is written behind the path, if it has no wildcard. */
+	/* The component is written after the path, if it has no wildcard. */
 	for (; i < end && s->tokens[i].type == GLOB_BYTE && next + 1 < PATH_BYTES; i++)
 		s->path[next++] = (char)s->tokens[i].byte;
 	s->path[i == end ? next : len] = '\0';

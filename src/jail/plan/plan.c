@@ -149,6 +149,7 @@ static int (*const steps[])(struct planner *p) = {
 	plan_nodes_make_entries,
 	plan_exec_list,
 	plan_broker_decide,
+	plan_worker_decide,
 	plan_choose_work_dir,
 };
 
@@ -185,7 +186,7 @@ void plan_free(struct plan *p)
 	free(p);
 }
 
-/* All entries from the returned one on come behind path. */
+/* All entries from the returned one on come after path. */
 static size_t plan_behind(const struct plan *p, const char *path)
 {
 	size_t lo = 0, hi = p->n;

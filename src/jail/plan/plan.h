@@ -46,7 +46,8 @@ struct plan_entry {
 	bool writable; /* BIND; TMP is always */
 	bool exec;     /* programs in it may run; false: mounted noexec */
 	bool copied;   /* BIND: from the copy of a skill (plan.skill), not from the host */
-	bool over; /* stands on a BIND, so that the host can pull it off by renaming: watch it */
+	bool over;    /* stands on a BIND, so that the host can pull it off by renaming: watch it */
+	bool passing; /* on a socket that a server of the host may remove, or the way to one */
 	uint64_t dev, ino; /* BIND, MASK: what was looked at, which the tree checks once more */
 };
 
@@ -94,6 +95,20 @@ struct plan_literal {
 #define PLAN_BROKER_FOLDER "/dev/corral"
 #define PLAN_BROKER_SOCKET "broker.sock"
 #define PLAN_BROKER_CALLER "sandbox-call"
+/*
+ * Of a session that runs a WASM skill: the worker, the engine and the compiled module, each a file
+ * of the host that may be mapped as code, in a folder of the private /dev for the same reasons.
+ */
+#define PLAN_WORKER_FOLDER "/dev/corral-wasm"
+#define PLAN_WORKER_PROGRAM_PATH PLAN_WORKER_FOLDER "/corral-wasm"
+enum plan_worker_file {
+	PLAN_WORKER_PROGRAM,
+	PLAN_WORKER_LIBRARY,
+	PLAN_WORKER_MODULE,
+	PLAN_WORKER_FILES
+};
+extern const char *const plan_worker_names[PLAN_WORKER_FILES];
+
 /* Where it serves HTTP, if it does: of the sandbox's own loopback, where it has any port it likes.
  */
 #define PLAN_BROKER_PORT 3849
@@ -116,6 +131,7 @@ struct plan {
 	const char *home_real; /* where that is, without links */
 	const char *work_dir;  /* where commands start unless told; NULL: home */
 	enum plan_network network;
+	uint32_t ask_ms;                           /* of the options */
 	struct listen_entry ports[PLAN_PORTS_MAX]; /* of the sandbox, to be published on the host */
 	size_t n_ports;
 	/* Of the host's loopback, that some layer names: the relay is to be asked for them. */
@@ -130,11 +146,17 @@ struct plan {
 	struct limits limits;
 	/* The copy of a skill; NULL: none. To the zygote it goes as a descriptor (FRAME_PLAN). */
 	const struct skill_archive *skill;
-	bool has_skill;              /* of a plan that was decoded: there is one */
-	bool has_broker;             /* its socket is made */
-	bool has_http;               /* and one for HTTP, at PLAN_BROKER_PORT */
-	struct plan_entry caller;    /* BIND: the host's sandbox-call; path NULL: there is none */
+	bool has_skill;           /* of a plan that was decoded: there is one */
+	bool has_broker;          /* its socket is made */
+	bool has_http;            /* and one for HTTP, at PLAN_BROKER_PORT */
+	struct plan_entry caller; /* BIND: the host's sandbox-call; path NULL: there is none */
+	struct plan_entry worker[PLAN_WORKER_FILES]; /* BIND; path NULL: there is none */
 	const struct policy *policy; /* that it was made from; not sent to the zygote */
+};
+
+struct plan_worker_source {
+	const char *path;
+	uint64_t dev, ino;
 };
 
 struct plan_options {
@@ -157,6 +179,10 @@ struct plan_options {
 	size_t n_hidden;
 	/* A relay even where no host is granted: it connects to none, and records each attempt. */
 	bool explain;
+	/* Hosts may be granted while it runs: there is a relay, whatever is granted now. */
+	bool asks_hosts;
+	/* With them: how long a connection that the policy asks about waits for an answer. */
+	uint32_t ask_ms;
 	/*
 	 * The copy of a skill, or NULL; must outlive the plan. Whatever of the skill's folder is
 	 * visible is the copy, and can't be written; but for what is live in it, which is the
@@ -169,6 +195,8 @@ struct plan_options {
 	bool broker;
 	bool http; /* which serves HTTP, too */
 	const char *caller;
+	/* The files of a WASM worker, or NULL; an inode that is not 0 must be what is there. */
+	const struct plan_worker_source *worker;
 };
 
 /*
@@ -177,6 +205,7 @@ struct plan_options {
  *   pattern with arguments; hosts other than none or all): the sentence names the rule's place and
  *   what to write instead.
  * -EACCES: a granted path leads by symbolic links to something denied.
+ * -ESTALE: a file of the worker is not the one that was looked at.
  * -ENOENT, -ENOTSOCK: a granted socket (unix:/path) is not there, or is none.
  * -ENOMEM, -EIO …
  */

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -28,6 +29,8 @@
 #include "jail/plan/internal.h"
 
 enum { SOCKETS_MAX = 4096 };
+/* A page is what the kernel hands over at once; the C library would ask for a quarter of it. */
+enum { LIST_BUFFER = 4096 };
 /* Below /run. */
 enum { NAMES_MAX = 65536, DEPTH_MAX = 8 };
 
@@ -115,10 +118,51 @@ struct socket_hunt {
 	unsigned names;       /* that were seen below /run */
 };
 
+/* By who sets the sandbox up: with our uid, and without root's rights to the files of others. */
+static bool plan_sockets_is_readable(const char *path)
+{
+	struct stat st;
+
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 || stat(path, &st) < 0)
+		return false;
+	return geteuid() != 0 || st.st_uid == 0 || st.st_mode & S_IROTH;
+}
+
+/*
+ * What a mask must cover. It has to be put back when another file gets the name, and only who can
+ * read the socket or its folder hears of that. Where neither can be read, the folder goes as a
+ * whole, with folders above that cannot be read either: /run/containerd is such a one. Commands
+ * could not list it anyway. Not if something in it is granted; then the set-up refuses.
+ */
+static int plan_sockets_find_cover(struct planner *p, const char *path, const char **ret)
+{
+	const char *cover = path;
+
+	*ret = path;
+	while (!plan_sockets_is_readable(cover)) {
+		const char *folder =
+			arena_strndup(&p->arena, cover, (size_t)(strrchr(cover, '/') - cover));
+
+		if (!folder)
+			return -ENOMEM;
+		if (!folder[0] || plan_sockets_is_readable(folder))
+			break;
+		cover = folder;
+	}
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].grant != PLAN_NONE && path_is_below(p->nodes[i].path, cover))
+			return 0;
+	*ret = cover;
+	return 0;
+}
+
 static int plan_sockets_add_mask(struct planner *p, struct socket_hunt *hunt, const char *path)
 {
+	int r = plan_sockets_find_cover(p, path, &path);
 	size_t i = hash_bytes(HASH_START, path, strlen(path)) % SEEN;
 
+	if (r < 0)
+		return r;
 	if (!hunt->seen)
 		hunt->seen = arena_calloc(&p->arena, SEEN, sizeof(*hunt->seen));
 	if (!hunt->seen)
@@ -305,6 +349,7 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 
 int plan_sockets_hide(struct planner *p)
 {
+	char buffer[LIST_BUFFER]; /* until the list is closed */
 	FILE *list = fopen("/proc/self/net/unix", "re");
 	struct socket_hunt hunt = { .seen = NULL };
 	struct socket_search run = { &hunt, "/run", 0 };
@@ -314,6 +359,7 @@ int plan_sockets_hide(struct planner *p)
 	if (!list)
 		return error_set(p->error, -errno, NULL,
 			"cannot list the sockets: /proc/self/net/unix: %s", strerror(errno));
+	(void)setvbuf(list, buffer, _IOFBF, sizeof(buffer));
 	r = plan_sockets_read_list(p, &hunt, list);
 	(void)fclose(list);
 	shows_run = plan_nodes_find(p, "/run")->kind == PLAN_BIND;

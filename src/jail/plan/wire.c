@@ -15,7 +15,8 @@ enum {
 	IS_OVER = 1 << 3,
 	HAS_TEXT = 1 << 4,
 	IS_COPIED = 1 << 5,
-	ENTRY_FLAGS = 63,
+	IS_PASSING = 1 << 6,
+	ENTRY_FLAGS = 127,
 };
 
 /* Of the plan. */
@@ -24,7 +25,8 @@ enum {
 	HAS_BROKER = 1 << 1,
 	HAS_CALLER = 1 << 2,
 	HAS_HTTP = 1 << 3,
-	PLAN_FLAGS = 15,
+	HAS_WORKER = 1 << 4,
+	PLAN_FLAGS = 31,
 };
 
 struct plan_head {
@@ -60,7 +62,8 @@ static void plan_wire_add_entry(const struct plan_entry *e, struct buffer *out)
 		.kind = e->kind,
 		.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
 			 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
-			 (e->text ? HAS_TEXT : 0) | (e->copied ? IS_COPIED : 0),
+			 (e->text ? HAS_TEXT : 0) | (e->copied ? IS_COPIED : 0) |
+			 (e->passing ? IS_PASSING : 0),
 	};
 
 	buffer_add(out, &entry, sizeof(entry));
@@ -83,7 +86,8 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		.n_listeners = (uint16_t)p->n_listeners,
 		.unheld = p->unheld != NULL,
 		.flags = (p->skill ? HAS_SKILL : 0) | (p->has_broker ? HAS_BROKER : 0) |
-			 (p->has_http ? HAS_HTTP : 0) | (p->caller.path ? HAS_CALLER : 0),
+			 (p->has_http ? HAS_HTTP : 0) | (p->caller.path ? HAS_CALLER : 0) |
+			 (p->worker[0].path ? HAS_WORKER : 0),
 		.limits = p->limits };
 
 	if (p->n > ENTRIES_MAX || p->n_programs > ENTRIES_MAX || p->n_late > ENTRIES_MAX ||
@@ -112,6 +116,8 @@ int plan_encode(const struct plan *p, struct buffer *out)
 		plan_wire_add_string(p->unheld, out);
 	if (p->caller.path)
 		plan_wire_add_entry(&p->caller, out);
+	for (size_t i = 0; p->worker[0].path && i < PLAN_WORKER_FILES; i++)
+		plan_wire_add_entry(&p->worker[i], out);
 	return out->failed ? -ENOMEM : 0;
 }
 
@@ -129,7 +135,8 @@ static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 		.writable = head.flags & IS_WRITABLE,
 		.exec = head.flags & IS_EXEC,
 		.over = head.flags & IS_OVER,
-		.copied = head.flags & IS_COPIED };
+		.copied = head.flags & IS_COPIED,
+		.passing = head.flags & IS_PASSING };
 	e->path = reader_string(r);
 	e->text = head.flags & HAS_TEXT ? reader_string(r) : NULL;
 	if (!e->path || e->path[0] != '/' || (head.flags & HAS_TEXT && !e->text))
@@ -192,6 +199,11 @@ static int plan_wire_read_lists(struct plan *p, struct reader *r, const struct p
 	if (ret == 0 && head->flags & HAS_CALLER) {
 		ret = plan_wire_read_entry(r, &p->caller);
 		if (ret == 0 && (!p->has_broker || p->caller.kind != PLAN_BIND || p->caller.copied))
+			ret = -EPROTO;
+	}
+	for (size_t i = 0; ret == 0 && head->flags & HAS_WORKER && i < PLAN_WORKER_FILES; i++) {
+		ret = plan_wire_read_entry(r, &p->worker[i]);
+		if (ret == 0 && (p->worker[i].kind != PLAN_BIND || p->worker[i].copied))
 			ret = -EPROTO;
 	}
 	return ret == 0 && (r->left > 0 || (head->unheld && !p->unheld)) ? -EPROTO : ret;

@@ -3,8 +3,9 @@
  * The assembler. A program looks like this:
  *
  *	architecture? no: kill
- *	a binary tree of `number >= k`, one leaf for each range of numbers under the same rule
- *	the rules that look at arguments, and the verdicts
+ *	a binary tree of `number >= k`; its leaves are ranges of numbers under the same rule, but
+ *for a few single numbers in between that are asked for by `number == k` the rules that look at
+ *arguments, and the verdicts
  *
  * Jumps of classic BPF only lead forward, so everything is written backwards, last instruction
  * first: whatever is to be jumped to is already there and its place is known. No labels are left
@@ -21,6 +22,9 @@
 enum {
 	NEAR = 254, /* not 255: a second target's bridge may come in between */
 	X32_BIT = 0x40000000,
+	/* A number between two ranges of another rule costs two steps of the tree, or one question
+	 * in the leaf; leaves are kept short, as a call has to pass all of its questions. */
+	LEAF_SINGLES = 3,
 };
 
 struct range {
@@ -31,6 +35,12 @@ struct range {
 struct ranges {
 	size_t n;
 	struct range r[SECCOMP_NUMBERS + 4];
+};
+
+struct leaves {
+	const struct range *r;
+	size_t n;
+	uint16_t starts[SECCOMP_NUMBERS + 5]; /* where each begins in r; then the end */
 };
 
 /*
@@ -125,15 +135,46 @@ static size_t program_rule(struct seccomp_program *p, uint8_t id)
 	return p->rules[id] = at;
 }
 
-static size_t program_tree(struct seccomp_program *p, const struct range *r, size_t n)
+/* Whether the range at i, and the single number after it, are followed by the same rule. */
+static bool program_is_single(const struct ranges *s, size_t i)
 {
+	return i + 2 < s->n && s->r[i].rule == s->r[i + 2].rule &&
+	       s->r[i + 1].from + 1 == s->r[i + 2].from;
+}
+
+static void program_find_leaves(struct leaves *l, const struct ranges *s)
+{
+	l->r = s->r;
+	l->n = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		l->starts[l->n++] = (uint16_t)i;
+		for (size_t k = 0; k < LEAF_SINGLES && program_is_single(s, i); k++)
+			i += 2;
+	}
+	l->starts[l->n] = (uint16_t)s->n;
+}
+
+static size_t program_leaf(struct seccomp_program *p, const struct range *r, size_t n)
+{
+	size_t at = program_rule(p, r->rule);
+
+	for (size_t i = 1; i < n; i += 2)
+		at = program_branch(p, BPF_JEQ, r[i].from, program_rule(p, r[i].rule), at);
+	return at;
+}
+
+/* Of n leaves, from the first-th on. */
+static size_t program_tree(
+	struct seccomp_program *p, const struct leaves *l, size_t first, size_t n)
+{
+	const uint16_t *start = l->starts + first;
 	size_t left, right, half = n / 2;
 
 	if (n == 1)
-		return program_rule(p, r->rule);
-	right = program_tree(p, r + half, n - half);
-	left = program_tree(p, r, half);
-	return program_branch(p, BPF_JGE, r[half].from, right, left);
+		return program_leaf(p, l->r + start[0], (size_t)(start[1] - start[0]));
+	right = program_tree(p, l, first + half, n - half);
+	left = program_tree(p, l, first, half);
+	return program_branch(p, BPF_JGE, l->r[start[half]].from, right, left);
 }
 
 static void program_add_range(struct ranges *s, uint32_t from, uint8_t rule)
@@ -146,6 +187,7 @@ static void program_add_range(struct ranges *s, uint32_t from, uint8_t rule)
 int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *t)
 {
 	struct ranges ranges;
+	struct leaves leaves;
 	size_t kill;
 
 	p->first = SECCOMP_PROGRAM_MAX;
@@ -164,7 +206,8 @@ int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *
 	}
 	/* The kernel wants a return as the last instruction; this is one. */
 	kill = program_rule(p, RULE_KILL);
-	(void)program_tree(p, ranges.r, ranges.n);
+	program_find_leaves(&leaves, &ranges);
+	(void)program_tree(p, &leaves, 0, leaves.n);
 	(void)seccomp_program_put(
 		p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	(void)program_branch(p, BPF_JEQ, t->arch->audit, p->first, kill);

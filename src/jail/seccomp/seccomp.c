@@ -116,6 +116,12 @@ void seccomp_table_base(
 		seccomp_table_set(ret, CALL_socket, RULE_SOCKET_INET);
 		seccomp_table_set(ret, CALL_socketpair, RULE_EPERM);
 	}
+	if (o->only_unix)
+		seccomp_table_set(ret, CALL_socket, RULE_SOCKET_UNIX);
+	if (o->no_sockets) {
+		seccomp_table_set(ret, CALL_socket, RULE_EPERM);
+		seccomp_table_set(ret, CALL_socketpair, RULE_EPERM);
+	}
 	if (o->no_exec) {
 		seccomp_table_set(ret, CALL_execve, RULE_EPERM);
 		seccomp_table_set(ret, CALL_execveat, RULE_EPERM);

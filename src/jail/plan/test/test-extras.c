@@ -41,6 +41,7 @@ static struct plan *make(const char *const *layers, struct plan_options *o, stru
 		with.n_guarded = o->n_guarded;
 		with.public_is_open = o->public_is_open;
 		with.broker = o->broker;
+		with.worker = o->worker;
 		with.caller = o->caller;
 		with.http = o->http;
 	}
@@ -114,6 +115,37 @@ static void test_broker(void **state)
 	}
 }
 
+/* The files of a worker are there whatever programs are listed; what was replaced is refused. */
+static void test_worker(void **state)
+{
+	struct plan_worker_source sources[PLAN_WORKER_FILES] = { { .path = "/bin/sh" },
+		{ .path = "/usr/bin/env" }, { .path = "/etc/passwd" } };
+	struct plan_options o = { .worker = sources };
+	struct error e = { 0 };
+	auto_plan *plan = make((const char *const[]){ "{exec: []}", NULL }, &o, &e);
+	static const char denied[] =
+		"{rules: [{id: a, action: deny, operations: [exec], patterns: [/bin/sh]}]}";
+
+	(void)state;
+	assert_non_null(plan);
+	for (size_t i = 0; i < PLAN_WORKER_FILES; i++)
+		assert_true(
+			plan->worker[i].path && plan->worker[i].exec && !plan->worker[i].writable);
+	/* By its inode, also by one that it had before. */
+	sources[PLAN_WORKER_MODULE].dev = plan->worker[PLAN_WORKER_MODULE].dev;
+	sources[PLAN_WORKER_MODULE].ino = plan->worker[PLAN_WORKER_MODULE].ino + 1;
+	assert_null(make((const char *const[]){ "{}", NULL }, &o, &e));
+	assert_non_null(strstr(e.text, "/etc/passwd"));
+	sources[PLAN_WORKER_MODULE].ino--;
+	sources[PLAN_WORKER_LIBRARY].path = "/nowhere";
+	assert_null(make((const char *const[]){ "{}", NULL }, &o, &e));
+	sources[PLAN_WORKER_LIBRARY].path = "/usr";
+	assert_null(make((const char *const[]){ "{}", NULL }, &o, &e));
+	sources[PLAN_WORKER_LIBRARY].path = "/usr/bin/env";
+	assert_null(make((const char *const[]){ denied, NULL }, &o, &e));
+	assert_non_null(strstr(e.text, "the policy denies /bin/sh"));
+}
+
 static void test_essentials(void **state)
 {
 	auto_plan *plan = make_one("{}");
@@ -158,7 +190,7 @@ static void test_denied_essentials(void **state)
 	assert_false(test_plan_is_visible(plan, "/usr/lib/locale"));
 }
 
-/* The deny stands in a layer behind one that grants nothing. */
+/* The deny stands in a layer after one that grants nothing. */
 static void test_denied_by_another_layer(void **state)
 {
 	struct error e = { 0 };
@@ -619,6 +651,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_broker),
+		cmocka_unit_test(test_worker),
 		cmocka_unit_test(test_broker_http),
 		cmocka_unit_test(test_essentials),
 		cmocka_unit_test(test_denied_essentials),

@@ -9,6 +9,7 @@
 #include "test/failing-arena.h"
 
 FAILING_CALLOC
+FAILING_MALLOC
 FAILING_REALLOC
 
 static const char *const files[] = { "@/home/", "@/home/.ssh/", "@/home/p/", "@/home/p/a/",

@@ -139,7 +139,7 @@ static void test_network(void **state)
 	assert_int_equal(failed, 0);
 }
 
-/* To be told of, somebody has to be there who can be asked; all else is as it was. */
+/* To be reported, there must be a person who can be asked; all else is as it was. */
 static void test_explained(void **state)
 {
 	(void)state;

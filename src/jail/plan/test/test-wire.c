@@ -166,6 +166,32 @@ static void round_trip_of_broker(void **state)
 	assert_int_equal(plan_decode(&none, without.data, without.len), -EPROTO);
 }
 
+/* All of its files, or none. */
+static void round_trip_of_worker(void **state)
+{
+	struct plan p = { 0 };
+	auto_plan *got = NULL, *none = NULL;
+	auto_buffer body = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < PLAN_WORKER_FILES; i++)
+		p.worker[i] = (struct plan_entry){ .kind = PLAN_BIND,
+			.path = "/usr/libexec/x",
+			.exec = true,
+			.dev = i,
+			.ino = 4 };
+	assert_int_equal(plan_encode(&p, &body), 0);
+	assert_int_equal(plan_decode(&got, body.data, body.len), 0);
+	for (size_t i = 0; i < PLAN_WORKER_FILES; i++)
+		same_entry(&got->worker[i], &p.worker[i]);
+	for (size_t len = body.len - 1; len > body.len - 40; len--)
+		assert_int_equal(plan_decode(&none, body.data, len), -EPROTO);
+	p.worker[PLAN_WORKER_MODULE].kind = PLAN_TMP;
+	buffer_clear(&body);
+	assert_int_equal(plan_encode(&p, &body), 0);
+	assert_int_equal(plan_decode(&none, body.data, body.len), -EPROTO);
+}
+
 static void round_trip_of_networks(void **state)
 {
 	(void)state;
@@ -299,6 +325,7 @@ int main(void)
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(round_trip_of_skill),
 		cmocka_unit_test(round_trip_of_broker),
+		cmocka_unit_test(round_trip_of_worker),
 		cmocka_unit_test(round_trip_of_networks),
 		cmocka_unit_test(cut_off),
 		cmocka_unit_test(changed),

@@ -229,6 +229,61 @@ static void own_processes_can_do_less(void **state)
 	assert_int_equal(end_of(child), 0);
 }
 
+static int closed_to_the_network(void)
+{
+	int pair[2], here[2];
+
+	if (socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0 || errno != EPERM)
+		return 1;
+	if (socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0 || errno != EPERM)
+		return 2;
+	if (socket(AF_UNIX, SOCK_STREAM, 0) >= 0 || errno != EPERM)
+		return 3;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 || errno != EPERM)
+		return 4;
+	/* What is no socket stays. */
+	return pipe2(here, O_CLOEXEC) == 0 ? 0 : 5;
+}
+
+static void own_processes_without_sockets(void **state)
+{
+	const struct seccomp_options o = { .no_sockets = true, .closed = true };
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_base(&o) < 0)
+			_exit(BROKEN);
+		_exit(closed_to_the_network());
+	}
+	assert_int_equal(end_of(child), 0);
+}
+
+static int closed_but_for_streams(void)
+{
+	if (socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0)
+		return 1;
+	if (socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0 || errno != EPERM)
+		return 2;
+	if (socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0 || errno != EPERM)
+		return 3;
+	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) < 0 && errno == EPERM ? 0 : 4;
+}
+
+static void own_processes_with_unix_sockets(void **state)
+{
+	const struct seccomp_options o = { .only_unix = true, .closed = true };
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_base(&o) < 0)
+			_exit(BROKEN);
+		_exit(closed_but_for_streams());
+	}
+	assert_int_equal(end_of(child), 0);
+}
+
 /* Filters are not taken from whoever could still gain privileges; that is the kernel's rule. */
 static void install_reports_failure(void **state)
 {
@@ -256,6 +311,8 @@ int main(void)
 		cmocka_unit_test(x32_is_killed),
 		cmocka_unit_test(ordinary_work_goes_on),
 		cmocka_unit_test(own_processes_can_do_less),
+		cmocka_unit_test(own_processes_without_sockets),
+		cmocka_unit_test(own_processes_with_unix_sockets),
 		cmocka_unit_test(install_reports_failure),
 	};
 
