@@ -18,16 +18,17 @@
 struct broker_head {
 	uint32_t flags, ask_ms;
 	uint32_t known; /* 1 << enum variable */
-	uint32_t n_environment, n_private, n_layers, n_guarded;
+	uint32_t n_environment, n_user_environment, n_private, n_layers, n_guarded;
 	uint32_t limited; /* 1 << enum limit */
 };
-_Static_assert(sizeof(struct broker_head) == 32, "no padding goes over the wire");
+_Static_assert(sizeof(struct broker_head) == 36, "no padding goes over the wire");
 
 /* The single texts. */
 static const struct {
 	size_t offset;
 	bool is_path;
 } broker_texts[] = {
+	{ offsetof(struct broker_setup, services), false },
 	{ offsetof(struct broker_setup, warden), true },
 	{ offsetof(struct broker_setup, log), true },
 	{ offsetof(struct broker_setup, session), false },
@@ -44,6 +45,17 @@ static const char **broker_text_at(struct broker_setup *s, size_t i)
 static bool broker_is_path(const char *path)
 {
 	return path[0] == '/' && strlen(path) < PATH_BYTES;
+}
+
+static bool broker_are_variables(const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *equals = strchr(list[i], '=');
+
+		if (!equals || equals == list[i])
+			return false;
+	}
+	return true;
 }
 
 /* The bounds of both directions. Texts are there by now. */
@@ -65,12 +77,9 @@ static bool broker_is_valid(const struct broker_setup *s)
 		if (broker_texts[i].is_path && text[0] && !broker_is_path(text))
 			return false;
 	}
-	for (size_t i = 0; i < s->n_environment; i++) {
-		const char *equals = strchr(s->environment[i], '=');
-
-		if (!equals || equals == s->environment[i])
-			return false;
-	}
+	if (!broker_are_variables(s->environment, s->n_environment) ||
+		!broker_are_variables(s->user_environment, s->n_user_environment))
+		return false;
 	for (size_t i = 0; i < s->n_private; i++)
 		if (!broker_is_path(s->private_places[i]))
 			return false;
@@ -85,7 +94,8 @@ static bool broker_is_valid(const struct broker_setup *s)
 
 static bool broker_is_too_much(const struct broker_head *h)
 {
-	return h->n_environment > BROKER_ENVIRONMENT_MAX || h->n_private > BROKER_PRIVATE_MAX ||
+	return h->n_environment > BROKER_ENVIRONMENT_MAX ||
+	       h->n_user_environment > BROKER_USER_MAX || h->n_private > BROKER_PRIVATE_MAX ||
 	       h->n_layers > BROKER_LAYERS_MAX || h->n_guarded > BROKER_GUARDED_MAX;
 }
 
@@ -106,6 +116,7 @@ int broker_setup_encode(const struct broker_setup *given, struct buffer *out)
 	struct broker_head h = { .flags = s.flags,
 		.ask_ms = s.ask_ms,
 		.n_environment = (uint32_t)s.n_environment,
+		.n_user_environment = (uint32_t)s.n_user_environment,
 		.n_private = (uint32_t)s.n_private,
 		.n_layers = (uint32_t)s.n_layers,
 		.n_guarded = (uint32_t)s.n_guarded };
@@ -132,6 +143,7 @@ int broker_setup_encode(const struct broker_setup *given, struct buffer *out)
 	for (size_t i = 0; i < ROWS(broker_texts); i++)
 		broker_add(out, *broker_text_at(&s, i));
 	broker_add_list(out, s.environment, s.n_environment);
+	broker_add_list(out, s.user_environment, s.n_user_environment);
 	broker_add_list(out, s.private_places, s.n_private);
 	broker_add_list(out, s.layers, s.n_layers);
 	broker_add_list(out, s.guarded, s.n_guarded);
@@ -159,6 +171,8 @@ static int broker_read_lists(struct reader *r, struct arena *a, struct broker_se
 {
 	int err = broker_read_list(r, a, s->n_environment, &s->environment);
 
+	if (err == 0)
+		err = broker_read_list(r, a, s->n_user_environment, &s->user_environment);
 	if (err == 0)
 		err = broker_read_list(r, a, s->n_private, &s->private_places);
 	if (err == 0)
@@ -194,6 +208,7 @@ int broker_setup_decode(struct broker_setup *ret, const void *body, size_t len, 
 	s = (struct broker_setup){ .flags = h.flags,
 		.ask_ms = h.ask_ms,
 		.n_environment = h.n_environment,
+		.n_user_environment = h.n_user_environment,
 		.n_private = h.n_private,
 		.n_layers = h.n_layers,
 		.n_guarded = h.n_guarded };

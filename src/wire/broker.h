@@ -2,9 +2,9 @@
 #pragma once
 /*
  * The body of FRAME_BROKER: all that a broker needs to know of its session. Whoever holds the
- * session sends it once the sandbox's tree stands; beside it go, in this order, the listener of the
- * Unix socket, an O_PATH descriptor of the sandbox's root, and with BROKER_HTTP the listener for
- * HTTP.
+ * session sends it while the sandbox is built, with the session's ledger (wire/ledger.h). Once the
+ * tree stands, FRAME_SOCKETS follows (SOCKETS_BROKER): the listener of the Unix socket, an O_PATH
+ * descriptor of the sandbox's root, and with BROKER_HTTP the listener for HTTP.
  *
  * The monitor sends the same frame to its front, with no more than that needs: the listeners, and
  * the token.
@@ -18,12 +18,14 @@
 #include "policy/variable.h"
 
 enum {
-	BROKER_HTTP = 1 << 0, /* a listener for HTTP goes along, and there is a token */
-	BROKER_FLAGS = 1,
+	BROKER_HTTP = 1 << 0,    /* a listener for HTTP goes along, and there is a token */
+	BROKER_SOCKETS = 1 << 1, /* socket.open may be called; hosts are the policy's matter */
+	BROKER_FLAGS = 3,
 	BROKER_LAYERS_MAX = 64,
 	BROKER_PRIVATE_MAX = 16, /* as an enclave takes */
 	BROKER_GUARDED_MAX = 48, /* the same */
 	BROKER_ENVIRONMENT_MAX = 4096,
+	BROKER_USER_MAX = 64,    /* variables of the user's session */
 	BROKER_TOKEN_LEAST = 32, /* bytes */
 };
 
@@ -34,20 +36,23 @@ struct broker_setup {
 	struct variables variables;
 	struct limits limits; /* whoever set them; 0: those of the layers alone */
 	/* Each may be "" where there is none. */
-	const char *warden;  /* path of the program that starts sandboxes */
-	const char *log;     /* path of the audit log */
-	const char *session; /* id of the session in that log */
-	const char *sandbox; /* its name in that log */
-	const char *folder;  /* where relative paths and programs start, as the sandbox sees it */
-	const char *token;   /* what HTTP clients must show */
+	const char *services; /* sections of services.yaml that the host gives */
+	const char *warden;   /* path of the program that starts sandboxes */
+	const char *log;      /* path of the audit log */
+	const char *session;  /* id of the session in that log */
+	const char *sandbox;  /* its name in that log, and in what services show */
+	const char *folder;   /* where relative paths and programs start, as the sandbox sees it */
+	const char *token;    /* what HTTP clients must show */
 	/* Each ends with NULL. */
-	const char *const *environment;    /* of the caller outside, NAME=value: for env.get */
-	const char *const *private_places; /* the session's own folders: its /tmp, home … */
-	const char *const *layers;         /* permissions, JSON or an image
-					      (policy/format/image.h); all must allow.
-					      None: nothing */
-	const char *const *guarded;        /* what no command may change (jail/plan/plan.h) */
-	size_t n_environment, n_private, n_layers, n_guarded;
+	const char *const *environment;      /* of the caller outside, NAME=value: for env.get */
+	const char *const *user_environment; /* of the user's session, NAME=value: for back ends of
+						services (launch/broker.h), and no one else */
+	const char *const *private_places;   /* the session's own folders: its /tmp, home … */
+	const char *const *layers;           /* permissions, JSON or an image
+						(policy/format/image.h); all must allow.
+						None: nothing */
+	const char *const *guarded;          /* what no command may change (jail/plan/plan.h) */
+	size_t n_environment, n_user_environment, n_private, n_layers, n_guarded;
 };
 
 /*

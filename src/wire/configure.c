@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fixed part with one bit for each variable that has a value, then those values in the order of
- * the bits, each with its NUL, the guarded paths, and the programs that the flags say. Of a change:
+ * the bits, each with its NUL, the guarded paths, the programs that the flags say, and
+ * the files of a worker, each behind its device and inode. Of a change:
  * a fixed part with the ports, then the paths of the sockets and the text, each with its NUL.
  */
 #include "wire/configure.h"
@@ -51,6 +52,9 @@ int configure_encode(const struct configure *c, struct buffer *out)
 	if ((c->flags & CONFIGURE_BROKER && !configure_is_path(c->broker)) ||
 		(c->flags & CONFIGURE_CALLER && !configure_is_path(c->caller)))
 		return -EINVAL;
+	for (size_t i = 0; c->flags & CONFIGURE_WORKER && i < CONFIGURE_WORKER_FILES; i++)
+		if (!configure_is_path(c->worker[i].path))
+			return -EINVAL;
 	buffer_add(out, &h, sizeof(h));
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		const char *value = c->variables.values[i];
@@ -64,7 +68,28 @@ int configure_encode(const struct configure *c, struct buffer *out)
 		buffer_add(out, c->broker, strlen(c->broker) + 1);
 	if (c->flags & CONFIGURE_CALLER)
 		buffer_add(out, c->caller, strlen(c->caller) + 1);
+	for (size_t i = 0; c->flags & CONFIGURE_WORKER && i < CONFIGURE_WORKER_FILES; i++) {
+		const struct configure_file *f = &c->worker[i];
+
+		buffer_add(out, (const uint64_t[]){ f->dev, f->ino }, 2 * sizeof(uint64_t));
+		buffer_add(out, f->path, strlen(f->path) + 1);
+	}
 	return out->failed ? -ENOMEM : 0;
+}
+
+static bool configure_read_worker(
+	struct reader *r, struct configure_file worker[CONFIGURE_WORKER_FILES])
+{
+	for (size_t i = 0; i < CONFIGURE_WORKER_FILES; i++) {
+		uint64_t which[2];
+
+		if (!reader_bytes(r, which, sizeof(which)))
+			return false;
+		worker[i] = (struct configure_file){ reader_string(r), which[0], which[1] };
+		if (!configure_is_path(worker[i].path))
+			return false;
+	}
+	return true;
 }
 
 int configure_decode(struct configure *ret, const void *body, size_t len)
@@ -92,6 +117,8 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 	c.caller = h.flags & CONFIGURE_CALLER ? reader_string(&r) : NULL;
 	if ((h.flags & CONFIGURE_BROKER && !configure_is_path(c.broker)) ||
 		(h.flags & CONFIGURE_CALLER && !configure_is_path(c.caller)))
+		return -EPROTO;
+	if (h.flags & CONFIGURE_WORKER && !configure_read_worker(&r, c.worker))
 		return -EPROTO;
 	if (r.left > 0)
 		return -EPROTO;

@@ -21,8 +21,18 @@ enum {
 	CONFIGURE_SKILL = 1 << 3,
 	CONFIGURE_BROKER = 1 << 4, /* there is one: `broker`; FRAME_BROKER follows */
 	CONFIGURE_CALLER = 1 << 5, /* `caller` is known */
-	CONFIGURE_FLAGS = 63,
+	CONFIGURE_LEDGER = 1 << 6, /* the last descriptor is a ledger (wire/ledger.h) */
+	CONFIGURE_HTTP = 1 << 7,   /* the broker serves HTTP, too */
+	CONFIGURE_WORKER = 1 << 8, /* the skill is a module: `worker` */
+	CONFIGURE_FLAGS = 511,
 	CONFIGURE_GUARDED_MAX = 64,
+	CONFIGURE_WORKER_FILES = 3,
+};
+
+/* A file, and which one it must be; ino 0: whichever is there. */
+struct configure_file {
+	const char *path;
+	uint64_t dev, ino;
 };
 
 struct configure {
@@ -35,6 +45,8 @@ struct configure {
 	uint32_t n_guarded;
 	/* By those flags: the programs corral-broker and sandbox-call. */
 	const char *broker, *caller;
+	/* By that flag: the files of a WASM worker, as a plan has them (jail/plan/plan.h). */
+	struct configure_file worker[CONFIGURE_WORKER_FILES];
 };
 
 /* -EINVAL: unknown flags, no pid, a value that is no absolute path, too many; -ENOMEM. */
@@ -63,7 +75,7 @@ struct change {
 	uint32_t n_ports;
 	const char *doors[CHANGE_DOORS_MAX]; /* paths of the sockets that are granted */
 	uint32_t n_doors;
-	const char *text; /* the permissions, JSON */
+	const char *text; /* the permissions, JSON or an image (policy/format/image.h) */
 };
 
 /* -EINVAL: too many, a port of 0, a path that is not absolute, no text; -ENOMEM. */

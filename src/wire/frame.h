@@ -60,8 +60,42 @@ enum frame_type {
 	FRAME_CALL_REFUSED, /* monitor -> front; body: broker/rpc.h, a refusal */
 	FRAME_CALL_NOTE,    /* monitor -> front, before its answer; body: the row's notes. And back,
 			       without a body: its caller has room for another */
-	FRAME_BROKER,       /* holder -> broker, first; body: wire/broker.h; fds. Answered by READY
-			       (no body) or FAILED. broker -> its front: the same, with less */
+	FRAME_CALL_GONE,    /* front -> monitor; id: a connection that has ended, of a caller who
+			       opened something; no body */
+	FRAME_BROKER,       /* holder -> broker, first; body: wire/broker.h; fds: its ledger.
+			       Answered by READY (no body) or FAILED; FRAME_SOCKETS follows. broker
+			       -> its front: the same, with less, and the listeners */
+	/* a monitor and a back end of a service, beside FRAME_CALL…: broker/service/link.h */
+	FRAME_SERVICE,       /* monitor -> back end, first; body: broker/service/setup.h. Answered
+				by READY (no body) or FAILED (body: broker/rpc.h, a refusal) */
+	FRAME_SERVICE_PROBE, /* monitor -> back end: try what you serve; answered as a call is */
+	/* corrald and corrald-http: daemon/message.h */
+	FRAME_API_SETUP,  /* corrald -> http, first; fds: the listener for TCP, if there is one */
+	FRAME_API_CLIENT, /* corrald -> http; fds: a connection by the Unix socket; body: why it is
+			     refused, or "" */
+	FRAME_API_CALL,   /* http -> corrald; id: chosen by http; body: daemon/route.h */
+	FRAME_API_ANSWER, /* corrald -> http; the same id; body: status, then JSON */
+	FRAME_API_EVENT,  /* corrald -> http; id: of the event; body: type, then JSON */
+	FRAME_API_NOTE,   /* http -> corrald: a request that became no call: refused, or answered by
+			     http */
+	/* who holds a session and corrald: wire/join.h */
+	FRAME_JOIN,         /* holder -> corrald, first; body: who it is */
+	FRAME_JOINED,       /* corrald -> holder: it was looked at, and is known; no body */
+	FRAME_JOIN_EVENT,   /* holder -> corrald; body: audit/event.h, encoded */
+	FRAME_JOIN_STOP,    /* corrald -> holder: end the sandbox's command; no body */
+	FRAME_JOIN_DETAILS, /* holder -> corrald, after JOINED; body: what it may do, wire/join.h */
+	FRAME_JOIN_REPLY,   /* holder -> corrald: what came of an order; the same id */
+	/* questions and grants, of a sandbox that runs: wire/question.h */
+	FRAME_QUESTION,      /* broker, relay -> holder -> corrald; id: the sender's */
+	FRAME_QUESTION_OVER, /* broker, relay -> holder -> corrald; the same id; body: u32, how */
+	FRAME_ANSWER,  /* corrald -> holder: an order; id: of the order. holder -> broker, relay: no
+			  more than was asked; id: of their question */
+	FRAME_GRANT,   /* corrald -> holder: an order */
+	FRAME_REVOKE,  /* corrald -> holder: an order; body: u64, the grant */
+	FRAME_GRANTED, /* holder -> corrald; id: of the grant */
+	FRAME_GRANT_OVER, /* holder -> corrald; id: of the grant; no body */
+	FRAME_GRANTS, /* holder -> broker: all that are in force. And back, with the same id: they
+			 are; or body: wire/report.h, a refusal */
 	FRAME_TYPE_COUNT,
 };
 

@@ -66,6 +66,18 @@ int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n)
 	return s.n > 0 ? sockets_send_some(socket, &s, some) : 0;
 }
 
+int sockets_send_now(int socket, enum sockets_kind kind, const int *fds, size_t n)
+{
+	struct sockets s = { .kind = kind, .n = (uint32_t)n };
+
+	if (n == 0 || n > FRAME_FDS_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		s.numbers[i] = (uint32_t)i;
+	return frame_send(socket, FRAME_SOCKETS, 0, &s,
+		offsetof(struct sockets, numbers) + n * sizeof(s.numbers[0]), fds, n);
+}
+
 int sockets_decode(struct sockets *ret, const struct frame *f)
 {
 	const size_t head = offsetof(struct sockets, numbers);

@@ -36,6 +36,8 @@ struct sockets {
 /* Sends all that are not -1, in as many frames as it takes; fds[i] has the number i. Waits while
  * many are unread. */
 int sockets_send(int socket, enum sockets_kind kind, const int *fds, size_t n);
+/* All of them, which are there and as few as one frame holds, without waiting for others. */
+int sockets_send_now(int socket, enum sockets_kind kind, const int *fds, size_t n);
 /* Passes a frame on as it came. The descriptors stay the frame's. */
 int sockets_pass(int socket, const struct frame *f);
 /* -EPROTO: it is no such frame, or does not fit its descriptors. */

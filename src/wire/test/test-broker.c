@@ -13,6 +13,7 @@
 #define TOKEN "0123456789abcdef0123456789abcdef"
 
 static const char *const environment[] = { "LANG=C", "EMPTY=", "A=b=c" };
+static const char *const user_environment[] = { "DISPLAY=:0" };
 static const char *const places[] = { "/tmp", "/root" };
 static const char *const guarded[] = { "/work/policy.yaml" };
 static const char *const layers[] = { "{}", "{\"env\":[\"LANG\"]}" };
@@ -25,15 +26,18 @@ static const struct broker_setup full = {
 	.log = "/var/log/a.db",
 	.session = "s1",
 	.sandbox = "agent",
+	.services = "email: {server: a}",
 	.folder = "/work",
 	.token = TOKEN,
 	.environment = environment,
+	.user_environment = user_environment,
 	.private_places = places,
 	.layers = layers,
 	.guarded = guarded,
 	.limits = { .values = { [LIMIT_MEMORY] = UINT64_C(1) << 40, [LIMIT_PIDS] = 7 } },
 	.n_guarded = ROWS(guarded),
 	.n_environment = ROWS(environment),
+	.n_user_environment = ROWS(user_environment),
 	.n_private = ROWS(places),
 	.n_layers = ROWS(layers),
 };
@@ -65,9 +69,12 @@ static void test_round_trip(void **state)
 	assert_string_equal(s.log, full.log);
 	assert_string_equal(s.session, "s1");
 	assert_string_equal(s.sandbox, "agent");
+	assert_string_equal(s.services, "email: {server: a}");
 	assert_string_equal(s.folder, "/work");
 	assert_string_equal(s.token, TOKEN);
 	require_list(s.environment, s.n_environment, environment, ROWS(environment));
+	require_list(
+		s.user_environment, s.n_user_environment, user_environment, ROWS(user_environment));
 	require_list(s.private_places, s.n_private, places, ROWS(places));
 	require_list(s.layers, s.n_layers, layers, ROWS(layers));
 	require_list(s.guarded, s.n_guarded, guarded, ROWS(guarded));
@@ -99,50 +106,55 @@ static void test_nothing(void **state)
 	require_list(s.environment, s.n_environment, NULL, 0);
 }
 
-enum { FLAGS, ASK, KNOWN, ENVIRONMENT, PRIVATE, LAYERS, GUARDED, LIMITED, HEAD };
+enum { FLAGS, ASK, KNOWN, ENVIRONMENT, USER, PRIVATE, LAYERS, GUARDED, LIMITED, HEAD };
 #define S(text) text, sizeof(text) - 1
 
 static const struct {
 	const char *name;
 	uint32_t head[HEAD];
-	const char *strings; /* warden, log, session, sandbox, folder, token, lists */
+	const char *strings; /* services, warden, log, session, sandbox, folder, token, lists */
 	size_t len;
 	int want;
 } rows[] = {
-	{ "nothing", { 0 }, S("\0\0\0\0\0\0"), 0 },
-	{ "an unknown flag", { BROKER_FLAGS + 1 }, S("\0\0\0\0\0\0"), -EPROTO },
-	{ "HTTP without a token", { BROKER_HTTP }, S("\0\0\0\0\0\0"), -EPROTO },
-	{ "a short token", { BROKER_HTTP }, S("\0\0\0\0\0abc\0"), -EPROTO },
-	{ "a token", { BROKER_HTTP }, S("\0\0\0\0\0" TOKEN "\0"), 0 },
-	{ "a token without HTTP", { 0 }, S("\0\0\0\0\0" TOKEN "\0"), -EPROTO },
-	{ "a variable", { [KNOWN] = 1 }, S("/s\0\0\0\0\0\0\0"), 0 },
-	{ "a relative variable", { [KNOWN] = 1 }, S("s\0\0\0\0\0\0\0"), -EPROTO },
-	{ "no such variable", { [KNOWN] = 1 << VARIABLE_COUNT }, S("/s\0\0\0\0\0\0\0"), -EPROTO },
-	{ "a relative warden", { 0 }, S("w\0\0\0\0\0\0"), -EPROTO },
-	{ "a relative log", { 0 }, S("\0l\0\0\0\0\0"), -EPROTO },
-	{ "a relative folder", { 0 }, S("\0\0\0\0f\0\0"), -EPROTO },
-	{ "a variable's value", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0A=b\0"), 0 },
-	{ "a variable without =", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0Ab\0"), -EPROTO },
-	{ "a variable without a name", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0=b\0"), -EPROTO },
-	{ "a variable is missing", { [ENVIRONMENT] = 2 }, S("\0\0\0\0\0\0A=b\0"), -EPROTO },
-	{ "far too many", { [ENVIRONMENT] = UINT32_MAX }, S("\0\0\0\0\0\0A=b\0"), -EPROTO },
-	{ "a place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0/tmp\0"), 0 },
-	{ "a relative place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0tmp\0"), -EPROTO },
-	{ "too many places", { [PRIVATE] = BROKER_PRIVATE_MAX + 1 }, S("\0\0\0\0\0\0/tmp\0"),
+	{ "nothing", { 0 }, S("\0\0\0\0\0\0\0"), 0 },
+	{ "an unknown flag", { BROKER_FLAGS + 1 }, S("\0\0\0\0\0\0\0"), -EPROTO },
+	{ "HTTP without a token", { BROKER_HTTP }, S("\0\0\0\0\0\0\0"), -EPROTO },
+	{ "a short token", { BROKER_HTTP }, S("\0\0\0\0\0\0abc\0"), -EPROTO },
+	{ "a token", { BROKER_HTTP }, S("\0\0\0\0\0\0" TOKEN "\0"), 0 },
+	{ "a token without HTTP", { 0 }, S("\0\0\0\0\0\0" TOKEN "\0"), -EPROTO },
+	{ "a variable", { [KNOWN] = 1 }, S("/s\0\0\0\0\0\0\0\0"), 0 },
+	{ "a relative variable", { [KNOWN] = 1 }, S("s\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "no such variable", { [KNOWN] = 1 << VARIABLE_COUNT }, S("/s\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "a relative warden", { 0 }, S("\0w\0\0\0\0\0\0"), -EPROTO },
+	{ "a relative log", { 0 }, S("\0\0l\0\0\0\0\0"), -EPROTO },
+	{ "a relative folder", { 0 }, S("\0\0\0\0\0f\0\0"), -EPROTO },
+	{ "a variable's value", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0A=b\0"), 0 },
+	{ "a variable without =", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0Ab\0"), -EPROTO },
+	{ "a variable without a name", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0=b\0"), -EPROTO },
+	{ "a variable is missing", { [ENVIRONMENT] = 2 }, S("\0\0\0\0\0\0\0A=b\0"), -EPROTO },
+	{ "far too many", { [ENVIRONMENT] = UINT32_MAX }, S("\0\0\0\0\0\0\0A=b\0"), -EPROTO },
+	{ "a user's variable", { [USER] = 1 }, S("\0\0\0\0\0\0\0A=b\0"), 0 },
+	{ "one without a name", { [USER] = 1 }, S("\0\0\0\0\0\0\0=b\0"), -EPROTO },
+	{ "too many of the user's", { [USER] = BROKER_USER_MAX + 1 }, S("\0\0\0\0\0\0\0A=b\0"),
 		-EPROTO },
-	{ "a layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0{}\0"), 0 },
-	{ "an empty layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0"), -EPROTO },
-	{ "too many layers", { [LAYERS] = BROKER_LAYERS_MAX + 1 }, S("\0\0\0\0\0\0{}\0"), -EPROTO },
-	{ "a guarded path", { [GUARDED] = 1 }, S("\0\0\0\0\0\0/p\0"), 0 },
-	{ "a relative one", { [GUARDED] = 1 }, S("\0\0\0\0\0\0p\0"), -EPROTO },
-	{ "too many", { [GUARDED] = BROKER_GUARDED_MAX + 1 }, S("\0\0\0\0\0\0/p\0"), -EPROTO },
-	{ "a limit", { [LIMITED] = 1 }, S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0 },
-	{ "a limit of 0", { [LIMITED] = 1 }, S("\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
-	{ "half a limit", { [LIMITED] = 1 }, S("\1\0\0"), -EPROTO },
+	{ "a place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0\0/tmp\0"), 0 },
+	{ "a relative place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0\0tmp\0"), -EPROTO },
+	{ "too many places", { [PRIVATE] = BROKER_PRIVATE_MAX + 1 }, S("\0\0\0\0\0\0\0/tmp\0"),
+		-EPROTO },
+	{ "a layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0{}\0"), 0 },
+	{ "an empty layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "too many layers", { [LAYERS] = BROKER_LAYERS_MAX + 1 }, S("\0\0\0\0\0\0\0{}\0"),
+		-EPROTO },
+	{ "a guarded path", { [GUARDED] = 1 }, S("\0\0\0\0\0\0\0/p\0"), 0 },
+	{ "a relative one", { [GUARDED] = 1 }, S("\0\0\0\0\0\0\0p\0"), -EPROTO },
+	{ "too many", { [GUARDED] = BROKER_GUARDED_MAX + 1 }, S("\0\0\0\0\0\0\0/p\0"), -EPROTO },
+	{ "a limit", { [LIMITED] = 1 }, S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0 },
+	{ "a limit of 0", { [LIMITED] = 1 }, S("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "half a limit", { [LIMITED] = 1 }, S("\1\0\0\0"), -EPROTO },
 	{ "no such limit", { [LIMITED] = UINT32_C(1) << LIMIT_COUNT },
-		S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
-	{ "no NUL", { 0 }, S("\0\0\0\0\0"), -EPROTO },
-	{ "one text too many", { 0 }, S("\0\0\0\0\0\0\0"), -EPROTO },
+		S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "no NUL", { 0 }, S("\0\0\0\0\0\0"), -EPROTO },
+	{ "one text too many", { 0 }, S("\0\0\0\0\0\0\0\0"), -EPROTO },
 };
 
 static void test_table(void **state)

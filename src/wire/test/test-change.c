@@ -128,7 +128,7 @@ static void test_every_byte(void **state)
 	}
 }
 
-/* A port behind the last, or none where there should be one. */
+/* A port after the last, or none where there should be one. */
 static void test_ports_that_do_not_fit_their_number(void **state)
 {
 	enum { N_PORTS = 4, PORTS = 16 };

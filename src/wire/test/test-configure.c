@@ -19,7 +19,10 @@ static void test_round_trip(void **state)
 {
 	(void)state;
 	for (uint32_t known = 0; known <= ALL; known++) {
-		struct configure sent = { .flags = known & CONFIGURE_FLAGS, .host = known }, c;
+		struct configure sent = { .flags = (known & CONFIGURE_FLAGS) |
+						   (known % 3 == 0 ? CONFIGURE_WORKER : 0),
+			.host = known },
+				 c;
 		auto_buffer body = { 0 };
 
 		for (uint32_t i = 0; i < VARIABLE_COUNT; i++)
@@ -29,11 +32,17 @@ static void test_round_trip(void **state)
 			sent.guarded[i] = paths[i % VARIABLE_COUNT];
 		sent.broker = sent.flags & CONFIGURE_BROKER ? "/lib/broker" : NULL;
 		sent.caller = sent.flags & CONFIGURE_CALLER ? "/bin/caller" : NULL;
+		for (uint32_t i = 0; known % 3 == 0 && i < CONFIGURE_WORKER_FILES; i++)
+			sent.worker[i] = (struct configure_file){ paths[i], known, UINT64_MAX - i };
 		assert_int_equal(configure_encode(&sent, &body), 0);
 		assert_int_equal(configure_decode(&c, body.data, body.len), 0);
 		assert_int_equal(c.flags, sent.flags);
 		assert_string_equal(c.broker ? c.broker : "", sent.broker ? sent.broker : "");
 		assert_string_equal(c.caller ? c.caller : "", sent.caller ? sent.caller : "");
+		for (uint32_t i = 0; known % 3 == 0 && i < CONFIGURE_WORKER_FILES; i++) {
+			assert_string_equal(c.worker[i].path, paths[i]);
+			assert_true(c.worker[i].dev == known && c.worker[i].ino == UINT64_MAX - i);
+		}
 		assert_int_equal(c.host, known);
 		for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 			if (known >> i & 1)
@@ -87,6 +96,17 @@ static const struct {
 	{ "one guarded path is missing", { 0, 0, 0, 2 }, S("/a\0"), -EPROTO },
 	{ "a guarded path is relative", { 0, 0, 0, 1 }, S("a\0"), -EPROTO },
 	{ "most guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX }, S(ALL_GUARDED), 0 },
+	{ "a worker without its files", { CONFIGURE_WORKER }, S(""), -EPROTO },
+	{ "a worker with a relative path", { CONFIGURE_WORKER },
+		S("0123456789012345/\0"
+		  "0123456789012345/\0"
+		  "0123456789012345a\0"),
+		-EPROTO },
+	{ "a worker", { CONFIGURE_WORKER },
+		S("0123456789012345/\0"
+		  "0123456789012345/\0"
+		  "0123456789012345/\0"),
+		0 },
 	{ "too many guarded", { 0, 0, 0, CONFIGURE_GUARDED_MAX + 1 }, S(ALL_GUARDED "/\0"),
 		-EPROTO },
 };
@@ -112,7 +132,7 @@ static void test_not_encoded(void **state)
 	struct configure flags = { .flags = CONFIGURE_FLAGS + 1 }, host = { .host = UINT32_MAX },
 			 empty = { 0 }, relative = { 0 }, full = { 0 },
 			 many = { .n_guarded = CONFIGURE_GUARDED_MAX + 1 },
-			 missing = { .n_guarded = 1 };
+			 missing = { .n_guarded = 1 }, worker = { .flags = CONFIGURE_WORKER };
 	auto_buffer body = { 0 };
 
 	(void)state;
@@ -124,6 +144,7 @@ static void test_not_encoded(void **state)
 	assert_int_equal(configure_encode(&relative, &body), -EINVAL);
 	assert_int_equal(configure_encode(&many, &body), -EINVAL);
 	assert_int_equal(configure_encode(&missing, &body), -EINVAL);
+	assert_int_equal(configure_encode(&worker, &body), -EINVAL);
 	assert_int_equal(body.len, 0);
 	body.failed = true;
 	assert_int_equal(configure_encode(&full, &body), -ENOMEM);

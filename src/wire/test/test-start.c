@@ -18,7 +18,7 @@ struct head {
 	uint32_t n_argv, n_env;
 };
 
-FAILING_CALLOC
+FAILING_MALLOC
 
 static const char *const argv[] = { "sh", "-c", "", "echo $A", NULL };
 static const char *const env[] = { "A=", "B=c=d", NULL };
@@ -67,7 +67,7 @@ static int decode(struct start *ret, const void *body, size_t len, struct arena 
 {
 	struct start before;
 	/* Exactly as long as it is, so that a sanitizer sees the first byte read beyond it. */
-	char *copy = malloc(len ? len : 1);
+	char *copy = calloc(1, len ? len : 1);
 	int r;
 
 	assert_non_null(copy);
