@@ -344,6 +344,8 @@ static void describe_tell_limits(struct describe *c)
 			unit_print_size },
 		[LIMIT_OPEN_FILES] = { "open files", "open files: at most", print_count },
 		[LIMIT_FUEL] = { "fuel (WASM)", "fuel (WASM): at most", print_count },
+		[LIMIT_WASM_MEMORY] = { "memory of a WASM module",
+			"memory of a WASM module: at most", unit_print_size },
 	};
 	auto_buffer missing = { 0 };
 

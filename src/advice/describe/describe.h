@@ -31,7 +31,10 @@ struct description {
 	/* In a fixed order; of several layers first all those of the first one. */
 	struct description_section *sections;
 	size_t n, cap;
-	enum risk risk;
+	enum risk risk;     /* of the permissions, and with describe_rate() of the files too */
+	enum risk confined; /* with describe_confine(): of what the permissions do not stop */
+	enum risk permitted;
+	unsigned denies; /* enum skill_stop: what the permissions do not allow at all */
 	struct description_lines reasons; /* the worst first; never empty */
 };
 
@@ -44,6 +47,10 @@ int describe_permissions(const struct permissions *p, const struct variables *va
 
 /* Raises the rating by the number of findings of each skill_severity. */
 int describe_rate(struct description *d, const size_t counts[SKILL_HIGH + 1], struct arena *a);
+
+/* The rating where these permissions are enforced: counts are of the findings that they do not
+ * stop. */
+void describe_confine(struct description *d, const size_t counts[SKILL_HIGH + 1]);
 
 /* "low", "medium", "high", "critical". */
 const char *describe_risk_name(enum risk risk);

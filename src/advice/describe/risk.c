@@ -36,7 +36,7 @@ enum fact {
 	LOADED_CODE = 1 << 15, /* variables that make programs load code */
 	SERVICE_WIDE = 1 << 16,
 	BASELINE = 1 << 17, /* lifted */
-	UNBOUND = 1 << 18,  /* what nobody named is not blocked */
+	UNBOUND = 1 << 18,  /* what no rule names is not blocked */
 	UNSURE = 1 << 19,   /* not everything could be looked at */
 	FACTS = (1 << 20) - 1,
 };
@@ -193,7 +193,7 @@ unsigned describe_facts(const struct describe *c, bool among)
 		if (strcmp(c->found.items[i / ROWS(known)].id, known[i % ROWS(known)].id) == 0)
 			facts |= known[i % ROWS(known)].facts;
 	}
-	/* What nobody named is everything. */
+	/* What no rule names is everything. */
 	if (facts & UNBOUND)
 		return FACTS;
 	facts |= facts_of_list(OPERATION_FS_READ, &p->fs_read);
@@ -249,7 +249,7 @@ static const struct row {
 	{ BASELINE, RISK_HIGH, UNBOUND | NET | SEND, "a part of the baseline is lifted" },
 	{ SESSION, RISK_HIGH, UNBOUND,
 		"could act as you: with your keys, on your screen, in your programs" },
-	{ WRITE_CODE, RISK_HIGH, UNBOUND | WRITE_WIDE,
+	{ WRITE_CODE | NET_ANY, RISK_HIGH, UNBOUND | WRITE_WIDE,
 		"could leave code behind that runs later, outside of the sandbox" },
 	{ WRITE_SYSTEM, RISK_HIGH, UNBOUND, "could change files of the system" },
 	{ SECRETS | NET, RISK_HIGH, UNBOUND | NET_ANY,
@@ -267,6 +267,8 @@ static const struct row {
 	{ UNSURE, RISK_HIGH, UNBOUND,
 		"too long, too complex or invalid: not everything could be checked" },
 
+	{ WRITE_CODE, RISK_MEDIUM, UNBOUND | WRITE_WIDE | NET_ANY,
+		"could leave code behind that runs later, outside of the sandbox" },
 	{ READ_WIDE, RISK_MEDIUM, UNBOUND | NET | SEND | WRITE_WIDE,
 		"could read a whole home, or every file" },
 	{ WRITE_OTHERS, RISK_MEDIUM, UNBOUND | WRITE_WIDE,
@@ -293,14 +295,35 @@ static const struct row {
 		"could reach the hosts that are named, with nothing of yours to send" },
 };
 
+/* What none of the facts allows. */
+static unsigned describe_denied(unsigned facts)
+{
+	static const struct {
+		unsigned facts, stop;
+	} needs[] = {
+		{ NET | NET_ANY | NET_PRIVATE | SEND, SKILL_STOP_NET },
+		{ BASELINE, SKILL_STOP_SECRETS },
+		{ SECRETS, SKILL_STOP_ENV },
+		{ WRITE_OTHERS | WRITE_WIDE | WRITE_SYSTEM | WRITE_CODE, SKILL_STOP_WRITE },
+		{ ROOT, SKILL_STOP_ROOT },
+	};
+	unsigned denied = 0;
+
+	for (size_t i = 0; !(facts & (UNBOUND | UNSURE)) && i < ROWS(needs); i++)
+		denied |= facts & needs[i].facts ? 0 : needs[i].stop;
+	return denied;
+}
+
 int describe_judge(struct description *d, unsigned facts, struct arena *a)
 {
 	d->risk = RISK_LOW;
+	d->denies = describe_denied(facts);
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		if ((facts & rows[i].facts) != rows[i].facts)
 			continue;
 		if (rows[i].risk > d->risk)
 			d->risk = rows[i].risk;
+		d->permitted = d->confined = d->risk;
 		if (!(facts & rows[i].unless & ~rows[i].facts) &&
 			describe_add(a, &d->reasons, "%s", rows[i].reason) < 0)
 			return -ENOMEM;
@@ -312,31 +335,46 @@ int describe_judge(struct description *d, unsigned facts, struct arena *a)
 
 /* The scan */
 
+static const struct {
+	enum skill_severity severity;
+	enum risk at_least, from, to; /* what was `from` or worse becomes `to` */
+	const char *what;
+} describe_steps[] = {
+	{ SKILL_HIGH, RISK_HIGH, RISK_HIGH, RISK_CRITICAL, "dangerous" },
+	{ SKILL_MEDIUM, RISK_MEDIUM, RISK_CRITICAL, RISK_CRITICAL, "doubtful" },
+	{ SKILL_LOW, RISK_LOW, RISK_CRITICAL, RISK_CRITICAL, "odd" },
+};
+
+static enum risk describe_raise(enum risk before, const size_t counts[SKILL_HIGH + 1])
+{
+	enum risk risk = before;
+
+	for (size_t i = 0; i < ROWS(describe_steps); i++) {
+		enum risk to = before >= describe_steps[i].from ? describe_steps[i].to
+								: describe_steps[i].at_least;
+
+		if (counts[describe_steps[i].severity] && to > risk)
+			risk = to;
+	}
+	return risk;
+}
+
 int describe_rate(struct description *d, const size_t counts[SKILL_HIGH + 1], struct arena *a)
 {
-	static const struct {
-		enum skill_severity severity;
-		enum risk at_least, from, to; /* what was `from` or worse becomes `to` */
-		const char *what;
-	} steps[] = {
-		{ SKILL_HIGH, RISK_HIGH, RISK_HIGH, RISK_CRITICAL, "dangerous" },
-		{ SKILL_MEDIUM, RISK_MEDIUM, RISK_CRITICAL, RISK_CRITICAL, "doubtful" },
-		{ SKILL_LOW, RISK_LOW, RISK_CRITICAL, RISK_CRITICAL, "odd" },
-	};
-	enum risk before = d->risk;
+	d->risk = describe_raise(d->risk, counts);
+	for (size_t i = 0; i < ROWS(describe_steps); i++) {
+		size_t n = counts[describe_steps[i].severity];
 
-	for (size_t i = 0; i < ROWS(steps); i++) {
-		size_t n = counts[steps[i].severity];
-		enum risk to = before >= steps[i].from ? steps[i].to : steps[i].at_least;
-
-		if (n == 0)
-			continue;
-		if (describe_add(a, &d->reasons,
-			    "its files hold %zu %s %s; read %s before you approve", n,
-			    steps[i].what, n == 1 ? "place" : "places", n == 1 ? "it" : "them") < 0)
+		if (n && describe_add(a, &d->reasons,
+				 "its files hold %zu %s %s; read %s before you approve", n,
+				 describe_steps[i].what, n == 1 ? "place" : "places",
+				 n == 1 ? "it" : "them") < 0)
 			return -ENOMEM;
-		if (to > d->risk)
-			d->risk = to;
 	}
 	return 0;
+}
+
+void describe_confine(struct description *d, const size_t counts[SKILL_HIGH + 1])
+{
+	d->confined = describe_raise(d->permitted, counts);
 }

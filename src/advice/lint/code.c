@@ -62,7 +62,7 @@ static int reaches(
 	return lint_reaches(l, e, &target, path ? path : inside);
 }
 
-/* Nobody needs to work it out where somebody has followed the advice, word for word. */
+/* Not computed where the policy has the suggested lines, word for word. */
 static int reaches_file(struct lint *l, const struct lint_entry *e, const struct later_file *d)
 {
 	const struct glob_alternative *alt = &e->globs.items[0].alternatives[0];

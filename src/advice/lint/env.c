@@ -129,7 +129,7 @@ static bool has_key_form(const char *value)
 	return false;
 }
 
-/* Long, and made of letters of both cases and digits: nobody writes that by hand. */
+/* Long, and made of letters of both cases and digits: it was generated. */
 static bool looks_random(const char *value)
 {
 	unsigned lower = 0, upper = 0, digit = 0;

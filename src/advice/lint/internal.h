@@ -27,7 +27,7 @@ enum {
 	LINT_WORK_MAX = 1 << 19, /* states in all searches together */
 };
 
-/* A name that nobody gives a file: a pattern that matches it takes any name. */
+/* A name that no file has: a pattern that matches it takes any name. */
 #define LINT_ANY "qx7kz9um"
 #define LINT_INSIDE "/" LINT_ANY "/" LINT_ANY
 

@@ -176,16 +176,17 @@ static const struct {
 		"if it is granted above: .ssh/config in your home folder (/home/me)" },
 	{ "{}", LIMITS,
 		"no limit on time, memory, processes, output, the size of files, open files, fuel "
-		"(WASM)" },
+		"(WASM), memory of a WASM module" },
 	{ "limits: {timeout: 30s, memory: 1G, pids: 8, output: 1M, file_size: 2M, open_files: 64, "
-	  "fuel: 9}",
+	  "fuel: 9, wasm_memory: 16M}",
 		LIMITS,
 		"is stopped after 30s | memory: at most 1G | processes: at most 8 | output: at "
 		"most 1M | "
-		"size of a file: at most 2M | open files: at most 64 | fuel (WASM): at most 9" },
+		"size of a file: at most 2M | open files: at most 64 | fuel (WASM): at most 9 | "
+		"memory of a WASM module: at most 16M" },
 	{ "limits: {pids: 0}", LIMITS,
 		"processes: at most 0 | no limit on time, memory, output, the size of files, open "
-		"files, fuel (WASM)" },
+		"files, fuel (WASM), memory of a WASM module" },
 
 	/* rules */
 	{ "rules: [{id: a, action: allow, operations: [fs.read], patterns: [/srv/**]}]", READ,
@@ -345,7 +346,7 @@ static const struct {
 	{ "dangerously_allow: [~/.ssh/config]", RISK_HIGH, "a part of the baseline is lifted" },
 	{ "{network: {allow: ['unix:/tmp/.X11-unix/X0']}, exec: [jq]}", RISK_HIGH,
 		"could act as you: with your keys, on your screen, in your programs" },
-	{ "fs: {write: [$WORK_DIR/**]}", RISK_HIGH,
+	{ "fs: {write: [$WORK_DIR/**]}", RISK_MEDIUM,
 		"could leave code behind that runs later, outside of the sandbox" },
 	{ "fs: {write: [/var/**]}", RISK_HIGH, "could change files of the system" },
 	{ "{env: [GITHUB_TOKEN], network: {allow: ['a.b:443']}}", RISK_HIGH,
