@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All alternatives of all steps are needles in one trie. A node's `fail` is the node of its longest
- * proper suffix in the trie, and missing edges are filled in from there, so that each byte of the
- * text is one look-up. Needles found at a byte are those of its node and of its chain of suffixes
- * (`also` skips those that hold none).
+ * proper suffix in the trie; where no child fits the next byte, it goes on from there. Each such
+ * step makes the suffix shorter, so that a text costs no more steps than twice its bytes. Needles
+ * found at a byte are those of its node and of its chain of suffixes (`also` skips those that hold
+ * none).
+ *
+ * Children are a list, but for those of the root, where nearly every byte starts: a table for each
+ * node would be megabytes that every run has to fill.
  *
  * A pattern of several steps remembers for each step where its latest match ended. A needle of step
  * k counts only if step k-1 was reached before it, so a pattern is complete when its last step is
@@ -15,8 +19,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum { ALPHABET = 128 };
-
 struct scan_needle {
 	const char *text; /* as in the table, with capitals */
 	size_t len;
@@ -27,26 +29,51 @@ struct scan_needle {
 };
 
 struct scan_node {
-	uint16_t edges[ALPHABET];
+	uint16_t child, sibling; /* the first one, and the next one of its parent; 0: none */
 	uint16_t fail, also;
 	uint16_t needle; /* the first one that ends here, plus 1 */
+	unsigned char byte;
 };
-
-static int scan_match_fold(char c)
-{
-	return (unsigned char)c < ALPHABET ? tolower((unsigned char)c) : 0;
-}
 
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
+static unsigned char scan_match_fold(char c)
+{
+	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+/* The child of a node for a byte, or 0. */
+static uint16_t scan_match_child(const struct scan_match *m, uint16_t node, unsigned char byte)
+{
+	uint16_t k;
+
+	if (node == 0)
+		return m->starts[byte];
+	for (k = m->nodes[node].child; k && m->nodes[k].byte != byte; k = m->nodes[k].sibling)
+		;
+	return k;
+}
+
+/* Where the automaton is after one more byte. */
+static uint16_t scan_match_step(const struct scan_match *m, uint16_t node, unsigned char byte)
+{
+	uint16_t child = scan_match_child(m, node, byte);
+
+	while (!child && node) {
+		node = m->nodes[node].fail;
+		child = scan_match_child(m, node, byte);
+	}
+	return child;
+}
+
 static int scan_match_add_node(struct scan_match *m, struct arena *a, uint16_t *ret)
 {
 	const struct scan_node empty = { .needle = 0 };
 
-	if (ARENA_PUSH(a, m->nodes, m->n_nodes, m->cap_nodes, empty) < 0)
+	if (m->n_nodes > UINT16_MAX || ARENA_PUSH(a, m->nodes, m->n_nodes, m->cap_nodes, empty) < 0)
 		return -ENOMEM;
 	*ret = (uint16_t)(m->n_nodes - 1);
 	return 0;
@@ -66,14 +93,19 @@ static int add_needle(
 	n.word_after = !open_after && is_word(n.text[n.len - 1]);
 	/* The nodes of its text are made as needed. */
 	for (size_t i = 0; i < n.len; i++) {
-		const int c = scan_match_fold(n.text[i]);
+		const unsigned char byte = scan_match_fold(n.text[i]);
 
-		if (!m->nodes[node].edges[c]) {
+		next = scan_match_child(m, node, byte);
+		if (!next) {
 			if (scan_match_add_node(m, a, &next) < 0)
 				return -ENOMEM;
-			m->nodes[node].edges[c] = next;
+			m->nodes[next].byte = byte;
+			m->nodes[next].sibling = m->nodes[node].child;
+			m->nodes[node].child = next;
+			if (node == 0)
+				m->starts[byte] = next;
 		}
-		node = m->nodes[node].edges[c];
+		node = next;
 	}
 	n.next = m->nodes[node].needle;
 	if (ARENA_PUSH(a, m->needles, m->n_needles, m->cap_needles, n) < 0)
@@ -108,20 +140,15 @@ static int link_nodes(struct scan_match *m, struct arena *a)
 	for (; done < n; done++) {
 		const uint16_t at = queue[done];
 
-		for (int c = 0; c < ALPHABET; c++) {
-			const uint16_t child = m->nodes[at].edges[c];
+		for (uint16_t child = m->nodes[at].child; child; child = m->nodes[child].sibling) {
+			/* What `at`'s suffix reads next; for the root that is the root. */
+			const uint16_t fail =
+				at ? scan_match_step(m, m->nodes[at].fail, m->nodes[child].byte)
+				   : 0;
 
-			if (child) {
-				/* What `at`'s suffix reads next; for the root that is the root. */
-				const uint16_t fail = at ? m->nodes[m->nodes[at].fail].edges[c] : 0;
-
-				m->nodes[child].fail = fail;
-				m->nodes[child].also =
-					m->nodes[fail].needle ? fail : m->nodes[fail].also;
-				queue[n++] = child;
-			} else if (at) {
-				m->nodes[at].edges[c] = m->nodes[m->nodes[at].fail].edges[c];
-			}
+			m->nodes[child].fail = fail;
+			m->nodes[child].also = m->nodes[fail].needle ? fail : m->nodes[fail].also;
+			queue[n++] = child;
 		}
 	}
 	return 0;
@@ -133,7 +160,8 @@ int scan_match_init(struct scan_match *m, struct arena *a)
 
 	*m = (struct scan_match){ 0 };
 	m->reached = arena_calloc(a, scan_patterns_n, sizeof(*m->reached));
-	if (!m->reached || scan_match_add_node(m, a, &root) < 0)
+	m->began = arena_calloc(a, scan_patterns_n, sizeof(*m->began));
+	if (!m->reached || !m->began || scan_match_add_node(m, a, &root) < 0)
 		return -ENOMEM;
 	for (size_t p = 0; p < scan_patterns_n; p++) {
 		for (size_t k = 0; k < SCAN_STEPS_MAX && scan_patterns[p].steps[k]; k++) {
@@ -144,10 +172,9 @@ int scan_match_init(struct scan_match *m, struct arena *a)
 	return link_nodes(m, a);
 }
 
-void scan_match_start(struct scan_match *m, enum scan_language language)
+void scan_match_start(struct scan_match *m)
 {
 	memset(m->reached, 0, scan_patterns_n * sizeof(*m->reached));
-	m->language = language;
 	m->base = m->separator = 0;
 }
 
@@ -165,6 +192,9 @@ static bool needle_fits(
 	next = end + 1 < len ? line[end + 1] : ' ';
 	if (n->word_before && (is_word(before) || strchr(".-$", before)))
 		return false;
+	/* "the user's story" is not about the user. */
+	if (n->word_after && after == '\'' && next == 's')
+		return false;
 	if (n->word_after && (is_word(after) || after == '-' || (after == '.' && is_word(next))))
 		return false;
 	/* "a || sh" is no pipe. */
@@ -173,13 +203,13 @@ static bool needle_fits(
 	return !(flags & SCAN_EXACT) || memcmp(line + start, n->text, n->len) == 0;
 }
 
-static void meet_needle(
-	struct scan_match *m, const struct scan_needle *n, const char *line, size_t len, size_t end)
+static void meet_needle(struct scan_match *m, enum scan_language language,
+	const struct scan_needle *n, const char *line, size_t len, size_t end)
 {
 	const struct scan_pattern *p = &scan_patterns[n->pattern];
 	const size_t start = end - n->len, gap = p->flags >> 8;
 
-	if (!(p->languages & m->language) || !needle_fits(n, p->flags, line, len, end))
+	if (!(p->languages & language) || !needle_fits(n, p->flags, line, len, end))
 		return;
 	if (n->step > 0) {
 		/* Where the step before it ended, and this one starts; both plus 1. */
@@ -191,6 +221,8 @@ static void meet_needle(
 			return;
 	}
 	m->reached[n->pattern][n->step] = m->base + end + 1;
+	m->began[n->pattern][n->step] =
+		n->step ? m->began[n->pattern][n->step - 1] : m->base + start;
 	if (n->step + 1 < SCAN_STEPS_MAX && p->steps[n->step + 1])
 		return;
 	for (size_t i = 0; i < m->n_found; i++) {
@@ -198,10 +230,14 @@ static void meet_needle(
 			return;
 	}
 	m->found[m->n_found].rule = p->rule;
+	m->found[m->n_found].began = m->began[n->pattern][n->step] >= m->base
+					     ? m->began[n->pattern][n->step] - m->base
+					     : 0;
 	m->found[m->n_found++].at = start;
 }
 
-void scan_match_line(struct scan_match *m, const char *line, size_t len)
+void scan_match_line(
+	struct scan_match *m, enum scan_language language, const char *line, size_t len)
 {
 	uint16_t at = 0;
 
@@ -213,10 +249,10 @@ void scan_match_line(struct scan_match *m, const char *line, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		const char next = i + 1 < len ? line[i + 1] : ' ';
 
-		at = m->nodes[at].edges[scan_match_fold(line[i])];
+		at = scan_match_step(m, at, scan_match_fold(line[i]));
 		for (uint16_t k = at; k; k = m->nodes[k].also) {
 			for (uint16_t n = m->nodes[k].needle; n; n = m->needles[n - 1].next)
-				meet_needle(m, &m->needles[n - 1], line, len, i + 1);
+				meet_needle(m, language, &m->needles[n - 1], line, len, i + 1);
 		}
 		/* Between commands; but not the '&' of ">&" or of an address. */
 		if (line[i] == '|' || (line[i] == ';' && next == ' ') ||

@@ -25,6 +25,15 @@ enum {
 
 enum skill_severity { SKILL_LOW, SKILL_MEDIUM, SKILL_HIGH };
 
+/* What of permissions can keep a finding from doing harm. */
+enum skill_stop {
+	SKILL_STOP_NET = 1 << 0,     /* it needs a host to talk to */
+	SKILL_STOP_SECRETS = 1 << 1, /* it needs files that the baseline protects */
+	SKILL_STOP_ENV = 1 << 2,     /* it needs variables */
+	SKILL_STOP_WRITE = 1 << 3,   /* it needs to write outside of its own folders */
+	SKILL_STOP_ROOT = 1 << 4,    /* it needs rights that no sandbox has */
+};
+
 struct skill_finding {
 	const char *id; /* "download-run" */
 	enum skill_severity severity;
@@ -32,6 +41,9 @@ struct skill_finding {
 	uint32_t line;       /* from 1; 0: the file as a whole */
 	const char *what;    /* what it means, in plain words */
 	const char *excerpt; /* the place, as visible text; "" for a whole file */
+	const char *check;   /* what to look at; never NULL */
+	unsigned stops;      /* enum skill_stop: any of these being denied is enough; 0: none */
+	const char *reason;  /* why a reviewer suppressed it; NULL: it counts */
 };
 
 /* Sorted by file, then line, then id. */
@@ -40,6 +52,14 @@ struct skill_findings {
 	size_t n, cap;
 	bool more; /* there were more than the bounds allow */
 };
+
+/* All rules, for documents and reports. */
+struct skill_rule {
+	const char *id, *what, *check;
+	enum skill_severity severity; /* the highest that it gives */
+};
+size_t skill_rules_count(void);
+struct skill_rule skill_rules_at(size_t i);
 
 /* "low", "medium", "high". */
 const char *skill_severity_name(enum skill_severity severity);
