@@ -7,6 +7,7 @@
  */
 #include "skill/approval.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -22,6 +23,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "codec/json.h"
+#include "skill/inventory.h"
 
 enum { FILE_MAX = 256 << 10 };
 
@@ -30,11 +32,19 @@ static int approval_fail(struct error *e, int code, const char *path, const char
 	return error_set(e, code, NULL, "%s: %s", path, what);
 }
 
-/* FOLDER/<SHA-256 of the skill's path>.json */
-static int file_name(const struct approval *a, struct buffer *out, struct error *e)
+void approval_id(const char *path, char out[SKILL_DIGEST_HEX])
+{
+	struct skill_digest d;
+
+	crypto_hash_sha256(d.bytes, (const unsigned char *)path, strlen(path));
+	skill_digest_hex(&d, out);
+}
+
+/* FOLDER/<id>.json, or .entries */
+static int file_name(
+	const struct approval *a, const char *ending, struct buffer *out, struct error *e)
 {
 	const size_t len = strlen(a->skill);
-	struct skill_digest d;
 	char hex[SKILL_DIGEST_HEX];
 
 	if (!path_is_normal(a->skill, len))
@@ -42,9 +52,8 @@ static int file_name(const struct approval *a, struct buffer *out, struct error 
 			"the path of a skill must be absolute, without symbolic links");
 	if (!utf8_valid(a->skill, len, NULL))
 		return approval_fail(e, -EILSEQ, a->skill, "the path of a skill must be UTF-8");
-	crypto_hash_sha256(d.bytes, (const unsigned char *)a->skill, len);
-	skill_digest_hex(&d, hex);
-	buffer_printf(out, "%s/%s.json", a->folder, hex);
+	approval_id(a->skill, hex);
+	buffer_printf(out, "%s/%s.%s", a->folder, hex, ending);
 	return out->failed ? approval_fail(e, -ENOMEM, a->skill, "out of memory") : 0;
 }
 
@@ -118,11 +127,29 @@ static int approval_print(const struct approval *a, struct buffer *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
+/*
+ * Before the approval itself: where only one of them comes to be, their digests differ, and the
+ * list of changes is not known.
+ */
+static int approval_store_entries(const struct approval *a, struct error *e)
+{
+	auto_buffer name = { 0 };
+	int r = file_name(a, "entries", &name, e);
+
+	if (r < 0)
+		return r;
+	if (a->entries && !a->entries->failed && a->entries->len <= SKILL_INVENTORY_MAX)
+		r = file_replace(buffer_text(&name), a->entries->data, a->entries->len, 0600);
+	else if (unlink(buffer_text(&name)) < 0 && errno != ENOENT)
+		r = -errno;
+	return r < 0 ? approval_fail(e, r, buffer_text(&name), strerror(-r)) : 0;
+}
+
 int approval_store(const struct approval *a, struct error *e)
 {
 	const size_t len = strlen(a->permissions);
 	auto_buffer name = { 0 }, text = { 0 };
-	int r = file_name(a, &name, e);
+	int r = file_name(a, "json", &name, e);
 
 	if (r < 0)
 		return r;
@@ -135,6 +162,9 @@ int approval_store(const struct approval *a, struct error *e)
 		r = check_folder(a->folder, e);
 	if (r < 0)
 		return r;
+	r = approval_store_entries(a, e);
+	if (r < 0)
+		return r;
 	r = approval_print(a, &text);
 	if (r == 0)
 		r = file_replace(buffer_text(&name), text.data, text.len, 0600);
@@ -142,7 +172,7 @@ int approval_store(const struct approval *a, struct error *e)
 }
 
 /* 1 with the file's text, 0 if there is none. */
-static int approval_read_file(const char *name, struct buffer *out, struct error *e)
+static int approval_read_file(const char *name, size_t max, struct buffer *out, struct error *e)
 {
 	auto_fd fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
@@ -161,39 +191,60 @@ static int approval_read_file(const char *name, struct buffer *out, struct error
 	r = check_owner(&st, name, e);
 	if (r < 0)
 		return r;
-	r = file_read_fd(fd, FILE_MAX, out);
+	r = file_read_fd(fd, max, out);
 	return r < 0 ? approval_fail(e, r, name, strerror(-r)) : 1;
 }
 
-static bool approval_is_text(const struct node *map, const char *key, const char *text)
+/* Text that a file has under this key; NULL: none. */
+static const char *approval_text(const struct node *map, const char *key)
 {
 	const struct node *n = node_get(map, key);
 
-	return n && n->type == NODE_STRING && strcmp(n->text, text) == 0;
+	return n && n->type == NODE_STRING ? n->text : NULL;
 }
 
-int approval_check(const struct approval *a, struct error *e)
+/* The file of an approval. 1: there is none. */
+static int approval_open(const struct approval *a, struct document *d, struct error *e)
 {
 	auto_buffer name = { 0 }, text = { 0 };
-	auto_document document = { 0 };
-	char digest[SKILL_DIGEST_HEX];
 	struct location where;
-	int r = file_name(a, &name, e);
+	const char *path;
+	int r = file_name(a, "json", &name, e);
 
 	if (r < 0)
 		return r;
 	r = check_folder(a->folder, e);
 	if (r == 1)
-		r = approval_read_file(buffer_text(&name), &text, e);
+		r = approval_read_file(buffer_text(&name), FILE_MAX, &text, e);
 	if (r <= 0)
-		return r < 0 ? r : APPROVAL_NONE;
-	r = json_read(&document, buffer_text(&name), buffer_text(&text), text.len, e);
+		return r < 0 ? r : 1;
+	r = json_read(d, buffer_text(&name), buffer_text(&text), text.len, e);
 	if (r < 0)
 		return r;
-	where = node_location(&document, document.root);
+	where = node_location(d, d->root);
+	path = approval_text(d->root, "path");
+	return path && strcmp(path, a->skill) == 0
+		       ? 0
+		       : error_set(
+				 e, -EINVAL, &where, "the file is not an approval of %s", a->skill);
+}
+
+static bool approval_is_text(const struct node *map, const char *key, const char *text)
+{
+	const char *found = approval_text(map, key);
+
+	return found && strcmp(found, text) == 0;
+}
+
+int approval_check(const struct approval *a, struct error *e)
+{
+	auto_document document = { 0 };
+	char digest[SKILL_DIGEST_HEX];
+	int r = approval_open(a, &document, e);
+
+	if (r != 0)
+		return r < 0 ? r : APPROVAL_NONE;
 	skill_digest_hex(&a->digest, digest);
-	if (!approval_is_text(document.root, "path", a->skill))
-		return error_set(e, -EINVAL, &where, "the file is not an approval of %s", a->skill);
 	if (!approval_is_text(document.root, "digest", digest))
 		return APPROVAL_CONTENT_CHANGED;
 	if (!approval_is_text(document.root, "permissions", a->permissions))
@@ -201,15 +252,115 @@ int approval_check(const struct approval *a, struct error *e)
 	return APPROVAL_CURRENT;
 }
 
-int approval_remove(const struct approval *a, struct error *e)
+/* A text of the file, copied; "" if it has none. */
+static const char *approval_copy(struct arena *arena, const struct node *map, const char *key)
+{
+	const char *text = approval_text(map, key);
+
+	return arena_strdup(arena, text ? text : "");
+}
+
+int approval_read(
+	const struct approval *a, struct arena *arena, struct approval_record *ret, struct error *e)
+{
+	auto_document d = { 0 };
+	struct approval_record found;
+	int r = approval_open(a, &d, e);
+
+	if (r != 0)
+		return r;
+	found = (struct approval_record){ .path = approval_copy(arena, d.root, "path"),
+		.digest = approval_copy(arena, d.root, "digest"),
+		.approved_at = approval_copy(arena, d.root, "approved_at"),
+		.permissions = approval_copy(arena, d.root, "permissions") };
+	if (!found.path || !found.digest || !found.approved_at || !found.permissions)
+		return error_no_memory(e);
+	*ret = found;
+	return 0;
+}
+
+int approval_read_entries(const struct approval *a, struct buffer *out, struct error *e)
 {
 	auto_buffer name = { 0 };
-	int r = file_name(a, &name, e);
+	int r = file_name(a, "entries", &name, e);
 
+	if (r == 0)
+		r = check_folder(a->folder, e);
+	if (r == 1)
+		r = approval_read_file(buffer_text(&name), SKILL_INVENTORY_MAX, out, e);
+	return r < 0 ? r : r == 0;
+}
+
+/* "<64 digits>.json" */
+static bool approval_is_name(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == SKILL_DIGEST_HEX - 1 &&
+	       strcmp(name + SKILL_DIGEST_HEX - 1, ".json") == 0;
+}
+
+/* One by the name of its file: what it says of itself must be why it is called so. */
+static int approval_list_one(const char *folder, const char *name, struct arena *arena,
+	struct approval_records *all, struct error *e)
+{
+	auto_buffer path = { 0 }, text = { 0 };
+	auto_document d = { 0 };
+	struct approval_record record;
+	char id[SKILL_DIGEST_HEX];
+	const char *skill = NULL;
+
+	buffer_printf(&path, "%s/%s", folder, name);
+	if (!path.failed && approval_read_file(buffer_text(&path), FILE_MAX, &text, NULL) == 1 &&
+		json_read(&d, NULL, buffer_text(&text), text.len, NULL) == 0)
+		skill = approval_text(d.root, "path");
+	if (!skill)
+		return 0;
+	approval_id(skill, id);
+	if (strncmp(id, name, SKILL_DIGEST_HEX - 1) != 0 || !path_is_normal(skill, strlen(skill)))
+		return 0;
+	record = (struct approval_record){ .path = arena_strdup(arena, skill),
+		.digest = approval_copy(arena, d.root, "digest"),
+		.approved_at = approval_copy(arena, d.root, "approved_at"),
+		.permissions = approval_copy(arena, d.root, "permissions") };
+	if (!record.path || !record.digest || !record.approved_at || !record.permissions ||
+		ARENA_PUSH(arena, all->items, all->n, all->cap, record) < 0)
+		return error_no_memory(e);
+	return 0;
+}
+
+int approval_list(
+	const char *folder, struct arena *arena, struct approval_records *ret, struct error *e)
+{
+	struct approval_records all = { 0 };
+	const struct dirent *entry;
+	int r = check_folder(folder, e);
+	DIR *dir = r == 1 ? opendir(folder) : NULL;
+
+	if (r == 1 && !dir)
+		return approval_fail(e, -errno, folder, strerror(errno));
+	r = r < 0 ? r : 0;
+	while (r == 0 && dir && all.n < APPROVALS_MAX && (entry = readdir(dir)))
+		if (approval_is_name(entry->d_name))
+			r = approval_list_one(folder, entry->d_name, arena, &all, e);
+	if (dir)
+		(void)closedir(dir);
+	if (r == 0)
+		*ret = all;
+	return r;
+}
+
+int approval_remove(const struct approval *a, struct error *e)
+{
+	auto_buffer name = { 0 }, entries = { 0 };
+	int r = file_name(a, "json", &name, e);
+
+	if (r == 0)
+		r = file_name(a, "entries", &entries, e);
 	if (r < 0)
 		return r;
-	if (unlink(buffer_text(&name)) == 0)
+	if (unlink(buffer_text(&name)) == 0) {
+		(void)unlink(buffer_text(&entries));
 		return 0;
+	}
 	if (errno == ENOENT || errno == ENOTDIR)
 		return 1;
 	return approval_fail(e, -errno, buffer_text(&name), strerror(errno));

@@ -14,9 +14,16 @@ struct skill_digest {
 	unsigned char bytes[SKILL_DIGEST_BYTES];
 };
 
+struct buffer;
 struct skill_content;
+
+#define SKILL_DIGEST_MAGIC "corral-skill-1\n" /* what the stream begins with */
 
 /* Of items that are sorted by their paths (skill/content.h). */
 void skill_digest(const struct skill_content *c, struct skill_digest *ret);
+/* The stream itself, of which it is the SHA-256; skill/inventory.h reads it. */
+void skill_digest_print(const struct skill_content *c, struct buffer *out);
 /* 64 lower-case digits and a NUL. */
 void skill_digest_hex(const struct skill_digest *d, char out[SKILL_DIGEST_HEX]);
+/* The way back. -EINVAL: it is no such text. */
+int skill_digest_parse(const char *hex, struct skill_digest *ret);
