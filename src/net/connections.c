@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *     accept -> judged -> dialled -> pumped, its first bytes through the gate
- *                  \          \            \
- *                   `----------`------------`-> reset, with a record
+ *               |    \          \            \
+ *               |     `----------`------------`-> reset, with a record
+ *               `-> waits for an answer -> judged again
  *
  * The record goes out before the reset, so that whoever hears of a command's end has heard of its
  * denials.
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,6 +29,8 @@ enum {
 	CONNECTIONS_MAX = 60000,
 	ACCEPTS_MAX = 64, /* before others have their turn */
 	HELLO_MS = 10000, /* for a first message that began */
+	HANDSHAKE = 22,   /* TLS: the first byte of a client's */
+	CHARGED_BYTES = sizeof("localhost:65535"),
 };
 
 struct connections_listener {
@@ -46,6 +50,7 @@ struct connections {
 struct connection_dialling {
 	struct dial dial;
 	struct inner_call call;
+	struct asker_wait asking; /* before either of them */
 	struct connection *connection;
 	struct watcher watcher; /* the client may go away */
 };
@@ -56,6 +61,7 @@ struct connection {
 	int inner, outer;
 	bool local;                     /* `outer` is a server inside, and of the pool */
 	struct destination destination; /* the name is the synthetic table's */
+	char *agreed;                   /* of the destination */
 	struct address address;         /* that was dialled */
 	char *aliases;                  /* that led there (dial.h) */
 	struct connection_dialling *dialling;
@@ -104,6 +110,7 @@ static void connections_stop_dialling(struct connection *c)
 {
 	if (!c->dialling)
 		return;
+	asker_leave(&c->dialling->asking, QUESTION_GIVEN_UP);
 	dial_cancel(c->all->o.dialler, &c->dialling->dial);
 	inner_cancel(&c->dialling->call);
 	loop_remove(connections_loop(c), &c->dialling->watcher);
@@ -133,6 +140,7 @@ static void connections_close(struct connection *c, bool orderly)
 		c->next->previous = c->previous;
 	*(c->previous ? &c->previous->next : &c->all->first) = c->next;
 	c->all->n--;
+	free(c->agreed);
 	free(c->aliases);
 	free(c);
 }
@@ -250,11 +258,33 @@ static void connections_on_dialled(struct dial *d, int fd)
 	}
 }
 
-/* Nothing is read before there is a peer to take it; only a reset is noticed. */
+/*
+ * It sends no more. Has it gone? It has if it sent nothing, or the first of several messages that
+ * TLS takes; else it may have sent its request, and want the answer.
+ */
+static bool connections_may_still_listen(struct connection *c)
+{
+	uint8_t byte;
+
+	return recv(c->inner, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && byte != HANDSHAKE &&
+	       loop_change(connections_loop(c), &c->dialling->watcher, 0) == 0;
+}
+
+/*
+ * Nothing is read before there is a peer to take it; only a reset is noticed, and of one that waits
+ * for an answer that it sends no more.
+ */
 static void connections_on_client_gone(struct watcher *w, uint32_t events)
 {
-	(void)events;
-	connections_close(container_of(w, struct connection_dialling, watcher)->connection, false);
+	struct connection_dialling *d = container_of(w, struct connection_dialling, watcher);
+	struct connection *c = d->connection;
+
+	if (!(events & (EPOLLHUP | EPOLLERR)) && connections_may_still_listen(c))
+		return;
+	if (d->asking.question)
+		connections_deny_because(c, "it was closed before the user agreed to it");
+	else
+		connections_close(c, false);
 }
 
 static int connections_prepare(struct connection *c)
@@ -281,15 +311,30 @@ static const char *connections_name_to_dial(const struct connection *c)
 	return judge_destination(c->all->o.dialler->judge, &both, &j) ? localhost : NULL;
 }
 
+/* The destination that it is charged to: `localhost` is one, whichever of its addresses it is. */
+static const char *connections_charged(
+	const struct connection *c, const struct net_judgement *j, char out[CHARGED_BYTES])
+{
+	const char *name = connections_name_to_dial(c);
+
+	if (!name || name == c->destination.name)
+		return j->target;
+	(void)snprintf(out, CHARGED_BYTES, "%s:%u", name, c->destination.port);
+	return out;
+}
+
 static void connections_start_dialling(struct connection *c)
 {
 	const struct destination *d = &c->destination;
 	const char *name = connections_name_to_dial(c);
-	int r = c->dialling ? 0 : connections_prepare(c);
+	int r = c->dialling ? loop_change(connections_loop(c), &c->dialling->watcher, 0)
+			    : connections_prepare(c);
 
-	if (r == 0)
+	if (r == 0) {
+		c->dialling->dial.agreed = c->agreed;
 		r = dial_start(c->all->o.dialler, &c->dialling->dial, name,
 			name ? NULL : &d->address, d->port, SOCK_STREAM);
+	}
 	if (r < 0)
 		connections_fail(c, r);
 }
@@ -297,7 +342,7 @@ static void connections_start_dialling(struct connection *c)
 static bool connections_judge(struct connection *c, struct net_judgement *j)
 {
 	const struct connections_options *o = &c->all->o;
-	char reason[sizeof(j->reason)];
+	char reason[sizeof(j->reason)], charged[CHARGED_BYTES];
 	int r;
 
 	if (!c->destination.name && synthetic_covers(&c->destination.address))
@@ -305,10 +350,42 @@ static bool connections_judge(struct connection *c, struct net_judgement *j)
 			&c->destination, j, "the address belongs to no name that was looked up");
 	if (!judge_destination(o->dialler->judge, &c->destination, j))
 		return false;
-	r = quota_open(o->quota, j->target, loop_now(o->dialler->loop), &c->account, reason);
+	r = quota_open(o->quota, connections_charged(c, j, charged), loop_now(o->dialler->loop),
+		&c->account, reason);
 	if (r == -EDQUOT)
 		return judge_refuse(&c->destination, j, "%s", reason);
 	return r < 0 ? judge_refuse(&c->destination, j, "%s", strerror(-r)) : true;
+}
+
+static void connections_on_answer(
+	struct asker_wait *w, enum asker_end how, const struct net_judgement *asked)
+{
+	struct connection *c = container_of(w, struct connection_dialling, asking)->connection;
+	struct net_judgement j = { 0 };
+
+	/* For this connection and this rule. Without memory for it, it stays asked about. */
+	if (how == ASKER_AGREED)
+		c->destination.agreed = c->agreed = strdup(asked->rule);
+	if (how == ASKER_REFUSED)
+		connections_deny(c, asked);
+	else if (connections_judge(c, &j))
+		connections_start_dialling(c);
+	else
+		connections_deny(c, &j);
+}
+
+/* Whether it waits for an answer; if not, j's reason may say why. */
+static bool connections_ask(struct connection *c, struct net_judgement *j)
+{
+	int r;
+
+	if (!j->asks || !c->all->o.asker)
+		return false;
+	r = c->dialling ? 0 : connections_prepare(c);
+	if (r < 0 || loop_change(connections_loop(c), &c->dialling->watcher, EPOLLRDHUP) < 0)
+		return false;
+	c->dialling->asking.done = connections_on_answer;
+	return asker_join(c->all->o.asker, &c->dialling->asking, j);
 }
 
 static void connections_go_out(struct connection *c)
@@ -317,7 +394,7 @@ static void connections_go_out(struct connection *c)
 
 	if (connections_judge(c, &j))
 		connections_start_dialling(c);
-	else
+	else if (!connections_ask(c, &j))
 		connections_deny(c, &j);
 }
 
@@ -444,6 +521,19 @@ void connections_free(struct connections *c)
 	free(c);
 }
 
+/* One that waits for an answer: the change may be it. */
+static void connections_review_asking(struct connection *c)
+{
+	struct net_judgement j = { 0 };
+
+	if (connections_judge(c, &j)) {
+		asker_leave(&c->dialling->asking, QUESTION_ANSWERED);
+		connections_start_dialling(c);
+	} else if (!j.asks) {
+		connections_deny(c, &j);
+	}
+}
+
 void connections_review(struct connections *all)
 {
 	const struct dialler *l = all->o.dialler;
@@ -453,10 +543,14 @@ void connections_review(struct connections *all)
 		const struct pump_stream *s = c->pump.streams;
 		struct destination dialled = c->destination;
 		struct net_judgement j = { 0 };
-		char reason[sizeof(j.reason)];
+		char reason[sizeof(j.reason)], charged[CHARGED_BYTES];
 		bool stays;
 
 		next = c->next;
+		if (c->dialling && c->dialling->asking.question) {
+			connections_review_asking(c);
+			continue;
+		}
 		/* Servers inside, and who is being led to one: connections_go_out() asks. */
 		if (c->local || (c->dialling && !c->dialling->dial.state))
 			continue;
@@ -464,8 +558,9 @@ void connections_review(struct connections *all)
 		if (c->dialling)
 			dial_cancel(l, &c->dialling->dial);
 		stays = judge_destination(l->judge, &c->destination, &j);
-		if (stays && quota_review(all->o.quota, &c->account, j.target,
-				     s[PUMP_INNER].moved + s[PUMP_OUTER].moved, reason) < 0)
+		if (stays &&
+			quota_review(all->o.quota, &c->account, connections_charged(c, &j, charged),
+				s[PUMP_INNER].moved + s[PUMP_OUTER].moved, reason) < 0)
 			stays = judge_refuse(&c->destination, &j, "%s", reason);
 		if (stays && c->pump.room)
 			c->pump.account = c->account;
@@ -493,6 +588,9 @@ size_t connections_drain(struct connections *c)
 		next = i->next;
 		if (i->pump.room && i->pump.streams[PUMP_INNER].closed)
 			connections_cut(i);
+		else if (i->dialling && i->dialling->asking.question)
+			connections_deny_because(
+				i, "the command ended before the user agreed to it");
 	}
 	return c->n;
 }

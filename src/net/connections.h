@@ -3,11 +3,13 @@
 /*
  * The TCP connections of a sandbox. Each one was captured (capture.h) on its way to some address;
  * it is judged, dialled outside, and its first bytes are read before they are passed on (gate.h).
- * What is denied is reset at once, after a record was made of it.
+ * What is denied is reset at once, after a record was made of it. What the policy asks about waits
+ * for an answer, if a user can be asked (asker.h).
  *
  * What goes to a port of loopback that the policy names comes here, too: to a server inside if
  * there is one, else to the host's.
  */
+#include "net/asker.h"
 #include "net/dial.h"
 #include "net/enter/inner.h"
 #include "net/pump.h"
@@ -23,6 +25,7 @@ struct connections_options {
 	struct quota *quota;
 	struct recorder *recorder;
 	struct pump_room *room;
+	struct asker *asker;      /* NULL: no user can be asked */
 	struct inner_pool *inner; /* for servers inside; NULL: the host's loopback is not granted */
 	int listeners[2];         /* CAPTURE_TCP_*; -1: none. They become the connections'. */
 };

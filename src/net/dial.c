@@ -330,6 +330,7 @@ int dial_start(const struct dialler *l, struct dial *d, const char *name,
 	s->type = type;
 	s->destination.transport = type == SOCK_DGRAM ? TRANSPORT_UDP : TRANSPORT_TCP;
 	s->destination.port = port;
+	s->destination.agreed = d->agreed;
 	s->next.expired = dial_next_due;
 	s->deadline.expired = dial_deadline_passed;
 	for (size_t i = 0; i < ATTEMPTS; i++) {

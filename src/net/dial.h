@@ -18,6 +18,7 @@ struct dial {
 	struct address address; /* that it is connected to */
 	/* The names that led there by CNAME, then an empty one; NULL: none. The caller's. */
 	char *aliases;
+	const char *agreed; /* of the destination (judge.h); before dial_start() */
 
 	/* private */
 	struct lookup_wait wait;

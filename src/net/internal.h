@@ -33,7 +33,7 @@ struct record_entry {
 
 enum record_order {
 	RECORD_BY_USE,  /* the oldest first */
-	RECORD_WAITING, /* to be told, in the order in which they came */
+	RECORD_WAITING, /* to be reported, in the order in which they came */
 };
 
 struct record_table {

@@ -81,7 +81,7 @@ static bool judge_explain(
 
 static void judge_begin(const struct destination *d, struct net_judgement *ret)
 {
-	ret->allowed = false;
+	ret->allowed = ret->asks = false;
 	ret->rule[0] = ret->reason[0] = ret->remedy[0] = '\0';
 	judge_print_target(d->transport, d->name, &d->address, d->port, ret->target);
 }
@@ -116,6 +116,64 @@ static bool judge_allow(struct net_judgement *ret)
 	return true;
 }
 
+/* Whether a rule is about d, too. */
+static bool judge_is_about(const struct source *s, const struct destination *d)
+{
+	char target[TARGET_BYTES];
+	struct host_request host;
+	auto_arena scratch = { 0 };
+
+	judge_print_target(d->transport, d->name, &d->address, d->port, target);
+	if (!s || host_request_parse(&host, target, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < s->grant->n; i++) {
+		struct host_pattern p;
+
+		if (host_pattern_parse(&p, &scratch, s->grant->all[i], NULL, NULL) < 0 ||
+			!host_pattern_matches(&p, &host))
+			return false;
+	}
+	return true;
+}
+
+static bool judge_asks_by(const struct decision *decision, const char *agreed)
+{
+	auto_buffer rule = { 0 };
+
+	if (decision->verdict != VERDICT_ASK)
+		return false;
+	explain_rule(decision, &rule);
+	return !rule.failed && strcmp(buffer_text(&rule), agreed) == 0;
+}
+
+/* Whether a rule asks about d as it is, whatever is requested of it. */
+static bool judge_asks_about(const struct decision *decision, const struct destination *d)
+{
+	const struct source *s = decision->source;
+
+	return decision->verdict == VERDICT_ASK && judge_is_about(s, d) &&
+	       !judge_is_about_paths(s) && !(s->methods && s->methods->n > 0);
+}
+
+/*
+ * The user agreed to d, and what is in the way is the very rule that asked; in other layers, at
+ * most one that asks the same.
+ */
+static bool judge_is_agreed(const struct net_judge *j, const struct destination *d,
+	const struct request *r, const struct decision *decision)
+{
+	struct decision own;
+
+	if (!d->agreed || !judge_asks_by(decision, d->agreed))
+		return false;
+	for (size_t i = 0; decision->n_deny > 1 && i < policy_layers(j->policy); i++)
+		if (policy_decide_layer(j->policy, i, r, &own) != 0 ||
+			!(own.verdict == VERDICT_ALLOW || judge_asks_by(&own, d->agreed) ||
+				judge_asks_about(&own, d)))
+			return false;
+	return true;
+}
+
 bool judge_destination(
 	const struct net_judge *j, const struct destination *d, struct net_judgement *ret)
 {
@@ -123,25 +181,50 @@ bool judge_destination(
 	struct decision decision;
 
 	judge_begin(d, ret);
-	return judge_is_allowed(j, &r, &decision) ? judge_allow(ret)
-						  : judge_explain(&r, &decision, ret);
+	if (judge_is_allowed(j, &r, &decision) || judge_is_agreed(j, d, &r, &decision))
+		return judge_allow(ret);
+	ret->asks = decision.verdict == VERDICT_ASK;
+	return judge_explain(&r, &decision, ret);
+}
+
+/* Whether a target names the very address that d is. `localhost` is 127.0.0.1 and ::1. */
+static bool judge_is_itself(const struct destination *d, const char *target)
+{
+	static const struct address local[] = { { .bits = 32, .bytes = { 127, 0, 0, 1 } },
+		{ .bits = 128, .bytes = { [15] = 1 } } };
+	const struct address plain = address_plain(&d->address);
+	struct host_request host;
+
+	if (d->name || host_request_parse(&host, target, NULL) < 0)
+		return false;
+	if (host.is_address)
+		return address_equal(&host.address, &plain);
+	return strcmp(host.name, "localhost") == 0 &&
+	       (address_equal(&plain, &local[0]) || address_equal(&plain, &local[1]));
 }
 
 /*
  * Not whether something grants it (that is the name's matter), but whether anything forbids it: the
- * baseline, or a rule of any layer.
+ * baseline, or a rule of any layer. A rule that asks about `to` as well was answered by what
+ * granted that, or by the user who agreed to it. One who agreed to an address did so for no name
+ * but its own.
  */
-static bool judge_is_forbidden(
-	const struct net_judge *j, const struct request *r, struct net_judgement *ret)
+static bool judge_is_forbidden(const struct net_judge *j, const struct destination *to,
+	const struct request *r, struct net_judgement *ret)
 {
 	struct decision d;
 
 	if (policy_decide(j->policy, r, &d) < 0 || d.why == DECISION_BASELINE)
 		return !judge_explain(r, &d, ret);
-	for (size_t i = 0; i < policy_layers(j->policy); i++)
-		if (policy_decide_layer(j->policy, i, r, &d) != 0 ||
-			(d.verdict != VERDICT_ALLOW && d.why == DECISION_RULE))
+	for (size_t i = 0; i < policy_layers(j->policy); i++) {
+		if (policy_decide_layer(j->policy, i, r, &d) != 0)
 			return !judge_explain(r, &d, ret);
+		if (d.verdict == VERDICT_ALLOW || d.why != DECISION_RULE)
+			continue;
+		if (d.verdict == VERDICT_DENY || !(to->name || judge_is_itself(to, r->target)) ||
+			!judge_is_about(d.source, to))
+			return !judge_explain(r, &d, ret);
+	}
 	return false;
 }
 
@@ -224,14 +307,15 @@ bool judge_answer(const struct net_judge *j, const struct destination *d, const 
 
 	judge_begin(d, ret);
 	judge_print_target(d->transport, NULL, &plain, d->port, target);
-	if (judge_is_allowed(j, &r, &decision))
+	if (judge_is_allowed(j, &r, &decision) ||
+		(!d->name && judge_is_agreed(j, d, &r, &decision)))
 		return judge_allow(ret);
 	/* A literal address, too, is only dialled if it was granted itself. */
 	if (!d->name)
 		return judge_explain(&r, &decision, ret);
 	guard = judge_guard(target);
 	if (guard ? guard->is_private && judge_is_private(j, d, &r, &missing)
-		  : !judge_is_forbidden(j, &r, ret))
+		  : !judge_is_forbidden(j, d, &r, ret))
 		return judge_allow(ret);
 	if (guard)
 		(void)judge_explain(&r, &decision, ret);
@@ -252,8 +336,8 @@ static bool judge_other(const struct net_judge *j, const struct destination *d, 
 
 	judge_begin(d, ret);
 	judge_print_target(d->transport, name, NULL, d->port, target);
-	return judge_is_forbidden(j, &r, ret) ? judge_blame(ret, who, does, target)
-					      : judge_allow(ret);
+	return judge_is_forbidden(j, d, &r, ret) ? judge_blame(ret, who, does, target)
+						 : judge_allow(ret);
 }
 
 bool judge_alias(const struct net_judge *j, const struct destination *d, const char *alias,
@@ -313,6 +397,9 @@ bool judge_own(const struct net_judge *j, const struct destination *d, const str
 	if (judge_guard(target) ? judge_is_allowed(j, &r, &decision)
 				: j->watching || judge_is_granted_as(j, target, HOST_PREFIX))
 		return judge_allow(ret);
+	if (!d->name && policy_decide(j->policy, &r, &decision) == 0 &&
+		judge_is_agreed(j, d, &r, &decision))
+		return judge_allow(ret);
 	(void)judge_refuse(d, ret,
 		"%.140s is an address of this machine and requires a grant that names it", target);
 	(void)snprintf(
@@ -324,7 +411,7 @@ bool judge_nameless(const struct net_judge *j, const struct destination *d, cons
 	struct net_judgement *ret)
 {
 	judge_begin(d, ret);
-	if (!d->name || j->watching || judge_is_granted_as(j, ret->target, HOST_NAME))
+	if (!d->name || d->agreed || j->watching || judge_is_granted_as(j, ret->target, HOST_NAME))
 		return judge_allow(ret);
 	(void)judge_refuse(d, ret, "%s, and %.140s is not granted by its full name", what, d->name);
 	(void)snprintf(ret->remedy, sizeof(ret->remedy), "add network: {allow: [\"%.200s\"]}",
@@ -391,7 +478,8 @@ static bool judge_url(const struct net_judge *j, const struct destination *d,
 			"the path of the request is too long to be compared with the "
 			"rules");
 	judge_begin(d, ret);
-	if (at_host ? !judge_is_forbidden(j, &r, ret) : judge_is_allowed(j, &r, &decision))
+	if (at_host ? !judge_is_forbidden(j, d, &r, ret)
+		    : judge_is_allowed(j, &r, &decision) || judge_is_agreed(j, d, &r, &decision))
 		return judge_allow(ret);
 	if (at_host)
 		return judge_blame(ret, "HTTP", "asks for", http->host);

@@ -32,10 +32,14 @@ struct destination {
 	const char *name; /* NULL: a literal address */
 	struct address address;
 	uint16_t port;
+	/* The rule that asks about it (a judgement's), where the user agreed to it; else
+	 * NULL. It stands for a grant of exactly this destination, against that rule alone. */
+	const char *agreed;
 };
 
 struct net_judgement {
 	bool allowed;
+	bool asks;        /* of a destination: the policy says to ask */
 	char target[320]; /* "api.example.com:443", "udp://[::1]:53" */
 	char rule[256];   /* "policy.yaml:3: *.example.com:443"; "" if none decided */
 	char reason[512]; /* "" if allowed */

@@ -9,14 +9,16 @@
 #include <stdint.h>
 
 #include "policy/policy.h"
+#include "wire/ledger.h"
 
 enum { QUOTA_DESTINATIONS_MAX = 65536 };
 
 struct quota;
 struct quota_account; /* of one destination; lives as long as the quota. NULL: no limit */
 
-/* The policy must outlive it. */
-int quota_new(struct quota **ret, const struct policy *p);
+/* The policy must outlive it, and so must the ledger, with which others count too; NULL: none do.
+ */
+int quota_new(struct quota **ret, const struct policy *p, struct ledger *shared);
 void quota_free(struct quota *q);
 /*
  * Another policy, which must outlive it too. What was counted so far stays: bytes of destinations,
@@ -35,6 +37,8 @@ int quota_review(struct quota *q, struct quota_account **account, const char *ta
  */
 int quota_open(struct quota *q, const char *target, uint64_t now_ms, struct quota_account **ret,
 	char reason[256]);
+/* Would quota_open() let it pass? Nothing is counted. */
+int quota_ask(struct quota *q, const char *target, uint64_t now_ms, char reason[256]);
 /* How many more bytes may pass to and from there; UINT64_MAX: no limit. */
 uint64_t quota_left(const struct quota_account *a);
 /* They passed. */

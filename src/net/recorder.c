@@ -3,7 +3,7 @@
  * There is no queue of messages: an entry of the table (internal.h) that has something to tell
  * waits in a list, and what comes meanwhile is added to it. So nothing is lost when the reader is
  * slow, and nothing grows. An entry that has to make room while it waits leaves its counts to the
- * `rest`, which is told as one record when there is time.
+ * `rest`, which is reported as one record when there is time.
  *
  * Each kind has a table and a budget of its own: who asks for a million names that do not exist
  * cannot hide by it what went over the connections that were allowed.
@@ -24,7 +24,7 @@
 
 /*
  * Open addressing in a table that is at most half full. Whoever is removed leaves no gap in a run:
- * those behind move up, so a search ends at the first free slot.
+ * those after move up, so a search ends at the first free slot.
  */
 
 enum { N_TEXTS = 7, MASK = RECORD_TABLE_SLOTS - 1 };
@@ -171,7 +171,7 @@ void record_table_remove(struct record_table *t, struct record_entry *e)
 
 	record_table_unwait(t, e);
 	record_table_take_out(t, RECORD_BY_USE, e);
-	/* Fills the gap at i with those behind it that may stand there. */
+	/* Fills the gap at i with those after it that may stand there. */
 	for (size_t j = (i + 1) & MASK; t->slots[j]; j = (j + 1) & MASK) {
 		size_t home = t->slots[j]->hash & MASK;
 
@@ -225,8 +225,8 @@ static bool recorder_is_blocked(const struct recorder *r)
 }
 
 /*
- * 0, or negative: it has to be told later, if ever. What was told is no longer counted. One with
- * nothing counted is none.
+ * 0, or negative: it has to be reported later, if ever. What was reported is no longer counted. One
+ * with nothing counted is none.
  */
 static int recorder_send(struct recorder *r, struct record *record)
 {
@@ -286,7 +286,7 @@ static void recorder_tell_all(struct recorder *r)
 		struct recorder_class *c = &r->classes[i];
 		struct record_entry *e = c->table.lists[RECORD_WAITING].first, *next;
 
-		/* Those that wait and may be told by now. A flush tells them all. */
+		/* Those that wait and may be reported by now. A flush tells them all. */
 		for (; e && result == 0 && (r->flushing || c->left > 0); e = next) {
 			next = e->links[RECORD_WAITING].next;
 			if (r->flushing || !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS)
@@ -343,7 +343,8 @@ static struct record_entry *recorder_find_or_add(
 
 	if (e) {
 		record_table_use(&c->table, e);
-		/* Who and where is told only if it is the same for all that were counted. */
+		/* Program and place are recorded only if they are the same for all that were
+		 * counted. */
 		if (e->record.count == 0)
 			e->record.pid = record->pid;
 		else if (e->record.pid != record->pid)

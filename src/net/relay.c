@@ -11,6 +11,7 @@
 #include "net/flows.h"
 #include "net/enter/listeners.h"
 #include "net/dns/names.h"
+#include "policy/format/image.h"
 #include "policy/format/manifest.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
@@ -19,7 +20,7 @@
 
 enum { INNER_MAX = 256, DRAIN_MS = 500, LAYERS_MAX = 64, ANSWER_MS = 10 };
 
-/* What the holder asked for, and is to be told. */
+/* The answer to a change of the holder. */
 struct relay_answer {
 	struct timer timer; /* runs while its socket takes nothing */
 	uint64_t id;
@@ -48,6 +49,7 @@ struct relay {
 	struct synthetic *synthetic;
 	struct quota *quota;
 	struct recorder *recorder;
+	struct asker *asker; /* NULL: no daemon, so no questions */
 	struct pump_room *room;
 	struct inner_pool *inner;
 
@@ -71,13 +73,15 @@ static int relay_set_up(struct relay *r)
 	judge_init(&r->judge, o->policy);
 	r->dialler = (struct dialler){ .loop = r->loop, .lookup = r->lookup, .judge = &r->judge };
 	if (error == 0)
-		error = names_new(&r->names, o->policy, &e);
+		error = names_new(&r->names, o->policy, o->ask_ms > 0, &e);
 	if (error == 0)
 		error = synthetic_new(&r->synthetic, 0);
 	if (error == 0)
-		error = quota_new(&r->quota, o->policy);
+		error = quota_new(&r->quota, o->policy, o->ledger);
 	if (error == 0)
 		error = recorder_new(&r->recorder, r->loop, o->socket);
+	if (error == 0 && o->ask_ms > 0)
+		error = asker_new(&r->asker, r->loop, o->socket, o->ask_ms);
 	return error < 0 ? error : pump_room_new(&r->room, r->loop);
 }
 
@@ -87,6 +91,7 @@ static int relay_start_connections(struct relay *r)
 		.synthetic = r->synthetic,
 		.quota = r->quota,
 		.recorder = r->recorder,
+		.asker = r->asker,
 		.room = r->room,
 		.inner = r->inner,
 		.listeners = { fd_take(&r->captured[CAPTURE_TCP_4]),
@@ -195,11 +200,29 @@ static int relay_start(struct relay *r)
 
 /* Another policy. */
 
+static int relay_read_permissions(struct permissions **ret, const char *text, struct error *e)
+{
+	auto_manifest m = { 0 };
+	int r;
+
+	if (!image_is_text(text)) {
+		r = manifest_read(&m, MANIFEST_PERMISSIONS, "policy", text, strlen(text), e);
+		if (r == 0) {
+			*ret = m.permissions;
+			m.permissions = NULL;
+		}
+		return r;
+	}
+	*ret = permissions_new();
+	r = *ret ? image_read_text(*ret, text) : -ENOMEM;
+	return r < 0 ? error_set(e, r, NULL, "the permissions cannot be read") : 0;
+}
+
 /* Nothing is touched before all that can fail is done. */
 static int relay_change(struct relay *r, const struct change *c, struct error *e)
 {
 	const struct permissions *layers[LAYERS_MAX];
-	auto_manifest m = { 0 };
+	auto_permissions *permissions = NULL;
 	auto_policy *policy = NULL;
 	struct policy *old = r->policy;
 	struct names *names = NULL;
@@ -208,14 +231,14 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 	if (c->flags & CHANGE_WHOLE && !r->led)
 		return error_set(e, -EOPNOTSUPP, NULL,
 			"this kernel lacks nf_tables: each grant needs its own listeners");
-	n = manifest_read(&m, MANIFEST_PERMISSIONS, "policy", c->text, strlen(c->text), e);
+	n = relay_read_permissions(&permissions, c->text, e);
 	if (n == 0)
-		n = permissions_layers(m.permissions, layers, LAYERS_MAX);
+		n = permissions_layers(permissions, layers, LAYERS_MAX);
 	if (n < 0)
 		return n;
 	error = policy_new(&policy, layers, (size_t)n, &(struct policy_options){ 0 }, e);
 	if (error == 0)
-		error = names_new(&names, policy, e);
+		error = names_new(&names, policy, r->asker, e);
 	if (error == 0)
 		error = quota_change(r->quota, policy);
 	if (error < 0) {
@@ -227,7 +250,7 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 	judge_init(&r->judge, r->policy);
 	names_free(r->names);
 	r->names = names;
-	/* Everybody asks the new one from here on, and what is open is judged by it. */
+	/* All parts use the new one from here on, and what is open is judged by it. */
 	dns_server_change(r->dns, r->names);
 	if (r->local)
 		dns_server_change(r->local, r->names);
@@ -249,7 +272,7 @@ static void relay_send_answer(struct relay *r)
 	int error =
 		frame_send(r->o->socket, FRAME_POLICY, a->id, a->body.data, a->body.len, NULL, 0);
 
-	/* Whatever else is wrong with the socket is told when it is read. */
+	/* Whatever else is wrong with the socket is reported when it is read. */
 	if (error == -EAGAIN && loop_start(r->loop, &a->timer, ANSWER_MS) == 0)
 		return;
 	buffer_deinit(&a->body);
@@ -306,6 +329,16 @@ static int relay_take_sockets(struct relay *r)
 	return error;
 }
 
+static int relay_take_answer(struct relay *r)
+{
+	struct answer a;
+	int error = r->asker ? answer_decode(&a, r->frame.body, r->frame.len) : -EPROTO;
+
+	if (error == 0)
+		asker_answer(r->asker, r->frame.id, &a);
+	return error;
+}
+
 static void relay_on_holder(struct watcher *w, uint32_t events)
 {
 	struct relay *r = container_of(w, struct relay, watcher);
@@ -317,7 +350,9 @@ static void relay_on_holder(struct watcher *w, uint32_t events)
 	if (error <= 0)
 		r->over = true;
 	else if (r->connections)
-		error = r->frame.type == FRAME_POLICY ? relay_take_change(r) : -EPROTO;
+		error = r->frame.type == FRAME_POLICY   ? relay_take_change(r)
+			: r->frame.type == FRAME_ANSWER ? relay_take_answer(r)
+							: -EPROTO;
 	else
 		error = r->frame.type == FRAME_SOCKETS ? relay_take_sockets(r)
 			: r->frame.type == FRAME_READY ? relay_start(r)
@@ -343,6 +378,7 @@ static void relay_tear_down(struct relay *r)
 	for (size_t i = 0; i < r->n_sockets; i++)
 		fd_close(&r->sockets[i]);
 	pump_room_free(r->room);
+	asker_free(r->asker);
 	recorder_free(r->recorder);
 	quota_free(r->quota);
 	synthetic_free(r->synthetic);

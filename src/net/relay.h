@@ -14,18 +14,22 @@
 #include "net/dns/lookup.h"
 #include "net/enter/publish.h"
 #include "policy/policy.h"
+#include "wire/ledger.h"
 
 struct relay_options {
 	const struct policy *policy;
 	/* To the holder of the session, non-blocking: FRAME_SOCKETS, then FRAME_READY, come in;
 	 * FRAME_RECORD goes out. From then on FRAME_POLICY may come: another policy, which holds
-	 * for everything that is open as well when it is answered. */
+	 * for everything that is open as well when it is answered. With ask_ms FRAME_QUESTION and
+	 * FRAME_QUESTION_OVER go out, too, and FRAME_ANSWER comes in (asker.h). */
 	int socket;
 	const struct lookup_config *lookup;
 	struct door *doors; /* they become the relay's */
 	size_t n_doors;
 	struct publish_port *ports; /* likewise */
 	size_t n_ports;
+	uint32_t ask_ms;       /* how long what the policy asks about waits; 0: it is refused */
+	struct ledger *ledger; /* with which limits are counted (net/quota.h); or NULL */
 };
 
 /* Serves until the holder hangs up (0), or something is broken. */

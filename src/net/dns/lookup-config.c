@@ -37,7 +37,7 @@ static bool lookup_is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* The line starts behind it then. */
+/* The line starts after it then. */
 static struct lookup_word lookup_next_word(char **line, const char *end)
 {
 	char *start = *line, *stop;

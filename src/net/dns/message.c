@@ -141,7 +141,7 @@ static int dns_name_read_labels(struct dns_cursor *c, struct dns_name *r)
 }
 
 /*
- * Reads the name at the cursor, which goes behind it, in the form of dns_question.name. -EINVAL: it
+ * Reads the name at the cursor, which goes after it, in the form of dns_question.name. -EINVAL: it
  * is none. The cursor is then anywhere.
  */
 static int dns_name_read(struct dns_cursor *c, char out[DNS_NAME_BYTES], bool *ret_odd)

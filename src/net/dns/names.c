@@ -7,7 +7,7 @@
  * their pattern is about,
  *
  *     the lowest port of each pattern that allows
- *     the port behind the highest one of each pattern that does not
+ *     the port after the highest one of each pattern that does not
  *
  * and a name is granted if one of the candidates of its own name, of *.parent for each of its
  * parents, and of `*` is allowed; what `*` has for everybody are the ports 443, 80 and 1 too, since
@@ -58,6 +58,7 @@ struct names_slot {
 
 struct names {
 	const struct policy *policy;
+	bool asks; /* TCP that the policy asks about is as good as allowed */
 	struct hash_key key;
 	struct arena arena;
 	struct names_candidate *candidates;
@@ -103,6 +104,11 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, bool
 	return r;
 }
 
+static bool names_is_enough(const struct names *n, enum transport transport, enum verdict v)
+{
+	return v == VERDICT_ALLOW || (v == VERDICT_ASK && n->asks && transport == TRANSPORT_TCP);
+}
+
 /* A source that must match several patterns begins to match where one of them does. */
 static int names_add_source(struct names *n, const struct source *s, struct error *e)
 {
@@ -112,7 +118,7 @@ static int names_add_source(struct names *n, const struct source *s, struct erro
 	for (size_t i = 0; r == 0 && i < s->grant->n; i++) {
 		r = host_pattern_parse(&p, &n->arena, s->grant->all[i], &s->where, e);
 		if (r == 0)
-			r = names_add_pattern(n, &p, s->verdict == VERDICT_ALLOW);
+			r = names_add_pattern(n, &p, names_is_enough(n, p.transport, s->verdict));
 	}
 	return r;
 }
@@ -208,7 +214,7 @@ static int names_build(struct names *n, struct error *e)
 	return names_fill_slots(n) < 0 ? error_no_memory(e) : 0;
 }
 
-int names_new(struct names **ret, const struct policy *p, struct error *e)
+int names_new(struct names **ret, const struct policy *p, bool asks, struct error *e)
 {
 	struct names *n = calloc(1, sizeof(*n));
 	int r;
@@ -216,6 +222,7 @@ int names_new(struct names **ret, const struct policy *p, struct error *e)
 	if (!n)
 		return error_no_memory(e);
 	n->policy = p;
+	n->asks = asks;
 	n->key = hash_key_make();
 	r = names_build(n, e);
 	if (r < 0) {
@@ -269,7 +276,8 @@ static bool names_is_allowed(struct names_asking *a, enum transport transport, u
 		transport == TRANSPORT_UDP ? "udp://" : "", a->name, port);
 	r.target = target;
 	a->tries++;
-	if (policy_decide(a->names->policy, &r, &d) == 0 && d.verdict == VERDICT_ALLOW)
+	if (policy_decide(a->names->policy, &r, &d) == 0 &&
+		names_is_enough(a->names, transport, d.verdict))
 		return true;
 	if (!a->decided && transport == TRANSPORT_TCP) {
 		a->decided = true;

@@ -20,8 +20,11 @@ enum names_answer {
 	NAMES_GRANTED,
 };
 
-/* The policy must outlive it. */
-int names_new(struct names **ret, const struct policy *p, struct error *e);
+/*
+ * The policy must outlive it. asks: what it asks about by TCP counts as allowed, since whoever
+ * connects there waits for an answer.
+ */
+int names_new(struct names **ret, const struct policy *p, bool asks, struct error *e);
 void names_free(struct names *n);
 /*
  * name: normal form. What is not granted fills *ret_decision with the decision for one of the ports

@@ -20,7 +20,7 @@ struct dns_server_options {
 	struct recorder *recorder;
 	int udp[2], tcp[2]; /* sockets (TCP: listening); -1: none */
 	/*
-	 * Called before a name's address is told; may be NULL. Negative: it is not told.
+	 * Called before a name's address is reported; may be NULL. Negative: it is not reported.
 	 * -EADDRINUSE: the sandbox has a server there; -EMFILE, -E2BIG: out of sockets, or of
 	 * ports.
 	 */

@@ -89,7 +89,7 @@ static int doors_connect(const struct door *d)
 	if (!S_ISSOCK(st.st_mode))
 		return -ENOTSOCK;
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
-	/* A queue that is full is told at once; others are connected at once. */
+	/* A queue that is full fails at once; others are connected at once. */
 	if (connect(s, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return -errno;
 	return fd_take(&s);

@@ -15,7 +15,7 @@ bool capture_turn_on_ipv6(void);
 int capture_routes(bool ipv6, struct error *e);
 /* nf_tables. -EOPNOTSUPP: the kernel has none. */
 int capture_rules(const struct capture_options *o, bool ipv6, struct error *e);
-/* Those for UDP, behind the others. -EOPNOTSUPP: there is no tproxy; then nothing was changed. */
+/* Those for UDP, after the others. -EOPNOTSUPP: there is no tproxy; then nothing was changed. */
 int capture_rules_udp(bool ipv6, struct error *e);
 /* Sysctls of the namespace. */
 int capture_settings(struct error *e);

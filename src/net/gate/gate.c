@@ -16,7 +16,7 @@ enum {
 	SAID_WORDS = 4,
 };
 
-/* What was kept, and what came behind it. One loop, one thread: it is used before the next call. */
+/* What was kept, and what came after it. One loop, one thread: it is used before the next call. */
 static uint8_t bytes[BYTES_MAX];
 static size_t all_kept, all_said;
 

@@ -3,7 +3,7 @@
  * A reader that is stricter than any server. The server decides by its own reading which host
  * answers and where the next request starts; ours must come to the same, or the policy judged
  * another request than the one that is served. So there is one spelling for everything: CR LF, one
- * space, names of fields without a space behind, one host, one length. What is spelled otherwise is
+ * space, names of fields without a space after, one host, one length. What is spelled otherwise is
  * not repaired but refused, whether or not some server would take it.
  *
  * The head is copied and cut into strings in place.
@@ -200,15 +200,17 @@ static enum http_field http_head_find_field(const char *name)
 
 /*
  * Fields that are named here end at the next server: without its host or length, the request that
- * is served behind that one would be another.
+ * is served after that one would be another.
  */
 static int http_head_read_connection(struct http_head *h, char *value)
 {
 	char *word;
 
 	while ((word = strsep(&value, ","))) {
-		enum http_field f = http_head_find_field(http_head_trim(word));
+		const char *name = http_head_trim(word);
+		enum http_field f = http_head_find_field(name);
 
+		h->closes = h->closes || strcasecmp(name, "close") == 0;
 		if (f == FIELD_HOST || f == FIELD_LENGTH || f == FIELD_CODING)
 			return -EINVAL;
 		if (f == FIELD_UPGRADE)
@@ -219,7 +221,7 @@ static int http_head_read_connection(struct http_head *h, char *value)
 
 /*
  * "name: value". A folded line starts with a space, which no name has. What decides about the
- * request may not come behind it.
+ * request may not come after it.
  */
 static int http_head_read_field(struct http_head *h, char *line, bool trailer)
 {
@@ -259,6 +261,16 @@ static int http_head_read_field(struct http_head *h, char *line, bool trailer)
 	return 0;
 }
 
+static void http_head_cut_query(struct http_head *h, char *path)
+{
+	char *question = strchr(path, '?');
+
+	if (!question)
+		return;
+	*question = '\0';
+	h->query = question + 1;
+}
+
 static int http_head_read_absolute(struct http_head *h, char *target)
 {
 	static const char scheme[] = "http://";
@@ -270,14 +282,14 @@ static int http_head_read_absolute(struct http_head *h, char *target)
 		return -EINVAL;
 	target += strlen(scheme);
 	n = strcspn(target, "/?");
-	/* Some would look for the host behind it (policy/network/url.h). */
+	/* Some would look for the host after it (policy/network/url.h). */
 	if (target[n] == '?' && strchr(target + n, '@'))
 		return -EINVAL;
 	h->has_authority = true;
 	r = host_text_authority(target, n, h->host, &h->request.port);
 	path = target + n;
 	h->request.path = path[0] == '/' ? path : "/";
-	path[strcspn(path, "?")] = '\0';
+	http_head_cut_query(h, path);
 	return r;
 }
 
@@ -297,7 +309,7 @@ static int http_head_read_target(struct http_head *h, char *target)
 	if (target[0] != '/' && strcmp(target, "*") != 0)
 		return http_head_read_absolute(h, target);
 	h->request.path = target;
-	target[strcspn(target, "?")] = '\0';
+	http_head_cut_query(h, target);
 	if (target[0] == '*' && strcmp(h->request.method, "OPTIONS") != 0)
 		return -EINVAL;
 	return 0;
@@ -313,6 +325,7 @@ static int http_head_begin(
 	memcpy(h->text, data, len);
 	h->request.host = h->host;
 	h->request.upgrade_to = "";
+	h->query = "";
 	*l = (struct http_lines){ h->text, h->text + len };
 	return 0;
 }
@@ -364,6 +377,7 @@ int http_head_parse_all(struct http_head *ret, const uint8_t *data, size_t len,
 	ret->is_1_0 = strcmp(line, "HTTP/1.0") == 0;
 	if (!ret->is_1_0 && strcmp(line, "HTTP/1.1") != 0)
 		return -EINVAL;
+	ret->closes = ret->is_1_0;
 	ret->request.method = method;
 	r = http_head_read_target(ret, target);
 	if (r == 0)

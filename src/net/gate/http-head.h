@@ -17,8 +17,10 @@ typedef int http_head_visit(void *context, const char *name, const char *value);
  */
 struct http_head {
 	struct http_request request; /* its texts live in this struct */
+	const char *query;           /* what stands behind the path's "?"; "" if there is none */
 	uint64_t length;             /* of the body; 0 if there is none */
 	bool chunked;                /* the body ends where its chunks say */
+	bool closes;                 /* "Connection: close", or HTTP/1.0: it is the last request */
 
 	/* private */
 	unsigned seen; /* fields, as bits */
@@ -38,7 +40,7 @@ int http_head_parse(struct http_head *ret, const uint8_t *data, size_t len);
 /* The same, and each field that is not read here is visited. */
 int http_head_parse_all(struct http_head *ret, const uint8_t *data, size_t len,
 	http_head_visit *visit, void *context);
-/* The fields behind the last chunk, with the empty line: only looked at. -EINVAL, -E2BIG. */
+/* The fields after the last chunk, with the empty line: only looked at. -EINVAL, -E2BIG. */
 int http_head_check_trailers(const uint8_t *data, size_t len);
 /* A line of a chunked body without its CR LF: "1f;extension". -EINVAL. */
 int http_head_parse_chunk(const uint8_t *line, size_t len, uint64_t *ret_size);

@@ -322,7 +322,7 @@ static enum http_looks http_looks_at(const uint8_t *line, size_t len, bool compl
 
 	if ((complete ? len == n : len <= n) && memcmp(line, preface, len) == 0)
 		return complete ? HTTP_2 : HTTP_MAYBE;
-	/* The PROXY protocol, version 1: servers that speak it look for the request behind it. */
+	/* The PROXY protocol, version 1: servers that speak it look for the request after it. */
 	if (http_looks_has_version(line, len) || (len >= 6 && memcmp(line, "PROXY ", 6) == 0))
 		return HTTP_YES;
 	/* HTTP/0.9. */

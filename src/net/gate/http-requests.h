@@ -49,13 +49,13 @@ int http_requests_new(struct http_requests **ret, http_judge *judge, void *conte
 void http_requests_free(struct http_requests *h);
 /*
  * Takes the next bytes, of which the first `return value` may be passed on; what is behind them has
- * to be given again, with more behind (0: a head is not complete yet). Negative: -EINVAL, -E2BIG,
- * or what the judge said; nothing more may pass, ever. What is wrong behind bytes that may pass is
+ * to be given again, with more after (0: a head is not complete yet). Negative: -EINVAL, -E2BIG,
+ * or what the judge said; nothing more may pass, ever. What is wrong after bytes that may pass is
  * said by the next call: so call again with the rest, at once, until it takes nothing.
  *
  * The caller must be able to keep HTTP_HEAD_MAX bytes; no more than those are ever waited for.
  *
- * Behind a request with `upgrade` (its head, and its body if it has one) nothing passes: from its
+ * After a request with `upgrade` (its head, and its body if it has one) nothing passes: from its
  * head on, http_requests_waits() is true until http_requests_upgraded() tells what the server said.
  */
 ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t len);

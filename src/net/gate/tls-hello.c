@@ -172,7 +172,7 @@ static int tls_hello_take_extension(struct tls_cursor *c, size_t *room, struct t
 
 static int tls_hello_take_message(struct tls_cursor *c, size_t room, struct tls_hello *hello)
 {
-	/* Lists of bytes behind their length, which is from min to max and a multiple of step. */
+	/* Lists of bytes after their length, which is from min to max and a multiple of step. */
 	static const struct {
 		size_t length_bytes, min, max, step;
 	} lists[] = {

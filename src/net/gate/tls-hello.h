@@ -28,7 +28,7 @@ static inline bool tls_hello_is_likely(uint8_t first)
 
 /*
  * A hello in the framing of SSL 2, which servers of today still take for one of TLS (RFC 5246,
- * E.2). It has no room for a server's name. YES and NO are final, whatever comes behind these
+ * E.2). It has no room for a server's name. YES and NO are final, whatever comes after these
  * bytes; TLS_SSL2_BYTES of them always settle it, and no server answers to fewer.
  */
 enum { TLS_SSL2_BYTES = 12 };
@@ -37,7 +37,7 @@ enum tls_ssl2 { TLS_SSL2_NO, TLS_SSL2_YES, TLS_SSL2_MAYBE };
 enum tls_ssl2 tls_hello_looks_ssl2(const uint8_t *data, size_t len);
 
 /*
- * 0: read. -EAGAIN: it goes on behind these bytes (all of them from the connection's start).
+ * 0: read. -EAGAIN: it goes on after these bytes (all of them from the connection's start).
  * -EINVAL: this is no ClientHello, or one that contradicts itself (two names, a name that is no
  * DNS name, lengths that do not fit): deny. -E2BIG: longer than TLS_HELLO_MAX.
  */
@@ -47,7 +47,7 @@ enum { TLS_RECORD_HANDSHAKE = 0x16, TLS_RECORD_HEAD = 5, TLS_ANSWER_BYTES = 43 }
 
 enum tls_answer {
 	TLS_ANSWER_MORE,  /* these are too few bytes; TLS_ANSWER_BYTES are always enough */
-	TLS_ANSWER_OTHER, /* a record that says nothing about it: look at the one behind */
+	TLS_ANSWER_OTHER, /* a record that says nothing about it: look at the one after */
 	TLS_ANSWER_RETRY, /* it wants a second hello, which could say another name */
 	TLS_ANSWER_DONE,  /* there will be no other, or it is not TLS at all */
 };

@@ -72,7 +72,7 @@ static void make(struct world *w, const char *yaml, uint64_t idle_ms)
 	w->dialler = (struct dialler){ .loop = w->loop, .lookup = w->lookup, .judge = &w->judge };
 	assert_int_equal(synthetic_new(&w->synthetic, 0), 0);
 	assert_int_equal(synthetic_take(w->synthetic, "echo.example", &w->number), 0);
-	assert_int_equal(quota_new(&w->quota, w->policy), 0);
+	assert_int_equal(quota_new(&w->quota, w->policy, NULL), 0);
 	assert_int_equal(frame_pair(w->records), 0);
 	assert_int_equal(fcntl(w->records[0], F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(fcntl(w->records[1], F_SETFL, O_NONBLOCK), 0);

@@ -647,6 +647,143 @@ static void test_long_names(void **state)
 	assert_non_null(strstr(j.reason, "a private network"));
 }
 
+/* Agreed to: what the rule that asked says of the destination, and no more. */
+static const struct {
+	struct policies policies;
+	const char *to, *address, *host; /* where it leads; the Host of a request, or NULL */
+	bool is_dialled, is_served;
+} agreed[] = {
+	{ { { "rules: [{id: r1, action: ask, operations: [net.connect], patterns: ['*']}]" } },
+		"a.com:80", "1.2.3.4", "a.com", true, true },
+	/* A name that leads to the inside of the network. */
+	{ { { "rules: [{id: r2, action: ask, operations: [net.connect], patterns: ['*']}]" } },
+		"a.com:80", "10.0.0.1", NULL, false, true },
+	{ { { "rules: [{id: r3, action: ask, operations: [net.connect], patterns: ['*']}]" } },
+		"a.com:80", "127.0.0.1", NULL, false, true },
+	{ { { "rules: [{id: r4, action: ask, operations: [net.connect], patterns: ['*']}]" } },
+		"a.com:80", "169.254.169.254", NULL, false, true },
+	/* An address that is denied, or that another rule asks about. */
+	{ { { "{network: {deny: [1.2.3.4]}, rules: [{id: r5, action: ask, operations: "
+	      "[net.connect], "
+	      "patterns: [a.com]}]}" } },
+		"a.com:80", "1.2.3.4", "a.com", false, true },
+	{ { { "rules: [{id: r6, action: ask, operations: [net.connect], patterns: [a.com]}, {id: "
+	      "r7, action: ask, "
+	      "operations: [net.connect], patterns: [1.2.3.4]}]" } },
+		"a.com:80", "1.2.3.4", "a.com", false, true },
+	/* Another host on the same connection. */
+	{ { { "rules: [{id: r8, action: ask, operations: [net.connect], patterns: ['*']}]" } },
+		"a.com:80", "1.2.3.4", "b.com", true, false },
+	/* Requests that another rule denies, or asks about. */
+	{ { { "rules: [{id: r9, action: ask, operations: [net.connect], patterns: [a.com], "
+	      "priority: 1}, "
+	      "{id: r10, action: deny, operations: [net.connect], patterns: ['http://a.com/**'], "
+	      "methods: "
+	      "[GET], priority: 5}]" } },
+		"a.com:80", "1.2.3.4", "a.com", true, false },
+	/* An address itself. */
+	{ { { "rules: [{id: r11, action: ask, operations: [net.connect], patterns: "
+	      "['127.0.0.1:80']}]" } },
+		"127.0.0.1:80", "127.0.0.1", "127.0.0.1", true, true },
+	{ { { "rules: [{id: r12, action: ask, operations: [net.connect], patterns: "
+	      "['1.2.3.0/24']}]" } },
+		"1.2.3.4:80", "1.2.3.4", "1.2.3.4", true, true },
+	{ { { "rules: [{id: r13, action: ask, operations: [net.connect], patterns: "
+	      "['[::1]:80']}]" } },
+		"[::1]:80", "::1", "[::1]", true, true },
+	/* With names that it has, and that it has not. */
+	{ { { "rules: [{id: r14, action: ask, operations: [net.connect], patterns: "
+	      "['localhost:80']}]" } },
+		"127.0.0.1:80", "127.0.0.1", "localhost", true, true },
+	{ { { "rules: [{id: r15, action: ask, operations: [net.connect], patterns: ['*']}]" } },
+		"1.2.3.4:80", "1.2.3.4", "a.com", true, false },
+	{ { { "rules: [{id: r16, action: ask, operations: [net.connect], patterns: ['*']}]" } },
+		"1.2.3.4:80", "1.2.3.4", "localhost", true, false },
+	{ { { "rules: [{id: r17, action: ask, operations: [net.connect], patterns: "
+	      "['1.2.0.0/16']}]" } },
+		"1.2.3.4:80", "1.2.3.4", "1.2.3.5", true, false },
+	/* A rule about some requests is not answered by the address. */
+	{ { { "rules: [{id: r18, action: ask, operations: [net.connect], patterns: [1.2.3.4], "
+	      "priority: 1}, {id: r19, action: ask, operations: [net.connect], patterns: "
+	      "['http://1.2.3.4/**'], methods: [GET], priority: 5}]" } },
+		"1.2.3.4:80", "1.2.3.4", "1.2.3.4", true, false },
+	{ { { "rules: [{id: r20, action: ask, operations: [net.connect], patterns: [1.2.3.4], "
+	      "priority: 1}, {id: r21, action: ask, operations: [net.connect], patterns: "
+	      "['http://1.2.3.4/v1/**'], priority: 5}]" } },
+		"1.2.3.4:80", "1.2.3.4", "1.2.3.4", true, true },
+	/* Nor is one of another layer; one that asks the same is. */
+	{ { { "rules: [{id: r22, action: ask, operations: [net.connect], patterns: [1.2.3.4]}]",
+		  "network: {allow: [1.2.3.4]}\nrules: [{id: r23, action: ask, operations: "
+		  "[net.connect], patterns: ['http://1.2.3.4/**'], methods: [GET]}]" } },
+		"1.2.3.4:80", "1.2.3.4", "1.2.3.4", true, false },
+	{ { { "rules: [{id: r24, action: ask, operations: [net.connect], patterns: [1.2.3.4]}]",
+		  "rules: [{id: r25, action: ask, operations: [net.connect], patterns: "
+		  "['1.2.0.0/16']}]" } },
+		"1.2.3.4:80", "1.2.3.4", "1.2.3.4", true, true },
+};
+
+static void test_agreed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(agreed); i++) {
+		auto_policy *p = compile(&agreed[i].policies);
+		struct http_request request = { .method = "GET", .path = "/", .host = "" };
+		struct address a = parse_address(agreed[i].address);
+		struct net_judgement j = { 0 };
+		struct net_judge judge;
+		char name[128], rule[sizeof(j.rule)];
+		struct destination d = parse(agreed[i].to, name), other;
+		struct tls_hello nameless = { 0 };
+
+		judge_init(&judge, p);
+		assert_false(judge_destination(&judge, &d, &j));
+		assert_true(j.asks);
+		(void)snprintf(rule, sizeof(rule), "%s", j.rule);
+		/* Another rule was agreed to. */
+		d.agreed = "x.yaml:1: *:*";
+		assert_false(judge_destination(&judge, &d, &j));
+		d.agreed = rule;
+		assert_true(judge_destination(&judge, &d, &j));
+		assert_false(j.asks);
+		if (judge_answer(&judge, &d, &a, &j) != agreed[i].is_dialled)
+			fail_msg("%zu: %s: %s", i, agreed[i].to, j.reason);
+		assert_true(judge_hello(&judge, &d, &nameless, &j));
+		if (agreed[i].host) {
+			request.host = agreed[i].host;
+			if (judge_http(&judge, &d, &request, &j) != agreed[i].is_served)
+				fail_msg("%zu: %s: %s", i, agreed[i].to, j.reason);
+		}
+		/* This one was not agreed to. */
+		other = d;
+		other.agreed = NULL;
+		assert_false(judge_destination(&judge, &other, &j));
+	}
+}
+
+/* A rule that asks about everything does not keep a name that is granted from its addresses. */
+static void test_granted_under_ask(void **state)
+{
+	static const struct policies policies = {
+		{ "rules: [{id: r13, action: allow, operations: [net.connect], patterns: [a.com], "
+		  "priority: "
+		  "9}, "
+		  "{id: r14, action: ask, operations: [net.connect], patterns: ['*'], priority: "
+		  "1}]" }
+	};
+	auto_policy *p = compile(&policies);
+	const struct destination d = { .name = "a.com", .port = 80 };
+	struct address out = parse_address("1.2.3.4"), in = parse_address("127.0.0.1");
+	struct net_judgement j = { 0 };
+	struct net_judge judge;
+
+	(void)state;
+	judge_init(&judge, p);
+	assert_true(judge_destination(&judge, &d, &j));
+	assert_true(judge_answer(&judge, &d, &out, &j));
+	assert_true(judge_alias(&judge, &d, "b.net", &j));
+	assert_false(judge_answer(&judge, &d, &in, &j));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -659,6 +796,8 @@ int main(void)
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_long_path),
 		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_agreed),
+		cmocka_unit_test(test_granted_under_ask),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

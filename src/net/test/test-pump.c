@@ -621,7 +621,7 @@ static struct quota_account *open_account(struct quota **q, const struct policy 
 	struct quota_account *a = NULL;
 	char reason[256];
 
-	assert_int_equal(quota_new(q, p), 0);
+	assert_int_equal(quota_new(q, p, NULL), 0);
 	assert_int_equal(quota_open(*q, "a.com:1", 0, &a, reason), 0);
 	return a;
 }

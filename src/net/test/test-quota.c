@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "net/quota.h"
@@ -20,7 +21,7 @@ static void make(struct limited *l, const char *yaml)
 {
 	*l = (struct limited){ .policy = test_compile(yaml) };
 	assert_non_null(l->policy);
-	assert_int_equal(quota_new(&l->quota, l->policy), 0);
+	assert_int_equal(quota_new(&l->quota, l->policy, NULL), 0);
 }
 
 static void end(struct limited *l)
@@ -179,6 +180,48 @@ static void test_full(void **state)
 	end(&l);
 }
 
+/* Two relays of one session: neither the rate nor the bytes start anew. */
+static void test_shared(void **state)
+{
+	static const char yaml[] =
+		"all_of: [{network: {allow: ['*'], rate_limit: 10/min, max_bytes: 1000}},"
+		" {network: {allow: ['*'], rate_limit: 20/min}}]";
+	struct quota_account *a, *b;
+	struct ledger *ledger;
+	struct limited one, other;
+	int fd, n = 0;
+
+	(void)state;
+	assert_int_equal(ledger_new(&ledger, &fd), 0);
+	one = (struct limited){ .policy = test_compile(yaml) };
+	other = (struct limited){ .policy = test_compile(yaml) };
+	assert_int_equal(quota_new(&one.quota, one.policy, ledger), 0);
+	assert_int_equal(quota_new(&other.quota, other.policy, ledger), 0);
+	for (int i = 0; i < 20; i++)
+		n += open_at(i % 2 ? &one : &other, i % 3 ? "a:1" : "b:1", 0) == 0;
+	assert_int_equal(n, 10);
+	/* To ask counts nothing. */
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(quota_ask(one.quota, "a:1", START + 30000, one.reason), -EDQUOT);
+		assert_int_equal(quota_ask(one.quota, "a:1", START + 70000, one.reason), 0);
+	}
+	assert_int_equal(quota_open(one.quota, "c:1", START + 70000, &a, one.reason), 0);
+	assert_int_equal(quota_open(other.quota, "c:1", START + 70000, &b, other.reason), 0);
+	quota_charge(a, 300, 300);
+	assert_int_equal(quota_left(b), 400);
+	quota_charge(b, 0, 400);
+	assert_int_equal(quota_left(a), 0);
+	assert_int_equal(open_at(&one, "c:1", 70000), -EDQUOT);
+	assert_int_equal(quota_ask(other.quota, "c:1", START + 70000, other.reason), -EDQUOT);
+	/* A change is no way to more. */
+	assert_int_equal(quota_change(one.quota, one.policy), 0);
+	assert_int_equal(open_at(&one, "c:1", 70000), -EDQUOT);
+	end(&one);
+	end(&other);
+	ledger_free(ledger);
+	(void)close(fd);
+}
+
 /* Rates at the edge of what can be written. */
 static void test_edges(void **state)
 {
@@ -303,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_no_bytes),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_edges),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real socket pair; the other end is read by the test, which adds up what it was told. */
+/* A real socket pair; the other end is read by the test, which adds up what it received. */
 #include "test/unit.h"
 
 #include <errno.h>
@@ -286,7 +286,7 @@ static void test_slow_reader(void **state)
 	end(&s);
 }
 
-/* What the socket did not take is told at the end, while somebody reads. */
+/* What the socket did not take is reported at the end, while somebody reads. */
 static void test_end(void **state)
 {
 	enum { TARGETS = 150 };

@@ -152,7 +152,7 @@ static struct dns_server *make_server(void)
 		require(permissions_add(p, &p->network_allow, allow[i], NULL) == 0);
 	require(policy_new(&policy, (const struct permissions *const *)&p, 1, NULL, NULL) == 0);
 	permissions_free(p);
-	require(names_new(&names, policy, NULL) == 0 && loop_new(&o.loop) == 0);
+	require(names_new(&names, policy, false, NULL) == 0 && loop_new(&o.loop) == 0);
 	require(synthetic_new(&o.synthetic, 1000) == 0);
 	require(recorder_new(&o.recorder, o.loop, pair[0]) == 0);
 	o.names = names;

@@ -875,7 +875,7 @@ static void test_chain(void **state)
 	}
 }
 
-/* Each family leads elsewhere: all names are told, also from the cache. */
+/* Each family leads elsewhere: all names are reported, also from the cache. */
 static void with_two_chains(struct message *m)
 {
 	const char *target = m->type == DNS_A ? "four.example" : "six.example";

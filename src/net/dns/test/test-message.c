@@ -348,7 +348,7 @@ static const struct {
 	{ .message = "1234 8180 0002 0000 0000 0000 \"www\" \"a\" 00 0001 0001", .want = -EBADMSG },
 	{ .message = "1234 8180 0001 0000 0000 0000 \"www\" \"a\" 00 0001", .want = -EBADMSG },
 	{ .message = "1234 8180", .want = -EBADMSG },
-	/* Broken behind the question. */
+	/* Broken after the question. */
 	{ .message = ANSWERS("0002") WWW_A A1, .want = -EINVAL },
 	{ .message = ANSWERS("0001") WWW_A "0001 0001 00000064 0005 0101010101", .want = -EINVAL },
 	{ .message = ANSWERS("0001") WWW_A "0001 0001 00000064 0003 010101", .want = -EINVAL },

@@ -30,7 +30,7 @@ static struct names *make(const struct policy *p)
 	struct names *n = NULL;
 	struct error e = { 0 };
 
-	if (names_new(&n, p, &e) < 0)
+	if (names_new(&n, p, false, &e) < 0)
 		fail_msg("%s", e.text);
 	return n;
 }

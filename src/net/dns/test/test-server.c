@@ -64,7 +64,7 @@ static void start(struct fixture *f, uint32_t max)
 	struct error e = { 0 };
 
 	*f = (struct fixture){ .policy = test_compile(yaml) };
-	assert_int_equal(names_new(&f->names, f->policy, &e), 0);
+	assert_int_equal(names_new(&f->names, f->policy, false, &e), 0);
 	assert_int_equal(synthetic_new(&f->synthetic, max), 0);
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(frame_pair(f->records), 0);

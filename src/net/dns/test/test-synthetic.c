@@ -165,6 +165,7 @@ static void test_gives_all(void **state)
 }
 
 FAILING_CALLOC
+FAILING_MALLOC
 FAILING_REALLOCARRAY
 
 /* Wherever memory runs out, what was given stays, and it goes on once there is some again. */

@@ -100,9 +100,9 @@ static void start_at(struct fixture *f, const char *literal, uint16_t port)
 	judge_init(&f->judge, f->policy);
 	assert_int_equal(loop_new(&f->loop), 0);
 	assert_int_equal(lookup_new(&f->lookup, f->loop, &f->config), 0);
-	assert_int_equal(names_new(&f->names, f->policy, &e), 0);
+	assert_int_equal(names_new(&f->names, f->policy, false, &e), 0);
 	assert_int_equal(synthetic_new(&f->synthetic, 0), 0);
-	assert_int_equal(quota_new(&f->quota, f->policy), 0);
+	assert_int_equal(quota_new(&f->quota, f->policy, NULL), 0);
 	assert_int_equal(frame_pair(f->records), 0);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(fcntl(f->records[i], F_SETFL, O_NONBLOCK), 0);

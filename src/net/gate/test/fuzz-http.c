@@ -29,7 +29,7 @@ static void require(bool holds)
 struct run {
 	struct http_requests *http;
 	bool accepts;     /* the server, when asked for another protocol */
-	bool skips;       /* free bytes are told, not fed */
+	bool skips;       /* free bytes are reported, not fed */
 	unsigned refuses; /* the judge: the request of this number; 0: none */
 	unsigned judged;
 	size_t passed;
@@ -83,7 +83,7 @@ static size_t feed_piece(struct run *run, const uint8_t *data, size_t size)
 	n = http_requests_feed(run->http, copy, size);
 	free(copy);
 	require(n <= (ssize_t)size);
-	/* What is free passes whole; other bytes only behind a judge's word. */
+	/* What is free passes whole; other bytes only after a judge's word. */
 	require(n <= 0 || run->judged > 0);
 	if (n < 0)
 		run->error = (int)n;

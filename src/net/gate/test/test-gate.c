@@ -315,7 +315,7 @@ static struct bytes make_answer(bool retry)
 static const uint8_t change[] = "\x14\3\3\0\1\1", early_data[] = "\x17\3\3\0\5early";
 enum { CHANGE_BYTES = sizeof(change) - 1, EARLY_BYTES = sizeof(early_data) - 1 };
 
-/* A hello passed, something behind it waits, and the server wants another hello. */
+/* A hello passed, something after it waits, and the server wants another hello. */
 static void start_again(struct line *l)
 {
 	struct bytes hello = make_hello("a.com", false), retry = make_answer(true);
@@ -492,7 +492,7 @@ static const struct {
 	{ exact, "a.com", GET_B, "", "HTTP asks for b.com, but the connection is to a.com" },
 	{ wild, "a.com", GET_B, "", "HTTP asks for b.com, but the connection is to a.com" },
 	{ exact, "a.com", "\r\n" GET_B, "", "HTTP asks for b.com" },
-	/* Another host behind a request that is right. */
+	/* Another host after a request that is right. */
 	{ exact, "a.com", GET_A GET_B, GET_A, "HTTP asks for b.com" },
 	{ exact, "a.com", POST_A "12345" GET_B, POST_A "12345", "HTTP asks for b.com" },
 	{ exact, "a.com", POST_A "12345" GET_A, POST_A "12345" GET_A, NULL },
@@ -729,7 +729,7 @@ static void test_upgrade_to_others(void **state)
 	say(l.near, h2c);
 	check_refused(&l, "HTTP switches to another protocol");
 	end_line(&l);
-	/* Behind another request it is not known which answer is the one to it. */
+	/* After another request it is not known which answer is the one to it. */
 	start_line(&l, exact, "a.com");
 	say(l.near, GET_A WEBSOCKET);
 	hear(l.far, GET_A);

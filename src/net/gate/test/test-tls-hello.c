@@ -267,7 +267,7 @@ static void test_early(void **state)
 	}
 }
 
-/* As in TLS 1.0: the message ends behind the compressions. */
+/* As in TLS 1.0: the message ends after the compressions. */
 static void test_no_extensions(void **state)
 {
 	struct tls_hello h;
@@ -301,7 +301,7 @@ static void test_real(void **state)
 	check_real(real, REAL_BYTES);
 	for (size_t n = 0; n < REAL_BYTES; n++)
 		assert_int_equal(parse(&h, real, n), -EAGAIN);
-	/* Early data behind it. */
+	/* Early data after it. */
 	memcpy(more, real, REAL_BYTES);
 	memcpy(more + REAL_BYTES, "\x17\3\3\0\4data", 9);
 	check_real(more, sizeof(more));
