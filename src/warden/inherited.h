@@ -6,8 +6,10 @@
  * policy that the host was given), its variables, which may be secrets, and its ways with signals.
  */
 
+/* Of main(): where the words lie. Who does not say so has them looked up in /proc. */
+void inherited_words(int argc, char *const *argv);
 /* Overwrites this process's own copy of the words, which must not be used any more; the process's
- * name (PR_GET_NAME) takes their place. Needs the host's /proc. */
+ * name (PR_GET_NAME) takes their place. May need the host's /proc. */
 int inherited_erase_words(void);
 /* Overwrites the variables; there are none from here on. */
 void inherited_erase_variables(void);

@@ -35,11 +35,12 @@ struct running {
 	int status; /* of wait(), once it ended */
 	bool ended;
 	int nulls[3]; /* /dev/null, opened ahead and never used yet; or -1 */
-	bool alone;   /* there is nobody left to wait for */
+	bool alone;   /* no process is left to wait for */
 	int signals;  /* signalfd */
 	int proc;     /* /proc, if there are limits to look after; or -1 */
 	struct tally_limits limits;
 	struct tally tally;
+	int place;            /* in the ledger, if it has one; or -1 */
 	uint64_t began;       /* clock_ns() */
 	struct report report; /* what it used so far, and what was done to it */
 	bool busy;            /* there is more to reap */
@@ -128,7 +129,7 @@ static int init_begin(struct running *run)
 	}
 	if (run->start.flags & START_QUIET && master < 0)
 		return 0;
-	/* It runs, and nobody knows: it must not be there when the next one comes. */
+	/* It runs, and was not reported: it must not be there when the next one comes. */
 	if (frame_send(run->init->socket, FRAME_STARTED, run->id, NULL, 0, &master, master >= 0) <
 		0)
 		_exit(1);
@@ -226,6 +227,53 @@ static void init_take_signals(const struct running *run)
 	}
 }
 
+/* A limit of its own, 0 for none, where others use some of what all may have together. */
+static uint64_t init_share(uint64_t own, uint64_t all, uint64_t others)
+{
+	const uint64_t left = all > others ? all - others : 1;
+
+	return all > 0 && (own == 0 || left < own) ? left : own;
+}
+
+static struct tally_limits init_shares(const struct running *run, const struct ledger_use *others)
+{
+	const struct ledger_use all = ledger_limits(run->init->ledger);
+	struct tally_limits l = run->limits;
+
+	l.memory = init_share(run->start.memory, all.memory, others->memory);
+	l.pids = init_share(run->start.pids, all.tasks, others->tasks);
+	return l;
+}
+
+/*
+ * Those that came last give way, so a command may use what those before it leave. How soon it looks
+ * again depends on what all leave: a later one cannot give way to what it does not know.
+ *
+ * What was not counted is not written down: then the whole machine uses less than is left.
+ */
+static int init_check_limits(struct running *run)
+{
+	struct ledger *ledger = run->init->ledger;
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	struct ledger_use use = { 0 }, others;
+	struct tally_limits limits;
+	int r;
+
+	if (!ledger)
+		return tally_check(run->proc, &run->limits, &run->tally);
+	others = ledger_before(ledger, run->place, now);
+	limits = init_shares(run, &others);
+	r = tally_check(run->proc, &limits, &run->tally);
+	if (r >= 0 && !run->tally.memory_is_all)
+		use.memory = run->tally.memory;
+	if (r >= 0 && !run->tally.tasks_is_all)
+		use.tasks = run->tally.tasks;
+	ledger_write(ledger, run->place, &use, now);
+	others = ledger_others(ledger, run->place, now);
+	run->limits = init_shares(run, &others);
+	return r;
+}
+
 static void attend(struct running *run)
 {
 	struct pollfd fds[] = {
@@ -242,11 +290,12 @@ static void attend(struct running *run)
 		return;
 	if (fds[2].revents)
 		init_restore(run->init);
-	/* Without the warden there is nobody to run for. */
+	/* Without the warden no command is wanted. */
 	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);
 	reap(run);
-	/* Most often it was the command, and the last: the signal is forgotten when all is told. */
+	/* Most often it was the command, and the last: the signal is forgotten when all is
+	 * reported. */
 	if (run->ended)
 		return;
 	if (fds[1].revents) {
@@ -255,7 +304,7 @@ static void attend(struct running *run)
 	}
 	if (run->proc < 0 || run->ended)
 		return;
-	over = tally_check(run->proc, &run->limits, &run->tally);
+	over = init_check_limits(run);
 	if (over < 0 || over & TALLY_MEMORY)
 		kill_all(run, REPORT_OUT_OF_MEMORY);
 	else if (over & TALLY_PIDS)
@@ -376,6 +425,11 @@ static void run_one(struct running *run)
 		run->limits = (struct tally_limits){ run->start.memory, run->start.pids,
 			objects_scratch(),
 			run->start.pids > 0 && rlimits_caps_processes(run->proc, run->start.pids) };
+		if (run->init->ledger) {
+			run->place = ledger_join(run->init->ledger, clock_ms(CLOCK_MONOTONIC));
+			if (run->place < 0)
+				_exit(1);
+		}
 	}
 	if (init_begin(run) == 0) {
 		/* Ends of pipes that the command has must be the command's alone: others wait for
@@ -386,6 +440,9 @@ static void run_one(struct running *run)
 		init_finish(run);
 	}
 	/* Nothing of a command is left for the next one. */
+	if (run->place >= 0)
+		ledger_leave(run->init->ledger, run->place);
+	run->place = -1;
 	fd_close(&run->proc);
 	frame_deinit(&run->frame);
 	arena_deinit(&run->arena);
@@ -403,7 +460,7 @@ void init_run(const struct init *i)
 	sigset_t set;
 
 	run.init = i;
-	run.proc = -1;
+	run.proc = run.place = -1;
 	/* Before there is a command, so that it costs none of the command's time. */
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);

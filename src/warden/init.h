@@ -14,11 +14,13 @@
 
 #include "jail/tree.h"
 #include "warden/session/watch.h"
+#include "wire/ledger.h"
 
 struct init {
 	int socket;   /* to the warden */
 	int rules;    /* Landlock's, to be entered by the command; -1: we are behind them */
 	bool explain; /* its calls are to be watched (jail/notify.h) */
+	struct ledger *ledger; /* what it uses counts with others' (wire/ledger.h); NULL: alone */
 	/* If this is the zygote of a single command: covers to look after; else NULL. */
 	struct watch *watch;
 	const struct tree *tree;

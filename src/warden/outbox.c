@@ -59,10 +59,10 @@ void outbox_add(
 	o->broken |= r < 0;
 }
 
-void outbox_offer(struct outbox *o, enum frame_type type, const void *body, size_t len)
+void outbox_offer(struct outbox *o, enum frame_type type, uint64_t id, const void *body, size_t len)
 {
 	if (o->n < OUTBOX_CROWDED)
-		outbox_add(o, type, 0, body, len, -1);
+		outbox_add(o, type, id, body, len, -1);
 }
 
 void outbox_flush(struct outbox *o)
@@ -79,4 +79,16 @@ void outbox_flush(struct outbox *o)
 		o->n--;
 		item_free(i);
 	}
+}
+
+void outbox_deinit(struct outbox *o)
+{
+	while (o->first) {
+		struct outbox_item *i = o->first;
+
+		o->first = i->next;
+		item_free(i);
+	}
+	o->last = NULL;
+	o->n = 0;
 }

@@ -30,9 +30,12 @@ void outbox_add(
  * The same for a frame that may be dropped: there is no bound on how many of them a command can
  * cause, and they must not take the room of others.
  */
-void outbox_offer(struct outbox *o, enum frame_type type, const void *body, size_t len);
+void outbox_offer(
+	struct outbox *o, enum frame_type type, uint64_t id, const void *body, size_t len);
 /* Sends what the socket takes now. */
 void outbox_flush(struct outbox *o);
+/* Drops what waits. The socket stays. */
+void outbox_deinit(struct outbox *o);
 static inline bool outbox_is_empty(const struct outbox *o)
 {
 	return !o->first;

@@ -34,6 +34,7 @@
 #include "policy/policy.h"
 #include "skill/archive.h"
 #include "warden/bare.h"
+#include "warden/inherited.h"
 #include "warden/outbox.h"
 #include "warden/session/session.h"
 #include "wire/configure.h"
@@ -69,7 +70,7 @@ struct warden {
 	struct plan *plan;
 	struct skill_archive skill; /* of the plan, if the host sent one */
 	struct session *session;
-	struct frame broker; /* what a broker is to be told (wire/broker.h) */
+	struct frame broker; /* what a broker is to know (wire/broker.h) */
 	int host;            /* pidfd; -1: it could not be had */
 	bool over;
 	struct outbox out;
@@ -168,7 +169,7 @@ static void warden_on_event(void *context, const struct session_event *event)
 		break;
 	case SESSION_RECORD:
 		if (record_encode(event->record, &body) == 0 && !body.failed)
-			outbox_offer(&w->out, FRAME_RECORD, body.data, body.len);
+			outbox_offer(&w->out, FRAME_RECORD, 0, body.data, body.len);
 		break;
 	case SESSION_POLICY:
 		if (event->refusal.error)
@@ -176,7 +177,10 @@ static void warden_on_event(void *context, const struct session_event *event)
 		else
 			outbox_add(&w->out, FRAME_POLICY, event->id, NULL, 0, -1);
 		break;
-	case SESSION_BROKER:  /* commands hear of it by their calls */
+	case SESSION_BROKER: /* commands hear of it by their calls */
+	case SESSION_QUESTION:
+	case SESSION_QUESTION_OVER:
+	case SESSION_GRANTS:
 	case SESSION_STOPPED: /* both of a session that was made for it, and this one is not */
 	case SESSION_WITNESS:
 		break;
@@ -295,7 +299,7 @@ static int warden_take_frame(struct warden *w)
 
 /*
  * As soon as an init is idle, the host may have it. Not where there is a relay: a command's denials
- * are told before its end only if both go by us.
+ * are reported before its end only if both go by us.
  */
 static void warden_lend(struct warden *w)
 {
@@ -403,6 +407,7 @@ static int source_read(struct permissions **ret, struct error *e)
 static int warden_configure(struct warden *w, struct error *e)
 {
 	int r = frame_receive(CONTROL, &w->configuration);
+	size_t n_skill;
 
 	/* From here on, a host that does not read is not waited for. */
 	if (r == 1 && fcntl(CONTROL, F_SETFL, O_NONBLOCK) < 0)
@@ -410,10 +415,11 @@ static int warden_configure(struct warden *w, struct error *e)
 	if (r != 1 || w->configuration.type != FRAME_CONFIGURE)
 		return error_set(e, -EPROTO, NULL, "the host did not configure the sandbox");
 	r = configure_decode(&w->configure, w->configuration.body, w->configuration.len);
-	if (r == 0 && w->configuration.n_fds > 0)
-		r = w->configuration.n_fds == 1 && w->configure.flags & CONFIGURE_SKILL
-			    ? skill_archive_open(&w->skill, w->configuration.fds[0])
-			    : -EPROTO;
+	n_skill = w->configuration.n_fds - (w->configure.flags & CONFIGURE_LEDGER ? 1 : 0);
+	if (r == 0 && n_skill > (w->configure.flags & CONFIGURE_SKILL ? 1 : 0))
+		r = -EPROTO;
+	if (r == 0 && n_skill == 1)
+		r = skill_archive_open(&w->skill, w->configuration.fds[0]);
 	return r < 0 ? error_set(e, r, NULL, "the configuration from the host is invalid") : 0;
 }
 
@@ -445,6 +451,7 @@ static int warden_compile(struct warden *w, struct error *e)
 		.guarded = guarded };
 	int n = permissions_layers(w->permissions, layers, LAYERS_MAX);
 	const char *own[OWN_FOLDERS_MAX];
+	struct plan_worker_source worker[PLAN_WORKER_FILES];
 	auto_arena arena = { 0 };
 	int r;
 
@@ -462,13 +469,20 @@ static int warden_compile(struct warden *w, struct error *e)
 	plan.skill = w->skill.map ? &w->skill : NULL;
 	plan.broker = w->configure.broker;
 	plan.caller = w->configure.caller;
+	plan.http = w->configure.flags & CONFIGURE_HTTP;
+	for (size_t i = 0; i < PLAN_WORKER_FILES; i++) {
+		const struct configure_file *f = &w->configure.worker[i];
+
+		worker[i] = (struct plan_worker_source){ f->path, f->dev, f->ino };
+	}
+	plan.worker = w->configure.flags & CONFIGURE_WORKER ? worker : NULL;
 	plan.hidden = own;
 	r = own_folders(&arena, w->configure.variables.values[VARIABLE_HOME], w->policy, own,
 		&plan.n_hidden, e);
 	return r < 0 ? r : plan_new(&w->plan, &plan, e);
 }
 
-/* Sent right behind the configuration. */
+/* Sent right after the configuration. */
 static int warden_configure_broker(struct warden *w, struct error *e)
 {
 	struct broker_setup setup;
@@ -507,6 +521,8 @@ static int warden_build(struct warden *w, struct error *e)
 		return 0;
 	o.single = w->configure.flags & CONFIGURE_SINGLE;
 	r = session_prepare(&w->session, &o, e);
+	if (r == 0 && w->configure.flags & CONFIGURE_LEDGER)
+		r = session_share(w->session, w->configuration.fds[w->configuration.n_fds - 1], e);
 	if (r == 0 && w->configure.broker)
 		r = session_broker_start(w->session, w->configure.broker, e);
 	if (r == 0)
@@ -576,14 +592,15 @@ static int announce(struct warden *w, struct error *e)
 	/* Each command that runs takes two descriptors here. Commands have the host's limit: they
 	 * come from the zygote, which was made before this. */
 	rlimits_raise_files();
-	session_broker_forgo(w->session);
+	/* Without it, the sandbox goes on if its broker dies, and calls fail. */
+	(void)session_broker_keep(w->session);
 	r = self_confine(e);
 	if (r < 0)
 		send_error(w, FRAME_GONE, 0, r, e);
 	return r;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct warden w = { .host = -1, .out.socket = CONTROL };
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
@@ -592,6 +609,7 @@ int main(void)
 	int r, type = 0;
 	socklen_t len = sizeof(type);
 
+	inherited_words(argc, argv);
 	if (getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
 		fcntl(CONTROL, F_SETFD, FD_CLOEXEC) < 0) {
 		(void)fputs("corral-warden: descriptor 3 is not a control socket; this program "

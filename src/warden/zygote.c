@@ -49,6 +49,7 @@ struct setup {
 	struct frame frame; /* FRAME_PLAN; the plan's strings are in it */
 	struct plan *plan;
 	struct skill_archive skill; /* of the plan */
+	struct ledger *ledger;      /* or NULL */
 	struct tree tree;
 	struct watch *watch; /* NULL: nothing to watch */
 	struct error error;  /* of steps that say more than an errno */
@@ -74,7 +75,7 @@ static int take_socket(struct setup *s)
 	auto_fd null = -1;
 	int r;
 
-	/* First of all: else nobody would hear what is wrong. */
+	/* First of all: else an error could not be reported. */
 	if (s->zygote->socket != SOCKET && dup3(s->zygote->socket, SOCKET, O_CLOEXEC) < 0)
 		return -errno;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -140,20 +141,27 @@ static int share_mounts(struct setup *s)
 
 static int receive_plan(struct setup *s)
 {
+	size_t n_skill;
 	int r;
 
 	do
 		r = frame_receive(SOCKET, &s->frame);
 	while (r == -EINTR);
-	/* The warden gave up: so do we, and there is nobody to tell. */
+	/* The warden gave up: so do we, and it cannot be reported. */
 	if (r == 0)
 		_exit(1);
 	if (r < 0 || s->frame.type != FRAME_PLAN)
 		return r < 0 ? r : -EPROTO;
 	r = plan_decode(&s->plan, s->frame.body, s->frame.len);
-	if (r < 0 || s->frame.n_fds != (size_t)s->plan->has_skill)
+	n_skill = r == 0 && s->plan->has_skill;
+	if (r < 0 || s->frame.n_fds < n_skill || s->frame.n_fds > n_skill + 1)
 		return r < 0 ? r : -EPROTO;
-	if (s->plan->has_skill) {
+	/* Inits are copies of us, and have the same mapping. */
+	if (s->frame.n_fds > n_skill) {
+		r = ledger_open(&s->ledger, s->frame.fds[n_skill]);
+		fd_close(&s->frame.fds[n_skill]);
+	}
+	if (r == 0 && n_skill) {
 		r = skill_archive_open(&s->skill, s->frame.fds[0]);
 		s->plan->skill = &s->skill;
 	}
@@ -488,17 +496,17 @@ static int confine_init(const struct plan *plan, struct error *e)
 	return r < 0 ? error_set(e, r, NULL, "cannot confine the command: %s", strerror(-r)) : 0;
 }
 
-static _Noreturn void become_init(const struct plan *plan, int socket)
+static _Noreturn void become_init(const struct setup *s, int socket)
 {
 	struct error e = { 0 };
-	const struct init init = { .socket = SOCKET, .rules = -1 };
+	const struct init init = { .socket = SOCKET, .rules = -1, .ledger = s->ledger };
 	int r;
 
 	set_signals(1);
 	if (dup3(socket, SOCKET, O_CLOEXEC) < 0 ||
 		syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0)
 		_exit(1);
-	r = confine_init(plan, &e);
+	r = confine_init(s->plan, &e);
 	if (r < 0) {
 		(void)refusal_send(SOCKET, FRAME_FAILED, r, &e);
 		_exit(1);
@@ -506,7 +514,7 @@ static _Noreturn void become_init(const struct plan *plan, int socket)
 	init_run(&init);
 }
 
-static int zygote_spawn(const struct plan *plan)
+static int zygote_spawn(const struct setup *s)
 {
 	int pair[2];
 	int r = frame_pair(pair);
@@ -523,7 +531,7 @@ static int zygote_spawn(const struct plan *plan)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become_init(plan, inner);
+		become_init(s, inner);
 	return frame_send(SOCKET, FRAME_INIT, 0, NULL, 0, (int[]){ outer, pidfd }, 2);
 }
 
@@ -537,7 +545,7 @@ static int zygote_take_frame(const struct setup *s)
 		return r == -EINTR ? 0 : -EPIPE;
 	if (f.type != FRAME_SPAWN)
 		return -EPROTO;
-	r = zygote_spawn(s->plan);
+	r = zygote_spawn(s);
 	if (r == -EPIPE)
 		return r;
 	if (r < 0) {
@@ -605,6 +613,7 @@ void zygote_run(const struct zygote *z)
 	if (frame_send(SOCKET, FRAME_READY, 0, &ready, sizeof(ready), NULL, 0) < 0)
 		_exit(1);
 	init.watch = s.watch;
+	init.ledger = s.ledger;
 	if (z->single)
 		init_run(&init);
 	zygote_serve(&s);

@@ -20,22 +20,28 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "host/own.h"
+#include "jail/privilege.h"
 #include "warden/inherited.h"
 #include "wire/frame.h"
 #include "wire/report.h"
+#include "wire/sockets.h"
 
 enum {
 	CONTROL = 3,
 	RESTARTS_MAX = 3, /* in the life of a session: what dies more often has a reason to */
-	FINISH_MS = 2000, /* to write the rest of the log */
+	FINISH_MS = 8000, /* to write the rest of the log, which others may have locked */
 	REAP_MS = 200,
+	KEEPER_MS = 5000, /* to start it, on a machine that has other things to do */
 };
 
 struct broker_process {
 	char *program;
-	pid_t pid; /* 0: none */
+	pid_t pid; /* 0: none, or the keeper's child */
 	int pidfd, socket;
+	int keeper; /* -1: none */
+	pid_t keeper_pid;
 	int listener, root, http; /* -1: not there (yet), or not any more */
+	int ledger;               /* the session's */
 	struct buffer setup;
 	unsigned restarts;
 	struct frame frame;
@@ -166,20 +172,23 @@ static void broker_process_free(struct broker_process *b)
 	fd_close(&b->listener);
 	fd_close(&b->root);
 	fd_close(&b->http);
+	fd_close(&b->keeper);
 	buffer_deinit(&b->setup);
 	frame_deinit(&b->frame);
 	free(b->program);
 	free(b);
 }
 
-int broker_process_start(struct broker_process **ret, const char *program, struct error *e)
+int broker_process_start(
+	struct broker_process **ret, const char *program, int ledger, struct error *e)
 {
 	struct broker_process *b = calloc(1, sizeof(*b));
 	int r;
 
 	if (!b)
 		return error_no_memory(e);
-	b->pidfd = b->socket = b->listener = b->root = b->http = -1;
+	b->pidfd = b->socket = b->listener = b->root = b->http = b->keeper = -1;
+	b->ledger = ledger;
 	b->program = strdup(program);
 	r = b->program ? broker_process_spawn(b) : -ENOMEM;
 	if (r == 0) {
@@ -191,19 +200,33 @@ int broker_process_start(struct broker_process **ret, const char *program, struc
 	return r;
 }
 
-int broker_process_configure(struct broker_process *b, const struct broker_setup *setup)
-{
-	b->setup.len = 0;
-	return broker_setup_encode(setup, &b->setup);
-}
-
-static int broker_process_send(const struct broker_process *b)
+static int broker_process_send_setup(const struct broker_process *b)
 {
 	int r = frame_send(b->socket, FRAME_BROKER, 0, b->setup.data, b->setup.len,
-		(const int[]){ b->listener, b->root, b->http }, b->http < 0 ? 2 : 3);
+		(const int[]){ b->ledger }, 1);
 
 	/* If it is gone, it said why before it went. */
 	return r == -EPIPE ? 0 : r;
+}
+
+static int broker_process_send_sockets(const struct broker_process *b)
+{
+	const int fds[] = { [SOCKETS_BROKER_LISTENER] = b->listener,
+		[SOCKETS_BROKER_ROOT] = b->root,
+		[SOCKETS_BROKER_HTTP] = b->http };
+	int r = sockets_send_now(
+		b->socket, SOCKETS_BROKER, fds, b->http < 0 ? SOCKETS_BROKER_HTTP : ROWS(fds));
+
+	return r == -EPIPE ? 0 : r;
+}
+
+int broker_process_configure(struct broker_process *b, const struct broker_setup *setup)
+{
+	int r;
+
+	b->setup.len = 0;
+	r = broker_setup_encode(setup, &b->setup);
+	return r < 0 ? r : broker_process_send_setup(b);
 }
 
 int broker_process_serve(
@@ -214,7 +237,7 @@ int broker_process_serve(
 	b->listener = listener;
 	b->root = root;
 	b->http = http;
-	r = listener >= 0 && root >= 0 ? broker_process_send(b) : -EPROTO;
+	r = listener >= 0 && root >= 0 ? broker_process_send_sockets(b) : -EPROTO;
 	return r < 0 ? error_set(
 			       e, r, NULL, "cannot pass its socket to the broker: %s", strerror(-r))
 		     : 0;
@@ -230,15 +253,35 @@ int broker_process_pidfd(const struct broker_process *b)
 	return b->pidfd;
 }
 
+/* What it said before it went, if it did. */
+static bool broker_process_explained(struct broker_process *b, struct error *e)
+{
+	struct refusal refusal;
+
+	while (frame_receive(b->socket, &b->frame) == 1) {
+		if (b->frame.type != FRAME_FAILED ||
+			refusal_decode(&refusal, b->frame.body, b->frame.len) < 0)
+			continue;
+		(void)error_set(e, -refusal.error, NULL, "the broker failed: %s", refusal.text);
+		return true;
+	}
+	return false;
+}
+
 /* How it ended, if it has. */
 static int broker_process_died(struct broker_process *b, struct error *e)
 {
 	struct pollfd p = { .fd = b->pidfd, .events = POLLIN };
+	const bool is_explained = broker_process_explained(b, e), is_ours = b->pid > 0;
 	int status = 0;
 
 	if (poll(&p, 1, REAP_MS) == 1)
 		broker_process_reap(b, &status);
-	if (WIFSIGNALED(status))
+	if (is_explained)
+		return -ECONNRESET;
+	if (!is_ours)
+		(void)error_set(e, -ECONNRESET, NULL, "the broker ended");
+	else if (WIFSIGNALED(status))
 		(void)error_set(e, -ECONNRESET, NULL, "the broker was killed by signal %d (%s)",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
@@ -269,37 +312,151 @@ int broker_process_ready(struct broker_process *b, struct error *e)
 	return -refusal.error;
 }
 
-int broker_process_restart(struct broker_process *b, struct error *e)
-{
-	int r = -EBUSY;
+/* Starting it again */
 
-	(void)broker_process_died(b, e);
-	if (b->listener >= 0 && b->restarts++ < RESTARTS_MAX) {
-		r = broker_process_spawn(b);
-		if (r == 0)
-			r = broker_process_send(b);
-		if (r == 0)
-			return 0;
-		broker_process_kill(b);
-		broker_process_reap(b, NULL);
-	}
-	/* Clients that wait there are refused. */
-	broker_process_forgo(b);
-	return r;
-}
-
-void broker_process_forgo(struct broker_process *b)
+static void broker_process_forgo(struct broker_process *b)
 {
 	fd_close(&b->listener);
 	fd_close(&b->root);
 	fd_close(&b->http);
 }
 
+static int broker_process_start_again(struct broker_process *b)
+{
+	int r = b->listener >= 0 ? broker_process_spawn(b) : -EBUSY;
+
+	if (r < 0)
+		return r;
+	r = broker_process_send_setup(b);
+	if (r == 0)
+		r = broker_process_send_sockets(b);
+	if (r < 0) {
+		broker_process_kill(b);
+		broker_process_reap(b, NULL);
+	}
+	return r;
+}
+
+/* It ends when its socket does, and its listener with it. */
+static void broker_process_end_keeper(struct broker_process *b)
+{
+	fd_close(&b->keeper);
+	while (b->keeper_pid > 0 && waitpid(b->keeper_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	b->keeper_pid = 0;
+}
+
+static int broker_process_ask_keeper(struct broker_process *b)
+{
+	struct pollfd p = { .fd = b->keeper, .events = POLLIN };
+	int r = frame_send(b->keeper, FRAME_SPAWN, 0, NULL, 0, NULL, 0);
+
+	if (r == 0)
+		r = poll(&p, 1, KEEPER_MS) == 1 ? frame_receive(b->keeper, &b->frame) : -ETIMEDOUT;
+	if (r != 1 || b->frame.type != FRAME_INIT || b->frame.n_fds != 2)
+		return r < 0 ? r : -EPROTO;
+	b->socket = frame_take_fd(&b->frame, 0);
+	b->pidfd = frame_take_fd(&b->frame, 1);
+	return 0;
+}
+
+int broker_process_restart(struct broker_process *b, struct error *e)
+{
+	int r = -EBUSY;
+
+	(void)broker_process_died(b, e);
+	if (b->restarts++ < RESTARTS_MAX)
+		r = b->keeper >= 0 ? broker_process_ask_keeper(b) : broker_process_start_again(b);
+	if (r == 0)
+		return 0;
+	/* Clients that wait there are refused. */
+	broker_process_forgo(b);
+	broker_process_end_keeper(b);
+	return r;
+}
+
+/* The keeper. Only what a broker is given stays open: nothing of the holder's host. */
+static int broker_keeper_take_descriptors(struct broker_process *b, int *control)
+{
+	int *list[] = { control, &b->listener, &b->root, &b->ledger, &b->http };
+	const size_t n = ROWS(list) - (b->http < 0);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; i < CONTROL; i++)
+		if (null < 0 || dup2(null, i) < 0)
+			return -errno;
+	for (size_t i = 0; i < n; i++) {
+		*list[i] = fcntl(*list[i], F_DUPFD_CLOEXEC, CONTROL + (int)ROWS(list));
+		if (*list[i] < 0)
+			return -errno;
+	}
+	for (size_t i = 0; i < n; i++) {
+		*list[i] = dup3(*list[i], CONTROL + (int)i, O_CLOEXEC);
+		if (*list[i] < 0)
+			return -errno;
+	}
+	return syscall(SYS_close_range, CONTROL + (unsigned)n, ~0U, 0U) < 0 ? -errno : 0;
+}
+
+static int broker_keeper_serve(struct broker_process *b, int control)
+{
+	int r;
+
+	if (b->frame.type != FRAME_SPAWN || b->frame.len > 0 || b->restarts++ >= RESTARTS_MAX)
+		return -EPROTO;
+	r = broker_process_start_again(b);
+	if (r == 0)
+		r = frame_send(
+			control, FRAME_INIT, 0, NULL, 0, (const int[]){ b->socket, b->pidfd }, 2);
+	fd_close(&b->socket);
+	fd_close(&b->pidfd);
+	return r;
+}
+
+static _Noreturn void broker_keeper_run(struct broker_process *b, int control)
+{
+	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setsid() < 0 ? -errno : 0;
+
+	(void)prctl(PR_SET_NAME, "corral-keeper", 0, 0, 0);
+	/* The kernel reaps its children; the holder hears of their end by a pidfd. */
+	(void)signal(SIGCHLD, SIG_IGN);
+	b->pid = 0;
+	b->pidfd = b->socket = -1;
+	if (r == 0)
+		r = broker_keeper_take_descriptors(b, &control);
+	if (r == 0)
+		r = privilege_hide();
+	while (r == 0 && frame_receive(control, &b->frame) == 1)
+		r = broker_keeper_serve(b, control);
+	_exit(r < 0);
+}
+
+int broker_process_keep(struct broker_process *b)
+{
+	int pair[2];
+	int r = b->listener >= 0 ? frame_pair(pair) : -EBUSY;
+	auto_fd outer = r < 0 ? -1 : pair[0];
+	auto_fd inner = r < 0 ? -1 : pair[1];
+	pid_t pid = r < 0 ? -1 : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (pid == 0)
+		broker_keeper_run(b, inner);
+	if (r == 0 && pid < 0)
+		r = -errno;
+	/* It has them. */
+	broker_process_forgo(b);
+	if (r == 0) {
+		b->keeper = fd_take(&outer);
+		b->keeper_pid = pid;
+	}
+	return r;
+}
+
 void broker_process_finish(struct broker_process *b)
 {
 	struct pollfd p = { .fd = b->pidfd, .events = POLLIN };
 
-	if (b->pid <= 0 || shutdown(b->socket, SHUT_RDWR) < 0)
+	if (b->pidfd < 0 || shutdown(b->socket, SHUT_RDWR) < 0)
 		return;
 	if (poll(&p, 1, FINISH_MS) == 1)
 		broker_process_reap(b, NULL);
@@ -319,5 +476,6 @@ void broker_process_end(struct broker_process *b)
 		return;
 	broker_process_kill(b);
 	broker_process_reap(b, NULL);
+	broker_process_end_keeper(b);
 	broker_process_free(b);
 }

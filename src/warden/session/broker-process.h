@@ -3,12 +3,16 @@
 /*
  * The broker of a session (the program corral-broker): a child of whoever holds the session,
  * outside the sandbox's namespaces, that answers what commands ask at the socket in their /dev. It
- * is started early, so that the kernel loads it while the sandbox is built, and is told all that it
- * has to know once the tree stands.
+ * is started early, and told all that it has to know, so that the kernel loads it and it makes
+ * itself ready while the sandbox is built; it gets its sockets once the tree stands.
  *
  * It ends with its holder: by the end of the control socket, or by PR_SET_PDEATHSIG. If it dies,
  * the sandbox goes on, and it is started again a few times with the same socket, so that calls
  * which wait there are answered; after that, connections are refused.
+ *
+ * A holder that confines itself can start no program that is not confined. It leaves a keeper
+ * behind first: a child process that waits, starts the same broker with the same setup again when
+ * the holder asks for that, and accepts nothing else.
  */
 #include "base/error.h"
 #include "wire/broker.h"
@@ -16,12 +20,13 @@
 struct broker_process;
 
 /* Starts the program; that it cannot be loaded is heard when its answer is. The caller's, for
- * broker_process_end() or _leave(). */
-int broker_process_start(struct broker_process **ret, const char *program, struct error *e);
-/* Keeps a copy of what it has to know. As broker_setup_encode(). */
+ * broker_process_end() or _leave(). The ledger (wire/ledger.h) stays open as long as it lives. */
+int broker_process_start(
+	struct broker_process **ret, const char *program, int ledger, struct error *e);
+/* Sends what it has to know, and the ledger, and keeps a copy. As broker_setup_encode(). */
 int broker_process_configure(struct broker_process *b, const struct broker_setup *setup);
-/* Sends it, with the listener, the root directory that commands see and the listener for HTTP (-1:
- * there is none), which it takes over. */
+/* Sends the listener, the root directory that commands see and the listener for HTTP (-1: there is
+ * none), which it takes over. */
 int broker_process_serve(
 	struct broker_process *b, int listener, int root, int http, struct error *e);
 /* Readable when it has answered; then broker_process_ready() says whether it serves. */
@@ -34,8 +39,11 @@ int broker_process_pidfd(const struct broker_process *b);
  * closed. The sentence says how it ended.
  */
 int broker_process_restart(struct broker_process *b, struct error *e);
-/* It cannot be started again from here on (the holder confines itself): drops what that needs. */
-void broker_process_forgo(struct broker_process *b);
+/*
+ * The holder is about to confine itself: from here on a keeper starts it again. Negative: no
+ * process does.
+ */
+int broker_process_keep(struct broker_process *b);
 
 /* Lets it write what it has for the log, and waits for its end, for a while. */
 void broker_process_finish(struct broker_process *b);

@@ -20,6 +20,7 @@
 #include "skill/archive.h"
 #include "warden/session/internal.h"
 #include "warden/zygote.h"
+#include "wire/ledger.h"
 #include "wire/sockets.h"
 
 enum {
@@ -126,7 +127,7 @@ static int await_frame(struct session *s, struct error *e)
 	if (!session_build_wait(s, p.fd))
 		return error_set(e, -ETIMEDOUT, NULL, "the sandbox could not be built in time");
 	r = frame_receive(p.fd, &s->frame);
-	/* It ended with our START unread, which is told before its last words. */
+	/* It ended with our START unread, which is reported before its last words. */
 	if (r == -ECONNRESET)
 		r = frame_receive(p.fd, &s->frame);
 	if (r == 0)
@@ -215,7 +216,7 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 		return error_no_memory(e);
 	s->o = *o;
 	s->pid = -1;
-	s->pidfd = s->socket = s->epoll = s->timer = -1;
+	s->pidfd = s->socket = s->epoll = s->timer = s->ledger_fd = -1;
 	s->relay = (struct relay_process){ .pidfd = -1, .socket = -1 };
 	r = make_zygote(s, e);
 	if (r == 0) {
@@ -252,11 +253,17 @@ static int send_plan(struct session *s, struct error *e)
 {
 	const struct skill_archive *skill = s->plan->skill;
 	auto_buffer body = { 0 };
+	int fds[2];
+	size_t n = 0;
 	int r = plan_encode(s->plan, &body);
 
+	if (skill)
+		fds[n++] = skill->fd;
+	/* Of several commands each has its limits, and what they do by a broker has them once. */
+	if (s->ledger && (s->o.single || s->ledger_is_given))
+		fds[n++] = s->ledger_fd;
 	if (r == 0)
-		r = frame_send(s->socket, FRAME_PLAN, 0, body.data, body.len,
-			skill ? &skill->fd : NULL, skill != NULL);
+		r = frame_send(s->socket, FRAME_PLAN, 0, body.data, body.len, fds, n);
 	/* If nobody is there any more, it said why before it went. */
 	if (r < 0 && r != -EPIPE)
 		return error_set(
@@ -281,7 +288,7 @@ int session_build_begin(struct session *s, const struct plan *plan, const struct
 	if (r == 0)
 		r = send_plan(s, e);
 	if (r == 0 && plan->network == PLAN_NETWORK_RELAY)
-		r = relay_process_start(&s->relay, plan, e);
+		r = relay_process_start(&s->relay, plan, s->ledger, e);
 	if (r < 0)
 		return r;
 	s->building = true;
@@ -290,9 +297,27 @@ int session_build_begin(struct session *s, const struct plan *plan, const struct
 	return r < 0 ? error_set(e, r, NULL, "cannot make descriptors: %s", strerror(-r)) : 0;
 }
 
+int session_share(struct session *s, int ledger, struct error *e)
+{
+	int r = ledger_open(&s->ledger, ledger);
+
+	if (r == 0)
+		s->ledger_fd = fcntl(ledger, F_DUPFD_CLOEXEC, 0);
+	if (r == 0 && s->ledger_fd < 0)
+		r = -errno;
+	s->ledger_is_given = true;
+	return r < 0 ? error_set(
+			       e, r, NULL, "cannot share the limits of a session: %s", strerror(-r))
+		     : 0;
+}
+
 int session_broker_start(struct session *s, const char *program, struct error *e)
 {
-	return broker_process_start(&s->broker, program, e);
+	int r = s->ledger ? 0 : ledger_new(&s->ledger, &s->ledger_fd);
+
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot share limits with a broker: %s", strerror(-r));
+	return broker_process_start(&s->broker, program, s->ledger_fd, e);
 }
 
 int session_broker_configure(struct session *s, const struct broker_setup *given, struct error *e)
@@ -322,10 +347,9 @@ void session_broker_end(struct session *s)
 	s->broker = NULL;
 }
 
-void session_broker_forgo(struct session *s)
+int session_broker_keep(struct session *s)
 {
-	if (s->broker)
-		broker_process_forgo(s->broker);
+	return s->broker ? broker_process_keep(s->broker) : 0;
 }
 
 /* A broker that cannot serve is reported before any command runs. */
@@ -337,7 +361,7 @@ static int session_build_await_broker(struct session *s, struct error *e)
 		return error_set(e, -ETIMEDOUT, NULL, "the broker does not answer");
 	r = broker_process_ready(s->broker, e);
 	if (r == 0)
-		r = session_add_source(s, broker_process_pidfd(s->broker), SOURCE_BROKER(s));
+		r = session_hear_broker(s);
 	return r;
 }
 
@@ -388,10 +412,13 @@ static void release(struct session *s)
 	if (s->cgroups)
 		cgroup_home_free(s->cgroups);
 	relay_process_leave(&s->relay);
+	ledger_free(s->ledger);
+	fd_close(&s->ledger_fd);
 	fd_close(&s->pidfd);
 	fd_close(&s->socket);
 	fd_close(&s->epoll);
 	fd_close(&s->timer);
+	buffer_deinit(&s->granted);
 	frame_deinit(&s->frame);
 	free(s);
 }
@@ -409,6 +436,9 @@ void session_leave(struct session *s)
 	if (!s)
 		return;
 	kill_zygote(s);
+	/* It may have something for the log still. */
+	if (s->broker)
+		broker_process_finish(s->broker);
 	broker_process_leave(s->broker);
 	release(s);
 }

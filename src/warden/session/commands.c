@@ -115,6 +115,9 @@ static void charge_prepare(struct session *s, struct command *c, struct start *s
 	/* Without one, the init holds the limits: that it cannot be had is no error. */
 	if (!s->cgroups || cgroup_new(&c->cgroup, s->cgroups, &limits, &why) < 0)
 		return;
+	/* What counts with others' is beyond the cgroup of one command: the init looks, too. */
+	if (s->ledger)
+		return;
 	start->memory = 0;
 	start->pids = 0;
 }

@@ -215,7 +215,7 @@ bool copier_finish(struct copier *c)
 	if (c->from >= 0 && c->is_input)
 		copier_close(c);
 	copier_run(c);
-	/* Nobody writes into it any more. */
+	/* It is not written to any more. */
 	if (c->from >= 0 && c->at == c->len && copier_queued(c->from) == 0)
 		copier_close(c);
 	return c->from < 0;

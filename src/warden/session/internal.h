@@ -27,7 +27,7 @@ struct command {
 	char *program;     /* for records; NULL: there was no memory for it */
 	int socket, pidfd; /* of its init; -1 while it waits for one */
 	bool started;
-	bool quiet;        /* nobody waits to hear that it runs */
+	bool quiet;        /* its start is not reported */
 	uint32_t flags;    /* of the report: what we did to it */
 	uint64_t deadline; /* on the clock of clock_ms(); 0: none */
 	bool doomed;       /* it was told to end; at the deadline its init is killed */
@@ -56,6 +56,10 @@ struct session {
 	int pidfd, socket;
 	struct relay_process relay;
 	struct broker_process *broker; /* NULL: none */
+	struct buffer granted;         /* the last body of FRAME_GRANTS */
+	struct ledger *ledger;         /* what counts together with others'; NULL: nothing does */
+	int ledger_fd;
+	bool ledger_is_given; /* by session_share() */
 	int epoll, timer;
 	struct cgroup_home *cgroups; /* looked for when a command first asks for such a limit */
 	bool looked;                 /* NULL then: there is none to be had */
@@ -76,6 +80,7 @@ struct session {
 #define SOURCE_TIMER(s) ((void *)&(s)->timer)
 #define SOURCE_RELAY(s) ((void *)&(s)->relay)
 #define SOURCE_BROKER(s) ((void *)&(s)->broker)
+#define SOURCE_BROKER_FRAMES(s) ((void *)&(s)->granted)
 /* Of a command's copiers: its own address, made odd. */
 #define SOURCE_COPIERS(c) ((void *)((uintptr_t)(c) | 1))
 #define SOURCE_IS_COPIERS(source) ((uintptr_t)(source)&1)
@@ -84,6 +89,9 @@ struct session {
 /* session.c */
 int session_add_source(struct session *s, int fd, void *source);
 void session_report(struct session *s, const struct session_event *event);
+/* session/broker-frames.c: the broker serves: it is listened to. */
+int session_hear_broker(struct session *s);
+void session_on_broker(struct session *s);
 /* The zygote is no more, and nothing in it. */
 void session_lose_zygote(struct session *s);
 

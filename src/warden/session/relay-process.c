@@ -31,6 +31,7 @@ struct outfit {
 	size_t n_doors;
 	struct publish_port ports[PLAN_PORTS_MAX];
 	size_t n_ports;
+	struct ledger *ledger; /* a child has the same mapping */
 };
 
 static int outfit_make(struct outfit *o, const struct plan *plan, struct error *e)
@@ -121,7 +122,9 @@ static _Noreturn void relay_process_run(struct outfit *o, const struct plan *pla
 		.doors = o->doors,
 		.n_doors = o->n_doors,
 		.ports = o->ports,
-		.n_ports = o->n_ports };
+		.n_ports = o->n_ports,
+		.ask_ms = plan->ask_ms,
+		.ledger = o->ledger };
 	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 	sigset_t none;
 
@@ -172,9 +175,10 @@ static int session_relay_process_start(
 	return 0;
 }
 
-int relay_process_start(struct relay_process *ret, const struct plan *plan, struct error *e)
+int relay_process_start(
+	struct relay_process *ret, const struct plan *plan, struct ledger *ledger, struct error *e)
 {
-	struct outfit o = { 0 };
+	struct outfit o = { .ledger = ledger };
 	int r = outfit_make(&o, plan, e);
 
 	if (r == 0)

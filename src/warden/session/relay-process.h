@@ -13,14 +13,16 @@
 
 #include "base/error.h"
 #include "jail/plan/plan.h"
+#include "wire/ledger.h"
 
 struct relay_process {
 	pid_t pid; /* 0: none */
 	int pidfd, socket;
 };
 
-/* The plan must outlive it. */
-int relay_process_start(struct relay_process *ret, const struct plan *plan, struct error *e);
+/* The plan must outlive it. ledger: with which it counts (wire/ledger.h); or NULL. */
+int relay_process_start(
+	struct relay_process *ret, const struct plan *plan, struct ledger *ledger, struct error *e);
 /* Kills it, and waits for its end. */
 void relay_process_end(struct relay_process *r);
 /* Kills it and does not wait. */

@@ -75,7 +75,7 @@ static int session_lose_told(struct session *s)
 
 void session_lose_zygote(struct session *s)
 {
-	/* Its reason may be queued behind inits that are not needed any more. */
+	/* Its reason may be queued after inits that are not needed any more. */
 	while (!s->gone && s->socket >= 0 && frame_receive(s->socket, &s->frame) == 1)
 		if (s->frame.type == FRAME_GONE)
 			(void)session_lose_told(s);
@@ -89,6 +89,34 @@ int session_change(struct session *s, uint64_t id, const void *body, size_t len)
 	if (s->gone || s->relay.pid == 0)
 		return -ENOTCONN;
 	return frame_send(s->relay.socket, FRAME_POLICY, id, body, len, NULL, 0);
+}
+
+/* It may ask about connections, and about nothing else. */
+static int on_relay_question(struct session *s)
+{
+	const struct command *c = s->commands;
+	struct session_event event = {
+		.kind = SESSION_QUESTION, .id = s->frame.id | QUESTION_OF_RELAY, .fd = -1
+	};
+	struct question q;
+
+	if (s->frame.id == 0 || s->frame.id & QUESTION_OF_RELAY)
+		return -EPROTO;
+	if (s->frame.type == FRAME_QUESTION_OVER) {
+		event.kind = SESSION_QUESTION_OVER;
+		if (question_over_decode(&event.end, s->frame.body, s->frame.len) < 0)
+			return -EPROTO;
+	} else {
+		if (question_decode(&q, s->frame.body, s->frame.len) < 0 ||
+			q.op != OPERATION_NET_CONNECT)
+			return -EPROTO;
+		/* As in its records. */
+		if (c && !c->next && c->program && q.program[0] == '\0')
+			q.program = c->program;
+		event.question = &q;
+	}
+	session_report(s, &event);
+	return 0;
 }
 
 static int on_relay_frame(struct session *s)
@@ -108,6 +136,8 @@ static int on_relay_frame(struct session *s)
 			session_report(s, &event);
 		return r;
 	}
+	if (s->frame.type == FRAME_QUESTION || s->frame.type == FRAME_QUESTION_OVER)
+		return on_relay_question(s);
 	if (s->frame.type == FRAME_RECORD)
 		r = record_decode(&record, s->frame.body, s->frame.len);
 	if (r < 0)
@@ -159,7 +189,7 @@ static void session_lose_broker(struct session *s)
 	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, broker_process_pidfd(s->broker), NULL);
 	r = broker_process_restart(s->broker, &why);
 	if (r == 0)
-		r = session_add_source(s, broker_process_pidfd(s->broker), SOURCE_BROKER(s));
+		r = session_hear_broker(s);
 	event.refusal = (struct refusal){ .error = r < 0 ? -r : 0,
 		.text = why.text,
 		.hint = r < 0 ? "calls of it fail from here on" : "it was started again" };
@@ -234,8 +264,8 @@ static int on_exited(struct session *s, struct command *c)
 
 	if (r < 0)
 		return r;
-	/* What it was denied was told before it could end; if the relay is no more, that is seen
-	 * elsewhere. */
+	/* What it was denied was reported before it could end; if the relay is no more, that is
+	 * seen elsewhere. */
 	(void)session_hear_relay(s);
 	session_give_back(s, c);
 	session_end(s, c, &report);
@@ -316,6 +346,8 @@ int session_dispatch(struct session *s)
 			session_pass_deadlines(s);
 		else if (e.data.ptr == SOURCE_BROKER(s))
 			session_lose_broker(s);
+		else if (e.data.ptr == SOURCE_BROKER_FRAMES(s))
+			session_on_broker(s);
 		else if (SOURCE_IS_COPIERS(e.data.ptr))
 			session_copy(s, SOURCE_COPIED(e.data.ptr));
 		else if (e.data.ptr != SOURCE_RELAY(s))

@@ -21,6 +21,7 @@
 #include "jail/plan/plan.h"
 #include "wire/broker.h"
 #include "wire/frame.h"
+#include "wire/question.h"
 #include "wire/record.h"
 #include "wire/report.h"
 #include "wire/start.h"
@@ -37,8 +38,14 @@ enum session_event_kind {
 	SESSION_RECORD,  /* `record`: of the network; which command it was is not known */
 	SESSION_POLICY,  /* the relay holds what session_change() gave it; or does not: `refusal` */
 	SESSION_BROKER,  /* the broker died; `refusal`: how, and whether it was started again */
-	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for witness_new(), yours now. Until
-			    somebody answers there the command waits */
+	/* The broker or the relay asks (wire/question.h): `question`, by its number; no call or
+	 * connection waits for it any more: `end`; and session_grant() came into force, or did not:
+	 * `refusal`. */
+	SESSION_QUESTION,
+	SESSION_QUESTION_OVER,
+	SESSION_GRANTS,
+	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for witness_new(), yours now. The
+			    command waits until it is answered there */
 };
 
 struct session_event {
@@ -47,7 +54,9 @@ struct session_event {
 	int fd;
 	struct report report;
 	struct refusal refusal;
-	const struct record *record; /* for the call only */
+	const struct record *record; /* for the call only, as the next */
+	const struct question *question;
+	enum question_end end;
 };
 
 struct session_options {
@@ -75,20 +84,39 @@ struct session_handler {
  */
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e);
 /*
+ * What its commands use, and its network, counts together with other sandboxes of the same ledger
+ * (wire/ledger.h), of which this is a descriptor; it stays the caller's. Before
+ * session_build_begin().
+ */
+int session_share(struct session *s, int ledger, struct error *e);
+/*
  * A broker for the session (broker-process.h), where the plan is going to have one: starts its
- * program. The earlier, the less is waited for it.
+ * program. The earlier, the less is waited for it. The broker's sandboxes share a ledger with the
+ * session's relay, and with its command if that is its only one (`single`).
  */
 int session_broker_start(struct session *s, const char *program, struct error *e);
 /*
  * What it has to know, of which a copy is kept; the session's own folders, and where programs start
  * if nothing is said of that, come from the plan. Between session_build_begin() and
- * session_build_finish(), which waits until the broker serves.
+ * session_build_finish(), which waits until the broker has accepted it. Calls wait for the broker
+ * after that.
  */
 int session_broker_configure(struct session *s, const struct broker_setup *given, struct error *e);
 /* Ends it, for good. */
 void session_broker_end(struct session *s);
-/* The holder is about to confine itself: if the broker dies later, it stays so. */
-void session_broker_forgo(struct session *s);
+/*
+ * For the broker, or the relay: what was answered to a question of its number. For the broker: all
+ * that is granted beside the permissions of the setup, of which a copy is kept for a broker that is
+ * started again. The outcome comes as an event with that id. -ENOTCONN: there is no broker;
+ * -EAGAIN: it does not listen.
+ */
+int session_answer(struct session *s, uint64_t question, const struct answer *a);
+int session_grant(struct session *s, uint64_t id, const struct live_grant *grants, size_t n);
+/*
+ * The holder is about to confine itself: if the broker dies later, another process starts it again.
+ * Negative: it is not.
+ */
+int session_broker_keep(struct session *s);
 /* The plan must outlive the session. On failure the session is only good for session_free(). */
 int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e);

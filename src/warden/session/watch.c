@@ -175,8 +175,14 @@ static int watch_all(struct watch *w)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < w->plan->n; i++)
-		r = w->plan->entries[i].over ? watch_entry(w, i) : 0;
+	for (uint32_t i = 0; r == 0 && i < w->plan->n; i++) {
+		const struct plan_entry *entry = &w->plan->entries[i];
+
+		r = entry->over ? watch_entry(w, i) : 0;
+		/* A socket whose server has ended: there is nothing to watch. */
+		if (entry->passing && (r == -ENOENT || r == -ENOTDIR))
+			r = 0;
+	}
 	return r;
 }
 

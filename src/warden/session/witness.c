@@ -3,10 +3,10 @@
  * What is read of a process (its memory, its current folder, its descriptors) belongs to that call
  * only if the call still waits afterwards: a process that was killed meanwhile may have left its
  * number to another. So all is read first, then the kernel is asked whether the call is still
- * there, and only then something is told.
+ * there, and only then something is reported.
  *
  * Before its first program the process is still a copy of Corral's own, which nobody may look into.
- * Nothing is told of it, and nothing is missed: what it runs is known.
+ * Nothing of it is reported, and nothing is missed: what it runs is known.
  */
 #include "warden/session/witness.h"
 
@@ -184,7 +184,7 @@ static void witness_tell(
 	uint64_t extra = c->extra == NOTIFY_ABSENT ? 0 : w->call->data.args[c->extra];
 	bool is_connect = c->paths[i].kind == NOTIFY_CONNECT;
 	enum notify_kind first = c->paths[0].kind;
-	/* Flags of "at" are told as what they mean. */
+	/* Flags of "at" are reported as what they mean. */
 	bool itself =
 		c->itself ||
 		((first == NOTIFY_LOOK || first == NOTIFY_CHANGE) && extra & AT_SYMLINK_NOFOLLOW) ||

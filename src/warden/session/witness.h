@@ -2,9 +2,9 @@
 #pragma once
 /*
  * Outside the jail: sees what the command asks for (jail/notify.h), tells it, and lets each call go
- * on, but those for new namespaces, which are refused. All that is told is advisory. The names are
- * in the command's memory, which another thread can change between our look and the kernel's; so
- * nothing may ever be allowed or refused because of them, and nothing is.
+ * on, but those for new namespaces, which are refused. All that is reported is advisory. The names
+ * are in the command's memory, which another thread can change between our look and the kernel's;
+ * so nothing may ever be allowed or refused because of them, and nothing is.
  *
  * A call waits until it was looked at. If the process that holds a witness dies, so does the
  * session; a witness that is freed lets all calls that wait fail (ENOSYS).
@@ -40,6 +40,6 @@ void witness_free(struct witness *w);
 int witness_fd(const struct witness *w);
 /*
  * Looks at what waits, without waiting itself, and not for ever: others have to be served too. Each
- * is told before its call goes on. Negative: there is nobody left to look at.
+ * is reported before its call goes on. Negative: there is nobody left to look at.
  */
 int witness_dispatch(struct witness *w, witness_seen *seen, void *context);

@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "warden/test/test-box.h"
 
-/* What leaves its parent, its group and its terminal behind, ignores signals, and stays. */
+/* What leaves its parent, its group and its terminal after, ignores signals, and stays. */
 static const char stubborn[] = "trap '' TERM INT HUP QUIT; (setsid sh -c 'trap \"\" TERM HUP; "
 			       "sleep 1000 & sleep 1000' &) ; sleep 1000 & echo; wait";
 

@@ -59,7 +59,7 @@ static void offer_many(struct fixture *f)
 	static const char body[1000] = "x";
 
 	for (size_t i = 0; i < 100000; i++)
-		outbox_offer(&f->out, FRAME_RECORD, body, sizeof(body));
+		outbox_offer(&f->out, FRAME_RECORD, 0, body, sizeof(body));
 }
 
 static void test_a_flood_has_a_bound(void **state)
@@ -107,7 +107,7 @@ static void test_a_flood_ends(void **state)
 	open_fixture(&f);
 	offer_many(&f);
 	drain(&f);
-	outbox_offer(&f.out, FRAME_RECORD, "last", 4);
+	outbox_offer(&f.out, FRAME_RECORD, 0, "last", 4);
 	assert_int_equal(next(&f), FRAME_RECORD);
 	assert_int_equal(f.frame.len, 4);
 	assert_memory_equal(f.frame.body, "last", 4);

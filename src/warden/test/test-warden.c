@@ -722,7 +722,7 @@ static void has_room(void **state)
 	assert_int_equal(host_end(&h), 0);
 }
 
-/* Where there is no relay nobody holds other permissions, and that is told. */
+/* Where there is no relay nobody holds other permissions, and that is reported. */
 static void has_no_relay_to_change(void **state)
 {
 	const struct change change = { .text = "{}" };

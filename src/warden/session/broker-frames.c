@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a broker and the holder of its session say to each other while it serves: questions,
+ * answers (the relay's, too), grants. One that breaks a rule is killed, and started again as one
+ * that died.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "warden/session/internal.h"
+
+enum { BROKER_FRAMES_MAX = 16 };
+
+/* Death is told by the pidfd, with what is left to be read before it. */
+int session_hear_broker(struct session *s)
+{
+	int r = session_add_source(s, broker_process_pidfd(s->broker), SOURCE_BROKER(s));
+
+	return r < 0 ? r
+		     : session_add_source(
+			       s, broker_process_socket(s->broker), SOURCE_BROKER_FRAMES(s));
+}
+
+static int broker_frames_on_question(struct session *s)
+{
+	struct session_event event = { .kind = SESSION_QUESTION, .id = s->frame.id, .fd = -1 };
+	struct question q;
+	int r = question_decode(&q, s->frame.body, s->frame.len);
+
+	event.question = &q;
+	/* Those are the relay's, and so are their answers. */
+	if (s->frame.id & QUESTION_OF_RELAY)
+		r = -EPROTO;
+	if (r == 0)
+		session_report(s, &event);
+	return r;
+}
+
+static int broker_frames_on_over(struct session *s)
+{
+	struct session_event event = { .kind = SESSION_QUESTION_OVER, .id = s->frame.id, .fd = -1 };
+	int r = question_over_decode(&event.end, s->frame.body, s->frame.len);
+
+	if (s->frame.id & QUESTION_OF_RELAY)
+		r = -EPROTO;
+	if (r == 0)
+		session_report(s, &event);
+	return r;
+}
+
+static int broker_frames_on_grants(struct session *s)
+{
+	struct session_event event = { .kind = SESSION_GRANTS, .id = s->frame.id, .fd = -1 };
+	int r = s->frame.len ? refusal_decode(&event.refusal, s->frame.body, s->frame.len) : 0;
+
+	/* Those of a broker that was started again are nobody's. */
+	if (r == 0 && s->frame.id)
+		session_report(s, &event);
+	return r;
+}
+
+/* It was started again. */
+static int broker_frames_on_ready(struct session *s)
+{
+	return s->granted.len ? frame_send(broker_process_socket(s->broker), FRAME_GRANTS, 0,
+					s->granted.data, s->granted.len, NULL, 0)
+			      : 0;
+}
+
+static int broker_frames_take(struct session *s)
+{
+	switch (s->frame.type) {
+	case FRAME_QUESTION:
+		return broker_frames_on_question(s);
+	case FRAME_QUESTION_OVER:
+		return broker_frames_on_over(s);
+	case FRAME_GRANTS:
+		return broker_frames_on_grants(s);
+	case FRAME_READY:
+		return broker_frames_on_ready(s);
+	case FRAME_FAILED: /* It ends, which is heard elsewhere. */
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+void session_on_broker(struct session *s)
+{
+	const int socket = broker_process_socket(s->broker);
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < BROKER_FRAMES_MAX; i++) {
+		r = frame_receive(socket, &s->frame);
+		if (r == 1)
+			r = broker_frames_take(s);
+		else if (r == 0)
+			r = -EPIPE;
+	}
+	if (r == 0 || r == -EAGAIN || r == -EINTR)
+		return;
+	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, socket, NULL);
+	if (r != -EPIPE && r != -ECONNRESET)
+		(void)syscall(
+			SYS_pidfd_send_signal, broker_process_pidfd(s->broker), SIGKILL, NULL, 0);
+}
+
+int session_answer(struct session *s, uint64_t question, const struct answer *a)
+{
+	const int socket = question & QUESTION_OF_RELAY ? s->relay.socket
+			   : s->broker                  ? broker_process_socket(s->broker)
+							: -1;
+	auto_buffer body = { 0 };
+	int r = socket >= 0 ? answer_encode(a, &body) : -ENOTCONN;
+
+	return r < 0 ? r
+		     : frame_send(socket, FRAME_ANSWER, question & ~QUESTION_OF_RELAY, body.data,
+			       body.len, NULL, 0);
+}
+
+int session_grant(struct session *s, uint64_t id, const struct live_grant *grants, size_t n)
+{
+	auto_buffer body = { 0 };
+	int r = s->broker && broker_process_socket(s->broker) >= 0
+			? live_grants_encode(grants, n, &body)
+			: -ENOTCONN;
+
+	if (r == 0)
+		r = frame_send(broker_process_socket(s->broker), FRAME_GRANTS, id, body.data,
+			body.len, NULL, 0);
+	if (r < 0)
+		return r;
+	/* One that is started again begins with what was in force, not with what was refused. */
+	buffer_deinit(&s->granted);
+	s->granted = body;
+	body = (struct buffer){ 0 };
+	return 0;
+}
