@@ -16,7 +16,7 @@ BEGIN = "<!-- From the table of methods, by tools/gen-broker.py: do not edit her
 END = "<!-- The end of what is generated. -->"
 TYPES = {
     "text": "text", "path": "path", "data": "data", "number": "number", "flag": "true or false", "choice": "one of",
-    "time": "time", "list": "list of texts", "map": "map of texts", "json": "list of maps", "files": "list of entries",
+    "time": "time", "list": "list of texts", "map": "map of texts", "json": "JSON", "files": "list of entries",
 }
 
 

@@ -8,11 +8,13 @@
 
 struct call_head {
 	uint32_t method, flags, pid, uid;
+	uint64_t connection;
 };
 
 int call_encode(const struct call *c, struct buffer *out)
 {
-	const struct call_head head = { (uint32_t)method_id(c->method), c->flags, c->pid, c->uid };
+	const struct call_head head = { (uint32_t)method_id(c->method), c->flags, c->pid, c->uid,
+		c->connection };
 
 	buffer_add(out, &head, sizeof(head));
 	return values_encode(c->method->params, &c->params, out);
@@ -33,6 +35,10 @@ int call_decode(struct call *ret, const void *body, size_t len, struct arena *a)
 	if (!(m->channels & channel) || m->refused ||
 		!(head.flags & CALL_BY_SHIELD ? m->shield : m->name))
 		return -EPROTO;
-	*ret = (struct call){ .method = m, .flags = head.flags, .pid = head.pid, .uid = head.uid };
+	*ret = (struct call){ .method = m,
+		.flags = head.flags,
+		.pid = head.pid,
+		.uid = head.uid,
+		.connection = head.connection };
 	return values_decode(m->params, r.data, r.left, a, &ret->params);
 }

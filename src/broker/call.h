@@ -23,6 +23,9 @@ struct call {
 	const struct method *method;
 	uint32_t flags;
 	uint32_t pid, uid; /* of the caller, as the kernel has them */
+	/* Which of the front's connections it came by: what a call leaves open ends with that.
+	 * FRAME_CALL_GONE has this number as its id, and no body. */
+	uint64_t connection;
 	struct values params;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "broker/value.h"
 
 /* In the order of enum encoding. */
 const char *const method_encodings[] = { "utf-8", "utf8", "base64", "hex", NULL };
@@ -19,6 +20,16 @@ enum {
 	TIMEOUT_MAX = 600 * 1000, /* ms */
 	URL_MAX = 8 << 10,
 	MODE_MAX = 0777,
+	LIST_NAME_MAX = 255,
+	ITEM_ID_MAX = 1024,
+	ITEM_TITLE_MAX = 1024,
+	ITEM_NOTES_MAX = 16 << 10,
+	ITEM_TIME_MAX = 64,
+	ITEM_RULE_MAX = 512,
+	ETAG_MAX = 128,
+	LISTING_MAX = 3 << 20,
+	LIMIT_MAX = 20000,
+	ADDRESS_MAX = 300,
 };
 
 #define PATH(key, text)                                                 \
@@ -42,6 +53,57 @@ enum {
 #define HEADERS                                                                        \
 	{                                                                              \
 		"headers", NULL, VALUE_PAIRS, false, 0, NULL, "headers of the request" \
+	}
+
+#define SOCKET(is_required, text)                                                 \
+	{                                                                         \
+		"socket", NULL, VALUE_NUMBER, is_required, UINT32_MAX, NULL, text \
+	}
+
+/* Reminders and calendars: fields that several methods have. */
+#define LIST_NAME(key, is_required, text)                                     \
+	{                                                                     \
+		key, NULL, VALUE_TEXT, is_required, LIST_NAME_MAX, NULL, text \
+	}
+#define ITEM_ID                                                                       \
+	{                                                                             \
+		"id", NULL, VALUE_TEXT, true, ITEM_ID_MAX, NULL, "as the list has it" \
+	}
+#define ITEM_TEXT(key, is_required, size, text)                      \
+	{                                                            \
+		key, NULL, VALUE_TEXT, is_required, size, NULL, text \
+	}
+#define ETAG                                                                           \
+	{                                                                              \
+		"etag", NULL, VALUE_TEXT, false, ETAG_MAX, NULL,                       \
+			"only if it is this version still; else the newest is changed" \
+	}
+#define OCCURRENCE                                                                         \
+	{                                                                                  \
+		"occurrence", NULL, VALUE_TEXT, false, ITEM_TIME_MAX, NULL,                \
+			"only this one of an event that recurs: as calendar.list names it" \
+	}
+#define LISTING(what, names)                                                                 \
+	{ what, NULL, VALUE_JSON, true, LISTING_MAX, NULL, "maps, one for each" },           \
+		{ names, NULL, VALUE_WORDS, true, 0, NULL, "those that may be read" },       \
+		{ "truncated", NULL, VALUE_FLAG, true, 0, NULL, "there are more" },          \
+	{                                                                                    \
+		"skipped", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "that cannot be read" \
+	}
+#define CHANGED(where)                                                                      \
+	{ "id", NULL, VALUE_TEXT, true, ITEM_ID_MAX, NULL, "of the item" },                 \
+		{ where, NULL, VALUE_TEXT, true, LIST_NAME_MAX, NULL, "where it is" },      \
+	{                                                                                   \
+		"etag", NULL, VALUE_TEXT, true, ETAG_MAX, NULL, "its version; may be empty" \
+	}
+#define DELETED                                                    \
+	{                                                          \
+		"deleted", NULL, VALUE_FLAG, true, 0, NULL, "true" \
+	}
+#define LIMIT                                                        \
+	{                                                            \
+		"limit", NULL, VALUE_NUMBER, false, LIMIT_MAX, NULL, \
+			"how many at most; 1000 if not given"        \
 	}
 
 const struct method method_rows[METHOD_COUNT] = {
@@ -173,6 +235,54 @@ const struct method method_rows[METHOD_COUNT] = {
 			{ "total", NULL, VALUE_NUMBER, false, UINT64_MAX, NULL, "bytes, if known" },
 		},
 	},
+	[METHOD_SOCKET_OPEN] = {
+		.name = "socket.open", .shield = "socket_open",
+		.help = "connects to a granted host by TCP; the socket is this connection's, and ends with it, "
+			"or after 10 minutes",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_NET_CONNECT, .target = "address",
+		.params = {
+			{ "address", NULL, VALUE_TEXT, true, ADDRESS_MAX, NULL, "HOST:PORT" },
+			TIMEOUT,
+		},
+		.results = { SOCKET(true, "for socket.read, socket.write and socket.close") },
+	},
+	[METHOD_SOCKET_READ] = {
+		.name = "socket.read", .shield = "socket_read",
+		.help = "waits until bytes come, or the end",
+		.channels = CHANNEL_SOCKET,
+		.params = {
+			SOCKET(true, "of socket.open"),
+			{ "max", NULL, VALUE_NUMBER, false, METHOD_SOCKET_MAX, NULL,
+				"bytes; 65536 if not given" },
+			ENCODING,
+			TIMEOUT,
+		},
+		.results = {
+			{ "data", NULL, VALUE_DATA, true, METHOD_SOCKET_MAX, NULL, "at least one byte, or the end" },
+			{ "encoding", NULL, VALUE_TEXT, false, 0, NULL, "how data is written" },
+			{ "end", NULL, VALUE_FLAG, true, 0, NULL, "the other side sends no more" },
+		},
+	},
+	[METHOD_SOCKET_WRITE] = {
+		.name = "socket.write", .shield = "socket_write",
+		.help = "sends bytes; fewer than all if the timeout comes first",
+		.channels = CHANNEL_SOCKET,
+		.params = {
+			SOCKET(true, "of socket.open"),
+			{ "data", NULL, VALUE_DATA, true, METHOD_SOCKET_MAX, NULL, "what is sent" },
+			ENCODING,
+			TIMEOUT,
+		},
+		.results = { { "written", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes" } },
+	},
+	[METHOD_SOCKET_CLOSE] = {
+		.name = "socket.close", .shield = "socket_close",
+		.help = "closes a socket, or all of this connection; what was written is still sent, for 2 seconds",
+		.channels = CHANNEL_SOCKET,
+		.params = { SOCKET(false, "of socket.open; all if not given") },
+		.results = { { "closed", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, "how many" } },
+	},
 	[METHOD_EXEC_RUN] = {
 		.name = "exec.run", .shield = "exec", .is_lossy = true,
 		.help = "runs a program in a sandbox of its own with the same permissions; /tmp and home "
@@ -247,11 +357,290 @@ const struct method method_rows[METHOD_COUNT] = {
 		.help = "opens a page in the user's browser",
 		.channels = BOTH,
 		.op = OPERATION_SERVICE, .target = "url",
+		.service = "browser-open", .grant = "browser.open",
+		.per_minute = 10, .seconds = 15,
 		.params = {
 			URL("http or https, of a granted domain"),
-			{ "browser", NULL, VALUE_TEXT, false, 256, NULL, "which one, where there are several" },
+			{ "browser", NULL, VALUE_TEXT, false, 256, NULL,
+				"must be the one that is configured; the user's if not given" },
 		},
 		.results = { { "opened", NULL, VALUE_FLAG, true, 0, NULL, "true" } },
+	},
+	[METHOD_BROWSER_NAVIGATE] = {
+		.name = "browser.navigate", .shield = "browser_navigate",
+		.help = "opens a page in the sandbox's own browser, and waits until it has loaded",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "url",
+		.service = "browser", .grant = "browser.navigate", .record = "url",
+		.params = { URL("http or https, of a granted domain"), TIMEOUT },
+		.results = {
+			{ "url", NULL, VALUE_TEXT, true, URL_MAX, NULL, "where redirects led" },
+			{ "title", NULL, VALUE_TEXT, true, 0, NULL, "of the page" },
+			{ "status", NULL, VALUE_NUMBER, false, 999, NULL, "of the response, if known" },
+		},
+	},
+	[METHOD_BROWSER_TEXT] = {
+		.name = "browser.text",
+		.help = "reads the text of the page that the sandbox's browser shows",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE,
+		.service = "browser", .grant = "browser.navigate", .filters = true, .record = "url",
+		.params = { TIMEOUT },
+		.results = {
+			{ "text", NULL, VALUE_TEXT, true, 1 << 20, NULL, "as a reader sees it" },
+			{ "url", NULL, VALUE_TEXT, true, URL_MAX, NULL, "of the page" },
+			{ "title", NULL, VALUE_TEXT, true, 0, NULL, "of the page" },
+			{ "truncated", NULL, VALUE_FLAG, true, 0, NULL, "there is more" },
+		},
+	},
+	[METHOD_BROWSER_SCREENSHOT] = {
+		.name = "browser.screenshot", .shield = "browser_screenshot",
+		.help = "takes a picture of the page that the sandbox's browser shows",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE,
+		.service = "browser", .grant = "browser.screenshot", .filters = true, .record = "url",
+		.params = {
+			{ "width", NULL, VALUE_NUMBER, false, 4096, NULL, "of the window; 1280 if not given" },
+			{ "height", NULL, VALUE_NUMBER, false, 4096, NULL, "of the window; 720 if not given" },
+			{ "fullPage", NULL, VALUE_FLAG, false, 0, NULL,
+				"all of the page, up to 16384 pixels, not what the window shows" },
+			TIMEOUT,
+		},
+		.results = {
+			{ "data", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "a PNG" },
+			{ "encoding", NULL, VALUE_TEXT, false, 0, NULL, "how data is written" },
+			{ "width", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, "pixels" },
+			{ "height", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, "pixels" },
+			{ "url", NULL, VALUE_TEXT, true, URL_MAX, NULL, "of the page" },
+		},
+	},
+	[METHOD_BROWSER_EVAL_JS] = {
+		.name = "browser.eval_js", .shield = "browser_eval_js",
+		.help = "runs a script in the page that the sandbox's browser shows",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE,
+		.service = "browser", .grant = "browser.eval", .filters = true, .record = "origin",
+		.params = {
+			{ "script", NULL, VALUE_TEXT, true, 256 << 10, NULL,
+				"JavaScript; its last value is the result, and a promise is waited for" },
+			TIMEOUT,
+		},
+		.results = {
+			{ "result", NULL, VALUE_JSON, true, 1 << 20, NULL, "null if there is none" },
+			{ "exception", NULL, VALUE_TEXT, false, 0, NULL, "what the script threw" },
+			{ "origin", NULL, VALUE_TEXT, true, 0, NULL, "of the page" },
+		},
+	},
+	[METHOD_BROWSER_CLOSE] = {
+		.name = "browser.close",
+		.help = "ends the sandbox's browser, with all that it kept",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE,
+		.service = "browser", .grant = "browser.navigate", .filters = true, .is_last = true,
+		.results = { { "closed", NULL, VALUE_FLAG, true, 0, NULL, "false: there was none" } },
+	},
+	[METHOD_NOTIFICATIONS_SEND] = {
+		.name = "notifications.send",
+		.help = "shows a notification on the user's desktop, under the name of the skill or sandbox",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE,
+		.service = "notifications", .grant = "notifications.send",
+		.per_minute = 10, .seconds = 10,
+		.params = {
+			{ "title", NULL, VALUE_TEXT, true, 256, NULL, "one line of plain text" },
+			{ "body", NULL, VALUE_TEXT, false, 4096, NULL, "plain text; markup is shown as it is" },
+			{ "sound", NULL, VALUE_FLAG, false, 0, NULL, "with a sound; false if not given" },
+		},
+		.results = { { "shown", NULL, VALUE_FLAG, true, 0, NULL, "true" } },
+	},
+	[METHOD_EMAIL_SEND] = {
+		.name = "email.send", .shield = "send_email",
+		.help = "sends a mail from the address of services.yaml; to all recipients, or to none",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "to", .more_targets = { "cc", "bcc" },
+		.service = "email", .grant = "email.send", .mailboxes = true, .lone_words = true,
+		.per_minute = 10, .seconds = 60, .record = "messageId",
+		.params = {
+			{ "to", NULL, VALUE_WORDS, true, 64 << 10, NULL,
+				"recipients: ADDRESS or NAME <ADDRESS>; at most 50 in all" },
+			{ "cc", NULL, VALUE_WORDS, false, 64 << 10, NULL, "more of them" },
+			{ "bcc", NULL, VALUE_WORDS, false, 64 << 10, NULL,
+				"more of them, whom the others do not see" },
+			{ "subject", NULL, VALUE_TEXT, false, 512, NULL, "one line" },
+			{ "body", NULL, VALUE_TEXT, false, 1 << 20, NULL, "plain text" },
+			{ "attachments", NULL, VALUE_WORDS, false, 32 << 10, NULL,
+				"paths of at most 8 files that the caller may read" },
+			{ "timeout", NULL, VALUE_NUMBER, false, TIMEOUT_MAX, NULL,
+				"milliseconds; 60000 if not given" },
+		},
+		.results = {
+			{ "messageId", NULL, VALUE_TEXT, true, 512, NULL, "of the mail, without < >" },
+			{ "recipients", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "how many got it" },
+		},
+	},
+	[METHOD_CLIPBOARD_READ] = {
+		.name = "clipboard.read",
+		.help = "reads the text in the user's clipboard",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE,
+		.service = "clipboard", .grant = "clipboard.read",
+		.per_minute = 60, .seconds = 10,
+		.results = { { "text", NULL, VALUE_TEXT, true, 1 << 20, NULL, "what it holds" } },
+	},
+	[METHOD_CLIPBOARD_WRITE] = {
+		.name = "clipboard.write",
+		.help = "puts text into the user's clipboard",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE,
+		.service = "clipboard", .grant = "clipboard.write",
+		.per_minute = 60, .seconds = 10,
+		.params = { { "text", NULL, VALUE_TEXT, true, 1 << 20, NULL, "what it is to hold" } },
+		.results = { { "written", NULL, VALUE_FLAG, true, 0, NULL, "true" } },
+	},
+	[METHOD_REMINDERS_LIST] = {
+		.name = "reminders.list",
+		.help = "lists reminders, of one list or of all that are granted",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "list",
+		.service = "reminders", .grant = "reminders.read", .filters = true,
+		.params = {
+			LIST_NAME("list", false, "its name; all that are granted if not given"),
+			{ "completed", NULL, VALUE_FLAG, false, 0, NULL, "with those that are done" },
+			LIMIT,
+		},
+		.results = { LISTING("reminders", "lists") },
+	},
+	[METHOD_REMINDERS_ADD] = {
+		.name = "reminders.add",
+		.help = "adds a reminder",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "list",
+		.service = "reminders", .grant = "reminders.write", .record = "id",
+		.params = {
+			LIST_NAME("list", true, "its name"),
+			ITEM_TEXT("title", true, ITEM_TITLE_MAX, "what to do"),
+			ITEM_TEXT("notes", false, ITEM_NOTES_MAX, "more about it"),
+			ITEM_TEXT("due", false, ITEM_TIME_MAX, "2026-11-16 or 2026-11-16T09:00:00+01:00"),
+			{ "priority", NULL, VALUE_NUMBER, false, 9, NULL, "1 is the highest, 9 the lowest, 0 none" },
+		},
+		.results = { CHANGED("list"),
+			ITEM_TEXT("due", false, ITEM_TIME_MAX, "when it is due") },
+	},
+	[METHOD_REMINDERS_UPDATE] = {
+		.name = "reminders.update",
+		.help = "changes a reminder; what is not given stays as it is",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "list", .more_targets = { "moveTo" },
+		.service = "reminders", .grant = "reminders.write", .record = "id",
+		.params = {
+			ITEM_ID,
+			LIST_NAME("list", true, "where it is"),
+			ITEM_TEXT("title", false, ITEM_TITLE_MAX, "what to do"),
+			ITEM_TEXT("notes", false, ITEM_NOTES_MAX, "more about it; empty: none"),
+			ITEM_TEXT("due", false, ITEM_TIME_MAX, "a date or time; empty: none"),
+			{ "priority", NULL, VALUE_NUMBER, false, 9, NULL, "1 to 9, 0 none" },
+			LIST_NAME("moveTo", false, "the list that it goes to"),
+			ETAG,
+		},
+		.results = { CHANGED("list"),
+			ITEM_TEXT("due", false, ITEM_TIME_MAX, "when it is due, if that was changed") },
+	},
+	[METHOD_REMINDERS_COMPLETE] = {
+		.name = "reminders.complete",
+		.help = "marks a reminder as done; one that recurs becomes due again",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "list",
+		.service = "reminders", .grant = "reminders.write", .record = "id",
+		.params = { ITEM_ID, LIST_NAME("list", true, "where it is"), ETAG },
+		.results = { CHANGED("list"),
+			ITEM_TEXT("due", false, ITEM_TIME_MAX, "when it is due again") },
+	},
+	[METHOD_REMINDERS_DELETE] = {
+		.name = "reminders.delete",
+		.help = "deletes a reminder",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "list",
+		.service = "reminders", .grant = "reminders.write",
+		.params = { ITEM_ID, LIST_NAME("list", true, "where it is"), ETAG },
+		.results = { DELETED },
+	},
+	[METHOD_CALENDAR_LIST] = {
+		.name = "calendar.list",
+		.help = "lists what occurs in a time, in one calendar or in all that are granted",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "calendar",
+		.service = "calendar", .grant = "calendar.read", .filters = true,
+		.params = {
+			LIST_NAME("calendar", false, "its name; all that are granted if not given"),
+			ITEM_TEXT("from", false, ITEM_TIME_MAX, "a date or time; now if not given"),
+			ITEM_TEXT("to", false, ITEM_TIME_MAX, "the same; a week later if not given"),
+			LIMIT,
+		},
+		.results = { LISTING("events", "calendars") },
+	},
+	[METHOD_CALENDAR_GET] = {
+		.name = "calendar.get",
+		.help = "shows an event, with its occurrences in the granted range",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "calendar",
+		.service = "calendar", .grant = "calendar.read",
+		.params = { ITEM_ID, LIST_NAME("calendar", true, "where it is") },
+		.results = {
+			{ "occurrences", NULL, VALUE_JSON, true, LISTING_MAX, NULL,
+				"as calendar.list has them; of a year from now on, where no range is granted" },
+			{ "recurring", NULL, VALUE_FLAG, true, 0, NULL, "it recurs" },
+			{ "truncated", NULL, VALUE_FLAG, true, 0, NULL, "there are more" },
+			{ "etag", NULL, VALUE_TEXT, true, ETAG_MAX, NULL, "its version" },
+		},
+	},
+	[METHOD_CALENDAR_CREATE] = {
+		.name = "calendar.create",
+		.help = "adds an event; all of it must be in the granted range",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "calendar",
+		.service = "calendar", .grant = "calendar.write", .record = "id",
+		.params = {
+			LIST_NAME("calendar", true, "its name"),
+			ITEM_TEXT("title", true, ITEM_TITLE_MAX, "what it is"),
+			ITEM_TEXT("start", true, ITEM_TIME_MAX, "2026-11-16 for whole days, or 2026-11-16T09:00:00+01:00"),
+			ITEM_TEXT("end", false, ITEM_TIME_MAX, "the same; of whole days the first that is not in it"),
+			ITEM_TEXT("timezone", false, ITEM_TIME_MAX, "whose clock shows it: Europe/Berlin"),
+			ITEM_TEXT("location", false, ITEM_TITLE_MAX, "where"),
+			ITEM_TEXT("notes", false, ITEM_NOTES_MAX, "more about it"),
+			ITEM_TEXT("recurrence", false, ITEM_RULE_MAX, "a rule of RFC 5545: FREQ=WEEKLY;COUNT=10"),
+		},
+		.results = { CHANGED("calendar") },
+	},
+	[METHOD_CALENDAR_UPDATE] = {
+		.name = "calendar.update",
+		.help = "changes an event, with all its recurrences, or one of them; what is not given stays as it is",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "calendar", .more_targets = { "moveTo" },
+		.service = "calendar", .grant = "calendar.write", .record = "id",
+		.params = {
+			ITEM_ID,
+			LIST_NAME("calendar", true, "where it is"),
+			ITEM_TEXT("title", false, ITEM_TITLE_MAX, "what it is"),
+			ITEM_TEXT("start", false, ITEM_TIME_MAX, "a date or time; it takes as long as before"),
+			ITEM_TEXT("end", false, ITEM_TIME_MAX, "a date or time"),
+			ITEM_TEXT("timezone", false, ITEM_TIME_MAX, "whose clock shows the new times"),
+			ITEM_TEXT("location", false, ITEM_TITLE_MAX, "where; empty: nowhere"),
+			ITEM_TEXT("notes", false, ITEM_NOTES_MAX, "more about it; empty: none"),
+			ITEM_TEXT("recurrence", false, ITEM_RULE_MAX, "a rule; empty: it does not recur"),
+			LIST_NAME("moveTo", false, "the calendar that it goes to"),
+			ETAG,
+			OCCURRENCE,
+		},
+		.results = { CHANGED("calendar") },
+	},
+	[METHOD_CALENDAR_DELETE] = {
+		.name = "calendar.delete",
+		.help = "deletes an event, with all its recurrences, or one of them",
+		.channels = CHANNEL_SOCKET,
+		.op = OPERATION_SERVICE, .target = "calendar",
+		.service = "calendar", .grant = "calendar.write",
+		.params = { ITEM_ID, LIST_NAME("calendar", true, "where it is"), ETAG, OCCURRENCE },
+		.results = { DELETED },
 	},
 	[METHOD_SECRET_INJECT] = {
 		.shield = "secret_inject",
@@ -320,4 +709,13 @@ int method_param(const struct method *m, const char *name, bool by_shield)
 			return i;
 	}
 	return -1;
+}
+
+uint64_t method_timeout_ms(const struct method *m, const struct values *params)
+{
+	const int at = method_param(m, "timeout", false);
+
+	if (at >= 0 && params->v[at].type == VALUE_NUMBER && params->v[at].number > 0)
+		return params->v[at].number;
+	return (m->seconds ? m->seconds : 30) * UINT64_C(1000);
 }

@@ -6,8 +6,9 @@
  * between front and monitor, the printed result, help, documentation and fuzzing all follow the
  * rows, so that none of them can disagree with another.
  *
- * Many methods have two names. `name` is Corral's (fs.read); `shield` is AgenShield's (file_read).
- * A caller that uses the second gets that system's codes and names of fields.
+ * Many methods have two names. `name` is Corral's (fs.read); `shield` is AgenShield's (file_read),
+ * or nanocrab's (send_email). A caller that uses the second gets AgenShield's codes and names of
+ * fields.
  *
  * To add a method: a value of the enum, its row, and its handler in the monitor.
  */
@@ -26,11 +27,34 @@ enum method_id {
 	METHOD_FS_DELETE,
 	METHOD_NETWORK_HTTP,
 	METHOD_NETWORK_DOWNLOAD,
+	METHOD_SOCKET_OPEN,
+	METHOD_SOCKET_READ,
+	METHOD_SOCKET_WRITE,
+	METHOD_SOCKET_CLOSE,
 	METHOD_EXEC_RUN,
 	METHOD_ENV_GET,
 	METHOD_POLICY_CHECK,
 	METHOD_EVENTS_BATCH,
 	METHOD_OPEN_URL,
+	METHOD_BROWSER_NAVIGATE,
+	METHOD_BROWSER_TEXT,
+	METHOD_BROWSER_SCREENSHOT,
+	METHOD_BROWSER_EVAL_JS,
+	METHOD_BROWSER_CLOSE,
+	METHOD_NOTIFICATIONS_SEND,
+	METHOD_EMAIL_SEND,
+	METHOD_CLIPBOARD_READ,
+	METHOD_CLIPBOARD_WRITE,
+	METHOD_REMINDERS_LIST,
+	METHOD_REMINDERS_ADD,
+	METHOD_REMINDERS_UPDATE,
+	METHOD_REMINDERS_COMPLETE,
+	METHOD_REMINDERS_DELETE,
+	METHOD_CALENDAR_LIST,
+	METHOD_CALENDAR_GET,
+	METHOD_CALENDAR_CREATE,
+	METHOD_CALENDAR_UPDATE,
+	METHOD_CALENDAR_DELETE,
 	METHOD_SECRET_INJECT,
 	METHOD_SKILL_INSTALL,
 	METHOD_SKILL_UNINSTALL,
@@ -38,12 +62,14 @@ enum method_id {
 };
 
 enum {
-	METHOD_PARAMS_MAX = 10, /* one more than any method has: the last row is empty */
+	METHOD_PARAMS_MAX = 13, /* one more than any method has: the last row is empty */
 	METHOD_RESULTS_MAX = 8, /* the same */
 	METHOD_NOTES_MAX = 4,   /* the same */
 	METHOD_DATA_MAX = 4 << 20,
+	METHOD_SOCKET_MAX = 1 << 20, /* bytes of one socket.read or socket.write */
 	METHOD_TEXT_MAX = 16 << 10,
 	METHOD_ITEMS_MAX = 1024, /* of a list or map */
+	METHOD_TARGETS_MAX = 4,  /* one more than any method has beside the first */
 };
 
 /* What a parameter or a field of a result is; broker/value.h has the values. */
@@ -85,12 +111,30 @@ struct method {
 	 */
 	enum operation op;
 	const char *target;
+	/*
+	 * Of a method that a back end does (OPERATION_SERVICE): its row in broker/service/table.h,
+	 * and what the policy is asked, "reminders.read", with the value of `target` and of each of
+	 * more_targets behind a colon; of a list, with each word. A target that was not given: with
+	 * nothing behind it, which a grant with a scope does not cover. With `filters` a call that
+	 * names no target is done for all that is granted, and the back end leaves out the rest.
+	 */
+	const char *service, *grant;
+	const char *more_targets[METHOD_TARGETS_MAX];
+	bool filters;
+	/* Targets are mailboxes (broker/service/mailbox.h): the policy is asked for the address of
+	 * each, and the back end gets them in the one form that is read in one way only. */
+	bool mailboxes;
+	unsigned per_minute; /* calls, where the policy has no rate_limit; 0: no bound */
+	unsigned seconds;    /* it may take, where no `timeout` is given; 0: 30 */
+	bool is_last;        /* its back end ends with the answer, a flag: did it run at all? */
+	const char *record;  /* a result, a text, that the log has; NULL: none */
 	struct method_field params[METHOD_PARAMS_MAX];
 	struct method_field results[METHOD_RESULTS_MAX];
 	/* What may be said while a call runs: the notification's name, and its fields beside `id`,
 	 * which is that of the call. NULL: nothing. */
 	const char *note;
 	struct method_field notes[METHOD_NOTES_MAX];
+	bool lone_words;     /* in JSON a text stands for a list (VALUE_WORDS) of that one */
 	bool is_lossy;       /* a result's bytes that are no text may become U+FFFD */
 	const char *refused; /* why it is never done; parameters are not looked at then */
 };
@@ -123,3 +167,6 @@ static inline uint64_t method_max(const struct method_field *f)
 {
 	return f->max ? f->max : METHOD_TEXT_MAX;
 }
+/* How long a call may take, in ms: what its `timeout` says, or its row. */
+struct values;
+uint64_t method_timeout_ms(const struct method *m, const struct values *params);

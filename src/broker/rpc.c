@@ -167,6 +167,17 @@ static int rpc_read_items(struct arena *a, const struct node *n, struct value *v
 	return 0;
 }
 
+static int rpc_read_lone(struct arena *a, const struct node *n, struct value *v)
+{
+	struct value_item *item = arena_calloc(a, 1, sizeof(*item));
+
+	if (!item)
+		return -ENOMEM;
+	item->text = n->text;
+	*v = (struct value){ .type = VALUE_WORDS, .items = item, .n = 1 };
+	return 0;
+}
+
 static int rpc_read_json(struct arena *a, const struct node *n, struct value *v)
 {
 	auto_buffer text = { 0 };
@@ -309,7 +320,11 @@ static int rpc_read_params(struct document *d, const struct node *params, struct
 
 		if (at < 0)
 			return rpc_unknown_param(c, n->key, e, why);
-		r = rpc_read_value(&d->arena, &c->method->params[at], n, &c->params.v[at]);
+		if (c->method->lone_words && n->type == NODE_STRING &&
+			c->method->params[at].type == VALUE_WORDS)
+			r = rpc_read_lone(&d->arena, n, &c->params.v[at]);
+		else
+			r = rpc_read_value(&d->arena, &c->method->params[at], n, &c->params.v[at]);
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
@@ -528,6 +543,21 @@ static void rpc_print_files(struct buffer *out, const struct value *v)
 	buffer_addc(out, ']');
 }
 
+/*
+ * It was written by a back end, which may have been taken over: read and printed anew, it is one
+ * value on one line, and cannot become a part of the answer, or an answer of its own.
+ */
+static void rpc_print_json(struct buffer *out, const struct value *v)
+{
+	static const struct node_bounds bounds = { RPC_LINE_MAX, 2 * METHOD_DATA_MAX };
+	auto_document d = { 0 };
+
+	if (json_read_within(&d, NULL, v->text, v->len, &bounds, NULL) == 0)
+		json_print(out, d.root, JSON_COMPACT);
+	else
+		buffer_adds(out, "null");
+}
+
 static void rpc_print_value(struct buffer *out, const struct method_field *f, const struct value *v,
 	enum encoding encoding)
 {
@@ -540,7 +570,7 @@ static void rpc_print_value(struct buffer *out, const struct method_field *f, co
 		encoding_print(encoding, v->text, v->len, out);
 		break;
 	case VALUE_JSON:
-		buffer_add(out, v->text, v->len);
+		rpc_print_json(out, v);
 		break;
 	case VALUE_NUMBER:
 		buffer_printf(out, "%llu", (unsigned long long)v->number);

@@ -166,6 +166,24 @@ static void show_field(struct buffer *out, const char *name, const struct node *
 	buffer_addc(out, '\n');
 }
 
+/* The text of a page, which is not to move the cursor; lines stay lines. */
+static int show_page(const struct answer *a)
+{
+	const struct node *n = node_get(a->body, "text");
+	auto_buffer out = { 0 };
+
+	if (!n || n->type != NODE_STRING)
+		return -EPROTO;
+	for (const char *at = n->text; *at;) {
+		const size_t len = strcspn(at, "\n");
+
+		buffer_add_visible(&out, at, len);
+		buffer_addc(&out, '\n');
+		at += len + (at[len] == '\n');
+	}
+	return show_write(STDOUT_FILENO, &out);
+}
+
 static int show_fields(const struct method *m, bool by_shield, const struct answer *a)
 {
 	auto_buffer out = { 0 };
@@ -186,6 +204,11 @@ int show_result(const struct method *m, bool by_shield, const struct answer *a)
 	case METHOD_FS_READ:
 		return node_get(a->body, "content") ? show_bytes(STDOUT_FILENO, a->body, "content")
 						    : -EPROTO;
+	case METHOD_BROWSER_SCREENSHOT:
+		return node_get(a->body, "data") ? show_bytes(STDOUT_FILENO, a->body, "data")
+						 : -EPROTO;
+	case METHOD_BROWSER_TEXT:
+		return show_page(a);
 	case METHOD_FS_LIST:
 		return show_list(a);
 	case METHOD_NETWORK_HTTP:

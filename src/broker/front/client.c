@@ -56,6 +56,8 @@ void client_free(struct client *c)
 	link_remove(&c->queue);
 	f->n_clients--;
 	exchange_abandon_all(c);
+	if (c->has_opened)
+		exchange_tell_gone(f, c->number);
 	client_charge(c, c->in.len + c->out.len, 0);
 	peer_put_connection(c->peer);
 	buffer_deinit(&c->in);
@@ -378,6 +380,7 @@ int client_new(struct front *f, struct peer *peer, int fd, bool is_http)
 	c->front = f;
 	c->peer = peer;
 	c->is_http = is_http;
+	c->number = ++f->n_connected;
 	link_init(&c->queue);
 	c->watcher = (struct watcher){ .ready = client_on_ready, .fd = -1 };
 	c->stall = (struct timer){ .expired = client_on_stall };

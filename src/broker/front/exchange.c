@@ -171,6 +171,7 @@ static int exchange_send(struct exchange *x)
 			 (c->is_http ? CALL_BY_HTTP : 0u),
 		.pid = (uint32_t)c->peer->cred.pid,
 		.uid = c->peer->cred.uid,
+		.connection = c->number,
 		.params = x->call.params };
 	auto_buffer body = { 0 };
 	struct pending *p;
@@ -179,6 +180,7 @@ static int exchange_send(struct exchange *x)
 	if (r < 0)
 		return r;
 	p = pending_take(x);
+	c->has_opened = c->has_opened || method_id(x->call.method) == METHOD_SOCKET_OPEN;
 	r = frame_send(f->o.monitor, FRAME_CALL, pending_id(f, p), body.data, body.len, NULL, 0);
 	if (r == -EAGAIN) {
 		f->unsent = body;
@@ -459,8 +461,38 @@ static int pending_send_words(struct front *f, struct pending *p)
 	return 1;
 }
 
+/* 1: it was told of all that have gone. 0: there is no room. */
+static int exchange_send_gone(struct front *f)
+{
+	size_t at = 0;
+
+	for (; at < f->gone.len; at += sizeof(uint64_t)) {
+		uint64_t number;
+
+		memcpy(&number, f->gone.data + at, sizeof(number));
+		if (frame_send(f->o.monitor, FRAME_CALL_GONE, number, NULL, 0, NULL, 0) == -EAGAIN)
+			break;
+	}
+	f->gone.len -= at;
+	if (at > 0 && f->gone.len > 0)
+		memmove(f->gone.data, f->gone.data + at, f->gone.len);
+	return f->gone.len == 0;
+}
+
+void exchange_tell_gone(struct front *f, uint64_t connection)
+{
+	buffer_add(&f->gone, &connection, sizeof(connection));
+	/* Without memory for eight bytes nothing can be promised: then all end. */
+	f->is_lost = f->is_lost || f->gone.failed;
+	exchange_send_words(f);
+}
+
 void exchange_send_words(struct front *f)
 {
+	if (!f->is_full && f->gone.len > 0 && !exchange_send_gone(f)) {
+		(void)loop_change(f->loop, &f->monitor, EPOLLIN | EPOLLOUT);
+		return;
+	}
 	/* They come behind the call itself. */
 	for (size_t i = 0; !f->is_full && f->n_words > 0 && i < FRONT_CALLS_MAX; i++) {
 		if (!f->pending[i].exchange || pending_send_words(f, &f->pending[i]))

@@ -326,6 +326,7 @@ void front_free(struct front *f)
 	while (!link_is_alone(&f->clients))
 		client_free(container_of(f->clients.next, struct client, link));
 	buffer_deinit(&f->unsent);
+	buffer_deinit(&f->gone);
 	frame_deinit(&f->frame);
 	loop_free(f->loop);
 	free(f);

@@ -12,8 +12,8 @@
  *     there is an Origin          403: it is a page's request; none is a friend
  *     another type than JSON      415: what a form can send is none
  *     two lengths, chunks, spaces before a colon, bare line feeds, heads without an end
- *                                 400, 411, 431; the gate's reader is used (net/gate/http-head.h),
- *                                 which takes one spelling of everything
+ *                                 400, 411, 431; net/gate/http-served.h takes one spelling of
+ *                                 everything
  *
  * Behind what was refused nothing is read: the connection is closed.
  */
@@ -23,7 +23,7 @@
 
 struct buffer;
 
-enum { HTTP_FRONT_HEAD_MAX = 8 << 10, HTTP_FRONT_BODY_MAX = 8 << 20 };
+enum { HTTP_FRONT_BODY_MAX = 8 << 20 };
 
 struct http_guard {
 	const char *token; /* that POST must show */

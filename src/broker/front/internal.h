@@ -62,6 +62,8 @@ struct client {
 	bool is_http;             /* lines come in requests, one at a time */
 	bool is_refused;          /* what it sends is not looked at any more */
 	bool ended;               /* it sends no more */
+	bool has_opened;          /* the monitor is to hear when it goes */
+	uint64_t number;          /* of the connection, never used again */
 	bool has_more;            /* there may be lines that it cannot begin yet */
 };
 
@@ -77,6 +79,8 @@ struct front {
 	uint64_t turn;
 	size_t n_clients, n_calls;
 	uint64_t n_begun; /* calls */
+	uint64_t n_connected;
+	struct buffer gone; /* numbers of connections that the monitor is still to hear of */
 	size_t bytes;
 	struct pending pending[FRONT_CALLS_MAX];
 	size_t n_free;
@@ -133,6 +137,8 @@ void exchange_answer(struct front *f, const struct frame *frame);
 void exchange_fail_unsent(struct front *f, uint64_t id);
 /* The client goes: its answers are not wanted any more. */
 void exchange_abandon_all(struct client *c);
+/* The client opened something, and goes. */
+void exchange_tell_gone(struct front *f, uint64_t connection);
 /* What the monitor is still to hear, as far as there is room. */
 void exchange_send_words(struct front *f);
 /* All calls that the monitor had fail. */

@@ -11,6 +11,7 @@
 
 struct head {
 	uint32_t method, flags, pid, uid;
+	uint64_t connection;
 };
 
 static int decode(struct head head, const void *rest, size_t len)
@@ -29,6 +30,7 @@ static void test_a_call_arrives_as_it_was_sent(void **state)
 	const struct call sent = { .method = &method_rows[METHOD_FS_STAT],
 		.pid = 7,
 		.uid = 1000,
+		.connection = UINT64_MAX,
 		.params.v[0] = { .type = VALUE_PATH, .text = "/a", .len = 2 } };
 	auto_buffer body = { 0 };
 	auto_arena a = { 0 };
@@ -40,6 +42,7 @@ static void test_a_call_arrives_as_it_was_sent(void **state)
 	assert_ptr_equal(got.method, sent.method);
 	assert_int_equal(got.pid, 7);
 	assert_int_equal(got.uid, 1000);
+	assert_true(got.connection == UINT64_MAX);
 	assert_string_equal(got.params.v[0].text, "/a");
 }
 
@@ -50,18 +53,18 @@ static void test_what_a_front_may_not_send(void **state)
 		struct head head;
 		int code;
 	} cases[] = {
-		{ { METHOD_FS_STAT, 0, 1, 1 }, 0 },
-		{ { METHOD_COUNT, 0, 1, 1 }, -EPROTO },
-		{ { UINT32_MAX, 0, 1, 1 }, -EPROTO },
-		{ { METHOD_FS_STAT, 4, 1, 1 }, -EPROTO },
+		{ { METHOD_FS_STAT, 0, 1, 1, 1 }, 0 },
+		{ { METHOD_COUNT, 0, 1, 1, 1 }, -EPROTO },
+		{ { UINT32_MAX, 0, 1, 1, 1 }, -EPROTO },
+		{ { METHOD_FS_STAT, 4, 1, 1, 1 }, -EPROTO },
 		/* By a name that it does not have, or where it cannot be called. */
-		{ { METHOD_FS_STAT, CALL_BY_SHIELD, 1, 1 }, -EPROTO },
-		{ { METHOD_FS_STAT, CALL_BY_HTTP, 1, 1 }, -EPROTO },
-		{ { METHOD_FS_DELETE, CALL_BY_HTTP, 1, 1 }, -EPROTO },
-		{ { METHOD_SKILL_INSTALL, CALL_BY_SHIELD, 1, 1 }, -EPROTO },
+		{ { METHOD_FS_STAT, CALL_BY_SHIELD, 1, 1, 1 }, -EPROTO },
+		{ { METHOD_FS_STAT, CALL_BY_HTTP, 1, 1, 1 }, -EPROTO },
+		{ { METHOD_FS_DELETE, CALL_BY_HTTP, 1, 1, 1 }, -EPROTO },
+		{ { METHOD_SKILL_INSTALL, CALL_BY_SHIELD, 1, 1, 1 }, -EPROTO },
 		/* With values of another method. */
-		{ { METHOD_FS_WRITE, 0, 1, 1 }, -EPROTO },
-		{ { METHOD_PING, 0, 1, 1 }, -EPROTO },
+		{ { METHOD_FS_WRITE, 0, 1, 1, 1 }, -EPROTO },
+		{ { METHOD_PING, 0, 1, 1, 1 }, -EPROTO },
 	};
 
 	(void)state;

@@ -88,8 +88,11 @@ static void test_rows_are_complete(void **state)
 		if (m->target) {
 			int at = method_param(m, m->target, false);
 
-			assert_true(at >= 0 && m->params[at].required);
+			assert_true(at >= 0 && (m->params[at].required || m->grant));
 		}
+		for (size_t k = 0; k < METHOD_TARGETS_MAX && m->more_targets[k]; k++)
+			assert_true(method_param(m, m->more_targets[k], false) >= 0);
+		assert_null(m->more_targets[METHOD_TARGETS_MAX - 1]);
 		assert_true(m->refused || m->results[0].name);
 	}
 }

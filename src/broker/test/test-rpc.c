@@ -281,6 +281,41 @@ static void test_results(void **state)
 	assert_non_null(strstr(out.data, "\"content\":\"ff\""));
 }
 
+/* What a back end gives as JSON is one value, whatever it wrote. */
+static void test_json_of_back_ends(void **state)
+{
+	static const struct {
+		const char *given, *printed;
+	} rows[] = {
+		{ "[{\"id\":1,\"t\":\"a\"}]", "[{\"id\":1,\"t\":\"a\"}]" },
+		{ " [ 1 ,\n 2 ] ", "[1,2]" },
+		{ "[]}}\n{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}", "null" },
+		{ "[],\"truncated\":false", "null" },
+		{ "[", "null" },
+		{ "", "null" },
+	};
+	const struct method *m = &method_rows[METHOD_REMINDERS_LIST];
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_buffer out = { 0 }, expected = { 0 };
+		struct values v = { 0 };
+
+		v.v[0] = (struct value){
+			.type = VALUE_JSON, .text = rows[i].given, .len = strlen(rows[i].given)
+		};
+		v.v[1] = (struct value){ .type = VALUE_WORDS };
+		v.v[2] = value_number(VALUE_FLAG, 0);
+		v.v[3] = value_number(VALUE_NUMBER, 0);
+		assert_int_equal(rpc_print_result(&out, "7", m, false, -1, &v), 0);
+		buffer_printf(&expected,
+			"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"reminders\":%s,\"lists\":[],"
+			"\"truncated\":false,\"skipped\":0}}",
+			rows[i].printed);
+		assert_string_equal(out.data, expected.data);
+	}
+}
+
 static void test_refusals_travel(void **state)
 {
 	static const struct value_item allowed[] = { { NULL, "/srv/**" }, { NULL, "/tmp/**" } };
@@ -317,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_data_is_decoded),
 		cmocka_unit_test(test_large_content),
 		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_json_of_back_ends),
 		cmocka_unit_test(test_refusals_travel),
 	};
 

@@ -3,6 +3,7 @@
 
 #include "broker/front/test/stage.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +16,21 @@
 #include "base/fd.h"
 #include "broker/value.h"
 
-static int stage_make_with(void **state, unsigned stall_ms)
+static void stage_listen_http(struct stage *s)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+
+	s->http = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_int_equal(bind(s->http, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(s->http, (struct sockaddr *)&a, &len), 0);
+	assert_int_equal(listen(s->http, 64), 0);
+	s->port = ntohs(a.sin_port);
+	/* What is sent by TCP takes a moment. */
+	s->wait_ms = 1;
+}
+
+static int stage_make_with(void **state, unsigned stall_ms, bool has_http)
 {
 	static unsigned n;
 	struct stage *s = calloc(1, sizeof(*s));
@@ -43,6 +58,12 @@ static int stage_make_with(void **state, unsigned stall_ms)
 	assert_int_equal(fcntl(s->theirs, F_SETFL, O_NONBLOCK), 0);
 	o.listener = s->listener;
 	o.monitor = s->theirs;
+	s->http = -1;
+	if (has_http) {
+		stage_listen_http(s);
+		o.http = s->http;
+		o.token = TOKEN;
+	}
 	assert_int_equal(front_new(&s->front, &o), 0);
 	*state = s;
 	return 0;
@@ -50,12 +71,17 @@ static int stage_make_with(void **state, unsigned stall_ms)
 
 int stage_make(void **state)
 {
-	return stage_make_with(state, 0);
+	return stage_make_with(state, 0, false);
 }
 
 int stage_make_impatient(void **state)
 {
-	return stage_make_with(state, 300);
+	return stage_make_with(state, 300, false);
+}
+
+int stage_make_http(void **state)
+{
+	return stage_make_with(state, 200, true);
 }
 
 int stage_remove(void **state)
@@ -65,6 +91,7 @@ int stage_remove(void **state)
 	front_free(s->front);
 	frame_deinit(&s->frame);
 	fd_close(&s->listener);
+	fd_close(&s->http);
 	fd_close(&s->monitor);
 	fd_close(&s->theirs);
 	free(s);
@@ -80,9 +107,21 @@ int stage_connect(const struct stage *s)
 	return fd;
 }
 
+int stage_connect_http(const struct stage *s)
+{
+	const struct sockaddr_in a = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(s->port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	return fd;
+}
+
 void stage_turn(struct stage *s)
 {
-	assert_int_equal(front_turn(s->front, 0), 0);
+	assert_int_equal(front_turn(s->front, s->wait_ms), 0);
 }
 
 void say(struct stage *s, int fd, const char *text)

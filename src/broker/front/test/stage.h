@@ -13,12 +13,15 @@ enum { TURNS_MAX = 200000 };
 
 struct stage {
 	struct front *front;
-	int listener, monitor, theirs;
+	int listener, http, monitor, theirs; /* http: -1 without */
+	uint16_t port;                       /* of http */
+	int wait_ms;                         /* of a turn */
 	struct sockaddr_un address;
 	socklen_t len;
 	struct frame frame;
 };
 
+#define TOKEN "0123456789abcdef0123456789abcdef"
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
 #define READ \
 	"{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"fs.read\",\"params\":{\"path\":\"/a\"}}"
@@ -27,8 +30,11 @@ struct stage {
 int stage_make(void **state);
 /* A client must go on within 300 ms. */
 int stage_make_impatient(void **state);
+/* The front serves HTTP, too; a client must go on within 200 ms. */
+int stage_make_http(void **state);
 int stage_remove(void **state);
 int stage_connect(const struct stage *s);
+int stage_connect_http(const struct stage *s);
 void stage_turn(struct stage *s);
 /* All of it, with as many turns as that takes. */
 void say(struct stage *s, int fd, const char *text);

@@ -2,10 +2,8 @@
 /* A front with its listener for HTTP: this test is its clients and its monitor. */
 #include "test/unit.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,103 +16,9 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "broker/call.h"
-#include "broker/front/front.h"
+#include "broker/front/test/stage.h"
 #include "broker/rpc.h"
 #include "wire/frame.h"
-
-#define TOKEN "0123456789abcdef0123456789abcdef"
-
-enum { TURNS_MAX = 100000 };
-
-struct stage {
-	struct front *front;
-	int lines, http, monitor, theirs;
-	uint16_t port;
-	struct frame frame;
-};
-
-static int listener(int family, uint16_t *ret_port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	assert_true(fd >= 0);
-	if (family == AF_INET) {
-		assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-		assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
-		*ret_port = ntohs(a.sin_port);
-	} else
-		/* The kernel chooses an abstract name. */
-		assert_int_equal(
-			bind(fd, &(struct sockaddr){ .sa_family = AF_UNIX }, sizeof(sa_family_t)),
-			0);
-	assert_int_equal(listen(fd, 64), 0);
-	return fd;
-}
-
-static int stage_make(void **state)
-{
-	struct stage *s = calloc(1, sizeof(*s));
-	struct front_options o = { .version = "1.2.3", .stall_ms = 200, .token = TOKEN };
-	int pair[2];
-
-	assert_non_null(s);
-	s->lines = listener(AF_UNIX, NULL);
-	s->http = listener(AF_INET, &s->port);
-	assert_int_equal(frame_pair(pair), 0);
-	s->monitor = pair[0];
-	s->theirs = pair[1];
-	assert_int_equal(fcntl(s->monitor, F_SETFL, O_NONBLOCK), 0);
-	assert_int_equal(fcntl(s->theirs, F_SETFL, O_NONBLOCK), 0);
-	o.listener = s->lines;
-	o.monitor = s->theirs;
-	o.http = s->http;
-	assert_int_equal(front_new(&s->front, &o), 0);
-	*state = s;
-	return 0;
-}
-
-static int stage_remove(void **state)
-{
-	struct stage *s = *state;
-
-	front_free(s->front);
-	frame_deinit(&s->frame);
-	fd_close(&s->lines);
-	fd_close(&s->http);
-	fd_close(&s->monitor);
-	fd_close(&s->theirs);
-	free(s);
-	return 0;
-}
-
-static int stage_connect(const struct stage *s)
-{
-	const struct sockaddr_in a = { .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		.sin_port = htons(s->port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(connect(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-	return fd;
-}
-
-static void stage_turn(struct stage *s)
-{
-	assert_int_equal(front_turn(s->front, 1), 0);
-}
-
-static void say(struct stage *s, int fd, const char *text)
-{
-	for (size_t sent = 0, len = strlen(text); sent < len;) {
-		ssize_t n = send(fd, text + sent, len - sent, MSG_NOSIGNAL);
-
-		sent += n > 0 ? (size_t)n : 0;
-		stage_turn(s);
-	}
-}
 
 /* A request with what a client has to say. */
 static void ask(struct stage *s, int fd, const char *body)
@@ -129,7 +33,7 @@ static void ask(struct stage *s, int fd, const char *body)
 }
 
 /* One response, until the next call; NULL: the front has closed it. */
-static const char *hear(struct stage *s, int fd)
+static const char *response(struct stage *s, int fd)
 {
 	static char text[1 << 16];
 	size_t len = 0, want = 0;
@@ -157,63 +61,48 @@ static const char *hear(struct stage *s, int fd)
 	return NULL;
 }
 
-static void hears(struct stage *s, int fd, const char *status, const char *part)
+static void responds(struct stage *s, int fd, const char *status, const char *part)
 {
-	const char *text = hear(s, fd);
+	const char *text = response(s, fd);
 
 	if (!text || !strstr(text, status) || !strstr(text, part))
 		fail_msg("heard %s, not %s %s", text ? text : "nothing", status, part);
 }
 
-static struct frame *monitor_hears(struct stage *s)
-{
-	for (int i = 0; i < TURNS_MAX; i++) {
-		int r = frame_receive(s->monitor, &s->frame);
-
-		if (r == 1)
-			return &s->frame;
-		assert_int_equal(r, -EAGAIN);
-		stage_turn(s);
-	}
-	fail_msg("the monitor hears nothing");
-	return NULL;
-}
-
-#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
 #define CALL(method, params) \
 	"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"" method "\",\"params\":{" params "}}"
 
 static void test_ping(void **state)
 {
 	struct stage *s = *state;
-	auto_fd fd = stage_connect(s);
+	auto_fd fd = stage_connect_http(s);
 
 	ask(s, fd, PING);
-	hears(s, fd, "HTTP/1.1 200 OK", "\"id\":1,\"result\":{\"pong\":true");
+	responds(s, fd, "HTTP/1.1 200 OK", "\"id\":1,\"result\":{\"pong\":true");
 	/* The same connection once more: a batch, nothing to answer, no JSON. */
 	ask(s, fd, "[" PING "," PING "]");
-	hears(s, fd, "200", "\r\n\r\n[{\"jsonrpc\":\"2.0\",\"id\":1");
+	responds(s, fd, "200", "\r\n\r\n[{\"jsonrpc\":\"2.0\",\"id\":1");
 	ask(s, fd, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}");
-	hears(s, fd, "204", "");
+	responds(s, fd, "204", "");
 	ask(s, fd, "nonsense");
-	hears(s, fd, "200", "\"code\":-32700");
+	responds(s, fd, "200", "\"code\":-32700");
 	say(s, fd, "GET /health HTTP/1.1\r\nHost: evil\r\n\r\n");
-	hears(s, fd, "403", "Connection: close");
-	assert_null(hear(s, fd));
+	responds(s, fd, "403", "Connection: close");
+	assert_null(response(s, fd));
 }
 
 static void test_health(void **state)
 {
 	struct stage *s = *state;
-	auto_fd fd = stage_connect(s);
+	auto_fd fd = stage_connect_http(s);
 	char text[128];
 
 	(void)snprintf(
 		text, sizeof(text), "GET /health HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", s->port);
 	say(s, fd, text);
-	hears(s, fd, "200", "{\"status\":\"ok\"}");
+	responds(s, fd, "200", "{\"status\":\"ok\"}");
 	say(s, fd, text);
-	hears(s, fd, "200", "{\"status\":\"ok\"}");
+	responds(s, fd, "200", "{\"status\":\"ok\"}");
 }
 
 /* Five methods and no other, by both names of each; and none by another spelling. */
@@ -247,21 +136,21 @@ static void test_methods(void **state)
 		CALL("open_url", "\"url\":\"http://a/\""),
 	};
 	struct stage *s = *state;
-	auto_fd fd = stage_connect(s);
+	auto_fd fd = stage_connect_http(s);
 
 	for (size_t i = 0; i < ROWS(others); i++) {
 		auto_buffer batch = { 0 };
 
 		ask(s, fd, others[i]);
-		hears(s, fd, "200", "\"error\":");
+		responds(s, fd, "200", "\"error\":");
 		/* Nor in the company of others. */
 		buffer_printf(&batch, "[" PING ",%s]", others[i]);
 		ask(s, fd, batch.data);
-		hears(s, fd, "200", "\"error\":");
+		responds(s, fd, "200", "\"error\":");
 		assert_int_equal(frame_receive(s->monitor, &s->frame), -EAGAIN);
 	}
 	for (size_t i = 0; i < ROWS(ours); i++) {
-		auto_fd own = stage_connect(s);
+		auto_fd own = stage_connect_http(s);
 		auto_arena a = { 0 };
 		struct frame *f;
 		struct call c;
@@ -280,7 +169,7 @@ static void test_methods(void **state)
 static void test_order(void **state)
 {
 	struct stage *s = *state;
-	auto_fd fd = stage_connect(s);
+	auto_fd fd = stage_connect_http(s);
 	const struct rpc_refusal why = { .class = RPC_PATH, .message = "no" };
 	const struct values v = rpc_refusal_values(&why);
 	auto_buffer body = { 0 };
@@ -296,8 +185,8 @@ static void test_order(void **state)
 	assert_int_equal(values_encode(rpc_refusal_fields, &v, &body), 0);
 	assert_int_equal(
 		frame_send(s->monitor, FRAME_CALL_REFUSED, f->id, body.data, body.len, NULL, 0), 0);
-	hears(s, fd, "200", "\"id\":7,\"error\":{\"code\":-32007");
-	hears(s, fd, "200", "\"pong\":true");
+	responds(s, fd, "200", "\"id\":7,\"error\":{\"code\":-32007");
+	responds(s, fd, "200", "\"pong\":true");
 }
 
 /* What comes behind a request that was refused is no request. */
@@ -312,7 +201,7 @@ static void test_smuggling(void **state)
 	struct stage *s = *state;
 
 	for (size_t i = 0; i < ROWS(lengths); i++) {
-		auto_fd fd = stage_connect(s);
+		auto_fd fd = stage_connect_http(s);
 		auto_buffer text = { 0 };
 
 		buffer_printf(&text,
@@ -321,8 +210,8 @@ static void test_smuggling(void **state)
 			s->port, lengths[i]);
 		say(s, fd, text.data);
 		ask(s, fd, PING);
-		hears(s, fd, "HTTP/1.1 4", "Connection: close");
-		assert_null(hear(s, fd));
+		responds(s, fd, "HTTP/1.1 4", "Connection: close");
+		assert_null(response(s, fd));
 	}
 }
 
@@ -330,7 +219,8 @@ static void test_smuggling(void **state)
 static void test_slow(void **state)
 {
 	struct stage *s = *state;
-	auto_fd slow = stage_connect(s), slower = stage_connect(s), fd = stage_connect(s);
+	auto_fd slow = stage_connect_http(s), slower = stage_connect_http(s),
+		fd = stage_connect_http(s);
 	auto_buffer text = { 0 };
 
 	buffer_printf(&text,
@@ -340,18 +230,18 @@ static void test_slow(void **state)
 	say(s, slow, "POST /rpc HTTP/1.1\r\nHos");
 	say(s, slower, text.data);
 	ask(s, fd, PING);
-	hears(s, fd, "200", "\"pong\":true");
-	assert_null(hear(s, slow));
-	assert_null(hear(s, slower));
+	responds(s, fd, "200", "\"pong\":true");
+	assert_null(response(s, slow));
+	assert_null(response(s, slower));
 	/* One that is silent between requests stays. */
 	ask(s, fd, PING);
-	hears(s, fd, "200", "\"pong\":true");
+	responds(s, fd, "200", "\"pong\":true");
 }
 
 static void test_bytes(void **state)
 {
 	struct stage *s = *state;
-	auto_fd fd = stage_connect(s);
+	auto_fd fd = stage_connect_http(s);
 	auto_buffer text = { 0 };
 
 	/* Without a token nothing of a body is kept. */
@@ -360,8 +250,8 @@ static void test_bytes(void **state)
 		"application/json\r\nContent-Length: 4000000\r\n\r\n",
 		s->port);
 	say(s, fd, text.data);
-	hears(s, fd, "401", "WWW-Authenticate: Bearer");
-	assert_null(hear(s, fd));
+	responds(s, fd, "401", "WWW-Authenticate: Bearer");
+	assert_null(response(s, fd));
 	assert_int_equal(front_bytes(s->front), 0);
 	assert_int_equal(front_clients(s->front), 0);
 }
@@ -379,13 +269,13 @@ static void test_many(void **state)
 	files.rlim_cur = files.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	for (int i = 0; i < MANY; i++) {
-		fds[i] = stage_connect(s);
+		fds[i] = stage_connect_http(s);
 		ask(s, fds[i], CALL("fs.read", "\"path\":\"/a\""));
 	}
 	assert_int_equal(front_clients(s->front), MANY);
-	other = stage_connect(s);
+	other = stage_connect_http(s);
 	ask(s, other, PING);
-	assert_non_null(strstr(hear(s, other), "pong"));
+	assert_non_null(strstr(response(s, other), "pong"));
 	assert_int_equal(front_clients(s->front), MANY);
 	for (int i = 0; i < MANY; i++)
 		fd_close(&fds[i]);
@@ -394,7 +284,7 @@ static void test_many(void **state)
 static void test_tokens_are_long(void **state)
 {
 	struct stage *s = *state;
-	struct front_options o = { .listener = s->lines,
+	struct front_options o = { .listener = s->listener,
 		.monitor = s->theirs,
 		.version = "",
 		.token = "short",
@@ -407,15 +297,16 @@ static void test_tokens_are_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_ping, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_health, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_methods, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_order, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_smuggling, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_slow, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_bytes, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_many, stage_make, stage_remove),
-		cmocka_unit_test_setup_teardown(test_tokens_are_long, stage_make, stage_remove),
+		cmocka_unit_test_setup_teardown(test_ping, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_health, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_methods, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_order, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_smuggling, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_slow, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_bytes, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_many, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(
+			test_tokens_are_long, stage_make_http, stage_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
