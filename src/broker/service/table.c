@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/service/table.h"
+
+#include <string.h>
+
+#include "base/array.h"
+
+/* What leads to the bus of the user's session. */
+static const char *const bus_variables[] = { "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", NULL };
+static const char *const mail_ways[] = { "tls", "starttls", "plain", NULL };
+
+/* What leads to the user's display, and to programs for it. */
+static const char *const display_variables[] = { "CORRAL_TERMINAL", "DISPLAY", "HOME", "PATH",
+	"WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", NULL };
+static const char *const clipboard_programs[] = { "wl-clipboard", "xclip", "terminal", NULL };
+
+/* What a program of the user's desktop needs. */
+static const char *const desktop_variables[] = { "BROWSER", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY",
+	"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "USER", "WAYLAND_DISPLAY", "XAUTHORITY",
+	"XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "XDG_CURRENT_DESKTOP", "XDG_DATA_DIRS",
+	"XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", NULL };
+/* The time zone of the user. */
+static const char *const zone_variables[] = { "TZ", NULL };
+
+/* clang-format off */
+#define CALENDAR_KEYS {                                                                        \
+	{ "folder", SERVICE_KEY_PATH, false, NULL,                                             \
+		"a folder with one folder for each list, as vdirsyncer has it" },              \
+	{ "url", SERVICE_KEY_TEXT, false, NULL, "a CalDAV server: https://HOST/PATH" },        \
+	{ "user", SERVICE_KEY_TEXT, false, NULL, "to log in with" },                           \
+	{ "password_file", SERVICE_KEY_PASSWORD, false, NULL, "a file of mode 0600" },         \
+	{ "authorities", SERVICE_KEY_PATH, false, NULL,                                        \
+		"certificates (PEM) of those who may sign the server's" },                     \
+	{ "timezone", SERVICE_KEY_TEXT, false, NULL,                                           \
+		"of times without one: Europe/Berlin; the system's if not given" },            \
+}
+/* clang-format on */
+
+const struct service_backend service_backends[] = {
+	{
+		.name = "browser",
+		.section = "browser",
+		.program = "corral-browser",
+		.help = "shows pages of granted domains, by a headless Chromium in a sandbox of "
+			"its own",
+		.build = "build Corral with -Dbroker=enabled",
+		.has_chromium = true,
+		.keys = { { "program", SERVICE_KEY_PATH, false, NULL,
+			"the browser's program, if it is not where distributions have Chromium" } },
+		.example = "browser:\n  program: /usr/lib/chromium/chromium\n",
+	},
+	{
+		.name = "notifications",
+		.section = "notifications",
+		.program = "corral-desktop",
+		.help = "shows notifications on the user's desktop",
+		.build = "build Corral with -Dnotifications=enabled (needs libsystemd)",
+		.variables = bus_variables,
+	},
+	{
+		.name = "email",
+		.section = "email",
+		.program = "corral-mail",
+		.help = "sends mail by an SMTP server",
+		.needs_section = true,
+		.build = "build Corral with -Demail=enabled (needs libcurl)",
+		.keys = {
+			{ "server", SERVICE_KEY_TEXT, true, NULL, "host of the SMTP server" },
+			{ "port", SERVICE_KEY_PORT, false, NULL,
+				"465 for tls, 587 for starttls, 25 for plain if not given" },
+			{ "tls", SERVICE_KEY_CHOICE, false, mail_ways,
+				"tls (from the first byte) if not given" },
+			{ "from", SERVICE_KEY_TEXT, true, NULL, "ADDRESS or NAME <ADDRESS>" },
+			{ "user", SERVICE_KEY_TEXT, false, NULL, "to log in with" },
+			{ "password_file", SERVICE_KEY_PASSWORD, false, NULL,
+				"a file of mode 0600" },
+			{ "authorities", SERVICE_KEY_PATH, false, NULL,
+				"certificates (PEM) of those who may sign the server's" },
+		},
+		.example = "email:\n"
+			   "  server: smtp.example.com\n"
+			   "  from: Agent <agent@example.com>\n"
+			   "  user: agent@example.com\n"
+			   "  password_file: ~/.config/corral/smtp-password\n",
+	},
+	{
+		.name = "clipboard",
+		.section = "clipboard",
+		.program = "corral-desktop",
+		.help = "reads and writes the user's clipboard",
+		.build = "install Corral with its back ends",
+		.variables = display_variables,
+		.keys = {
+			{ "program", SERVICE_KEY_CHOICE, false, clipboard_programs,
+				"must be wl-clipboard, xclip or terminal" },
+		},
+	},
+	{
+		.name = "browser-open",
+		.section = "browser",
+		.program = "corral-desktop",
+		.help = "opens pages in the user's browser",
+		.build = "install Corral with its back ends",
+		.variables = desktop_variables,
+		.keys = {
+			{ "open_with", SERVICE_KEY_PATH, false, NULL,
+				"the browser that pages are opened in; xdg-open chooses if not given" },
+		},
+	},
+	{
+		.name = "reminders",
+		.section = "reminders",
+		.program = "corral-calendar",
+		.help = "reads and writes reminders in folders or on a CalDAV server",
+		.needs_section = true,
+		.build = "build Corral with -Dcalendar=enabled (needs libical)",
+		.variables = zone_variables,
+		.keys = CALENDAR_KEYS,
+		.example = "reminders:\n"
+			   "  folder: ~/.local/share/reminders\n",
+	},
+	{
+		.name = "calendar",
+		.section = "calendar",
+		.program = "corral-calendar",
+		.help = "reads and writes events in folders or on a CalDAV server",
+		.needs_section = true,
+		.build = "build Corral with -Dcalendar=enabled (needs libical)",
+		.variables = zone_variables,
+		.keys = CALENDAR_KEYS,
+		.example = "calendar:\n"
+			   "  folder: ~/.local/share/calendars\n",
+	},
+};
+const size_t service_backend_count = ROWS(service_backends);
+
+const struct service_backend *service_backend_find(const char *name)
+{
+	for (size_t i = 0; i < service_backend_count; i++)
+		if (strcmp(service_backends[i].name, name) == 0)
+			return &service_backends[i];
+	return NULL;
+}
+
+const struct service_key *service_key_find(const char *section, const char *name)
+{
+	for (size_t i = 0; i < service_backend_count; i++) {
+		const struct service_key *k = service_backends[i].keys;
+
+		if (strcmp(service_backends[i].section, section) != 0)
+			continue;
+		for (; k->name; k++)
+			if (strcmp(k->name, name) == 0)
+				return k;
+	}
+	return NULL;
+}
