@@ -1,12 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What goes back to the front, in order. A front that does not read holds up nothing but its own
- * calls: what its socket does not take is kept, and work waits while that is much.
+ * calls: what its socket does not take is kept, and work waits while that is much. The same where
+ * the machine has no descriptor or memory for a long answer now: that is no fault of the front's,
+ * and is tried again.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "broker/monitor/internal.h"
+
+enum { AGAIN_MS = 100 };
+
+static bool answer_is_shortage(int r)
+{
+	return r == -ETOOMANYREFS || r == -EMFILE || r == -ENFILE || r == -ENOBUFS || r == -ENOMEM;
+}
+
+static void answer_on_again(struct timer *t)
+{
+	answer_flush(container_of(t, struct monitor, again));
+}
+
+/* It could not be sent (r): when to try again. */
+static void answer_wait(struct monitor *m, int r)
+{
+	const bool is_shortage = answer_is_shortage(r);
+
+	m->again.expired = answer_on_again;
+	/* The socket has room: by its events it would be tried without a pause. */
+	r = loop_change(m->o.loop, &m->front, is_shortage ? EPOLLIN : EPOLLIN | EPOLLOUT);
+	if (r == 0 && is_shortage)
+		r = loop_start(m->o.loop, &m->again, AGAIN_MS);
+	if (r < 0)
+		monitor_lose(m, -ENOMEM);
+}
 
 static void answer_keep(struct monitor *m, enum frame_type type, uint64_t id, struct buffer *body)
 {
@@ -24,8 +52,6 @@ static void answer_keep(struct monitor *m, enum frame_type type, uint64_t id, st
 	m->last_unsent = u;
 	m->unsent_bytes += u->body.len;
 	pool_hold(m->pool, m->unsent_bytes > MONITOR_OUT_MAX);
-	if (loop_change(m->o.loop, &m->front, EPOLLIN | EPOLLOUT) < 0)
-		monitor_lose(m, -ENOMEM);
 }
 
 static void answer_free(struct monitor *m, struct unsent *u)
@@ -40,7 +66,7 @@ static void answer_free(struct monitor *m, struct unsent *u)
 
 void answer_send(struct monitor *m, enum frame_type type, uint64_t id, struct buffer *body)
 {
-	int r = -EAGAIN;
+	int r;
 
 	if (m->front.fd < 0 || m->is_lost)
 		return;
@@ -48,12 +74,17 @@ void answer_send(struct monitor *m, enum frame_type type, uint64_t id, struct bu
 		monitor_lose(m, -ENOMEM);
 		return;
 	}
-	if (!m->unsent)
-		r = frame_send(m->front.fd, type, id, body->data, body->len, NULL, 0);
-	if (r == -EAGAIN)
+	if (m->unsent) {
 		answer_keep(m, type, id, body);
-	else if (r < 0)
+		return;
+	}
+	r = frame_send(m->front.fd, type, id, body->data, body->len, NULL, 0);
+	if (r == -EAGAIN || answer_is_shortage(r)) {
+		answer_keep(m, type, id, body);
+		answer_wait(m, r);
+	} else if (r < 0) {
 		monitor_lose(m, r);
+	}
 }
 
 void answer_flush(struct monitor *m)
@@ -62,8 +93,10 @@ void answer_flush(struct monitor *m)
 		struct unsent *u = m->unsent;
 		int r = frame_send(m->front.fd, u->type, u->id, u->body.data, u->body.len, NULL, 0);
 
-		if (r == -EAGAIN)
+		if (r == -EAGAIN || answer_is_shortage(r)) {
+			answer_wait(m, r);
 			break;
+		}
 		if (r < 0) {
 			monitor_lose(m, r);
 			return;
@@ -79,6 +112,7 @@ void answer_drop(struct monitor *m)
 {
 	while (m->unsent)
 		answer_free(m, m->unsent);
+	loop_stop(m->o.loop, &m->again);
 	pool_hold(m->pool, false);
 }
 

@@ -13,8 +13,11 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "broker/monitor/handlers.h"
 #include "broker/monitor/internal.h"
+#include "policy/match/command.h"
+#include "policy/match/glob.h"
 
 enum {
 	EXEC_RUNNING_MAX = 32,
@@ -300,6 +303,25 @@ static int exec_read(struct monitor_call *c, struct exec_call *x)
 	return r;
 }
 
+/* Whether the session's limits leave anything for one more program. */
+static bool exec_is_affordable(struct monitor_call *c, struct rpc_refusal *ret)
+{
+	const struct ledger *ledger = monitor_ledger(c->monitor);
+	struct ledger_use all, others;
+
+	if (!ledger)
+		return true;
+	all = ledger_limits(ledger);
+	others = ledger_others(ledger, -1, clock_ms(CLOCK_MONOTONIC));
+	*ret = (struct rpc_refusal){ .class = RPC_RATE,
+		.hint = "wait until a program of this session has ended" };
+	if (all.memory && others.memory >= all.memory)
+		ret->message = "the limit of memory of this session is used up";
+	else if (all.tasks && others.tasks >= all.tasks)
+		ret->message = "the limit of pids of this session is used up";
+	return !ret->message;
+}
+
 void exec_run(struct monitor_call *c)
 {
 	static const struct rpc_refusal no_shell = { .class = RPC_PARAMS,
@@ -308,11 +330,16 @@ void exec_run(struct monitor_call *c)
 					too_many = { .class = RPC_RATE,
 						.message = "too many programs of this broker run",
 						.hint = "wait until one has ended" };
+	struct rpc_refusal used_up;
 	struct exec_call *x;
 	int r;
 
 	if (c->call.params.v[SHELL].number || !monitor_has_room(c, exec_free, EXEC_RUNNING_MAX)) {
 		monitor_refuse(c, c->call.params.v[SHELL].number ? &no_shell : &too_many);
+		return;
+	}
+	if (!exec_is_affordable(c, &used_up)) {
+		monitor_refuse(c, &used_up);
 		return;
 	}
 	x = calloc(1, sizeof(*x));
@@ -330,4 +357,39 @@ void exec_run(struct monitor_call *c)
 		r = monitor_work(c, exec_start_work, exec_start_done);
 	if (r < 0)
 		exec_fail(c, r == -EINVAL ? RPC_PARAMS : RPC_INTERNAL, r, NULL);
+}
+
+/* A pattern says nothing of input, variables and folders: it would be of any. */
+static bool exec_has_surroundings(const struct monitor_call *c)
+{
+	const struct value *p = c->call.params.v;
+	char cwd[PATH_BYTES], own[PATH_BYTES];
+
+	if (p[STDIN].len > 0 || p[ENV].n > 0)
+		return true;
+	return p[CWD].type != VALUE_NONE &&
+	       (!c->by.folder || handlers_absolute(c, p[CWD].text, cwd) < 0 ||
+		       handlers_absolute(c, c->by.folder, own) < 0 || strcmp(cwd, own) != 0);
+}
+
+int exec_pattern(const struct monitor_call *c, struct buffer *out)
+{
+	const struct value *p = c->call.params.v;
+	const char *program = p[COMMAND].text;
+	struct command_pattern pattern = { .is_name = !strchr(program, '/'), .n_args = p[ARGS].n };
+	auto_buffer path = { 0 };
+	auto_arena a = { 0 };
+
+	/* A relative path is none of a pattern. */
+	if ((!pattern.is_name && program[0] != '/') || exec_has_surroundings(c))
+		return -EINVAL;
+	glob_print_literal(program, strlen(program), &path);
+	pattern.program = pattern.is_name ? program : buffer_text(&path);
+	pattern.args = arena_calloc(&a, p[ARGS].n + 1, sizeof(*pattern.args));
+	if (!pattern.args || path.failed)
+		return -ENOMEM;
+	for (size_t i = 0; i < p[ARGS].n; i++)
+		pattern.args[i] = p[ARGS].items[i].text;
+	command_pattern_print(&pattern, out);
+	return out->failed ? -ENOMEM : 0;
 }

@@ -13,7 +13,10 @@
 #include "base/path.h"
 #include "broker/fetch/request.h"
 #include "broker/fetch/rights.h"
+#include "broker/fetch/socket.h"
 #include "lib/api/handles.h"
+#include "lib/sandbox/sandbox.h"
+#include "net/judge.h"
 #include "net/quota.h"
 #include "policy/format/image.h"
 #include "policy/format/manifest.h"
@@ -23,7 +26,7 @@ enum {
 	FETCHER_LAYERS_MAX = 64,
 	FETCHER_SANDBOXES_MAX = 4, /* with a host more */
 	FETCHER_MEMORY = 512 << 20,
-	FETCHER_PIDS = 64,       /* of all requests at once; names are resolved by a thread */
+	FETCHER_PIDS = 96, /* of all requests and sockets at once; names are resolved by a thread */
 	FETCHER_SLACK_MS = 3000, /* corral-fetch ends by itself at its timeout */
 };
 
@@ -140,7 +143,7 @@ static int fetcher_fill(struct fetcher *f, struct error *e)
 	options.variables = &variables;
 	r = policy_new(&f->policy, (const struct permissions *const *)f->rights, f->o.n_layers,
 		&options, e);
-	return r < 0 ? r : quota_new(&f->quota, f->policy);
+	return r < 0 ? r : quota_new(&f->quota, f->policy, f->o.counts);
 }
 
 int fetcher_new(struct fetcher **ret, const struct fetcher_options *o, struct error *e)
@@ -226,6 +229,9 @@ static int fetcher_build(
 		/* What fails here, building fails with its words. */
 		(void)corral_builder_memory_limit(b, FETCHER_MEMORY);
 		(void)corral_builder_pids_limit(b, FETCHER_PIDS);
+		sandbox_builder_share(b, f->o.ledger);
+		/* It is a part of a session that has joined. */
+		(void)corral_builder_without_daemon(b);
 		r = corral_builder_build(b, ret, e);
 	}
 	corral_builder_free(b);
@@ -302,7 +308,47 @@ int fetcher_admit(
 		return -EMSGSIZE;
 	}
 	(void)pthread_mutex_lock(&f->lock);
-	r = quota_open(f->quota, origin, now_ms, &account, reason);
+	r = f->o.counts ? quota_ask(f->quota, origin, now_ms, reason)
+			: quota_open(f->quota, origin, now_ms, &account, reason);
+	(void)pthread_mutex_unlock(&f->lock);
+	return r;
+}
+
+uint64_t fetcher_max_request(const struct fetcher *f)
+{
+	return f->max_request;
+}
+
+bool fetcher_has(const struct fetcher *f, const char *origin)
+{
+	const struct request connect = { .op = OPERATION_NET_CONNECT, .target = origin };
+
+	return policy_allows(f->policy, &connect);
+}
+
+bool fetcher_is_narrow(const struct fetcher *f)
+{
+	struct net_judge judge;
+
+	judge_init(&judge, f->policy);
+	return judge.narrow;
+}
+
+/* In the sandbox that has the policy's hosts, or in one that has this origin beside them. */
+static int fetcher_run(struct fetcher *f, const char *origin, const char *const *argv,
+	const struct corral_call *call, struct corral_process **ret, struct corral_error **e)
+{
+	struct fetcher_sandbox *s = NULL;
+	int r;
+
+	(void)pthread_mutex_lock(&f->lock);
+	r = fetcher_get(f, fetcher_has(f, origin) ? NULL : origin, &s, e);
+	(void)pthread_mutex_unlock(&f->lock);
+	if (r < 0)
+		return r;
+	r = corral_process_start(ret, s->sandbox, argv, call, e);
+	(void)pthread_mutex_lock(&f->lock);
+	s->starting--;
 	(void)pthread_mutex_unlock(&f->lock);
 	return r;
 }
@@ -311,10 +357,8 @@ int fetcher_start(struct fetcher *f, const char *origin, const struct values *re
 	corral_output_callback *output, void *context, struct corral_process **ret,
 	struct corral_error **e)
 {
-	const struct request connect = { .op = OPERATION_NET_CONNECT, .target = origin };
 	const char *const argv[] = { f->o.program, NULL };
 	struct corral_call call = CORRAL_CALL;
-	struct fetcher_sandbox *s = NULL;
 	struct values v = *request;
 	auto_buffer input = { 0 };
 	int r;
@@ -331,14 +375,19 @@ int fetcher_start(struct fetcher *f, const char *origin, const struct values *re
 	call.timeout_ms = request->v[FETCH_TIMEOUT_MS].number + FETCHER_SLACK_MS;
 	call.output = output;
 	call.context = context;
-	(void)pthread_mutex_lock(&f->lock);
-	r = fetcher_get(f, policy_allows(f->policy, &connect) ? NULL : origin, &s, e);
-	(void)pthread_mutex_unlock(&f->lock);
-	if (r < 0)
-		return r;
-	r = corral_process_start(ret, s->sandbox, argv, &call, e);
-	(void)pthread_mutex_lock(&f->lock);
-	s->starting--;
-	(void)pthread_mutex_unlock(&f->lock);
-	return r;
+	return fetcher_run(f, origin, argv, &call, ret, e);
+}
+
+int fetcher_connect(struct fetcher *f, const struct fetcher_socket *s, struct corral_process **ret,
+	struct corral_error **e)
+{
+	char port[8], ms[24];
+	const char *const argv[] = { f->o.program, FETCH_SOCKET, s->host, port, ms, NULL };
+	struct corral_call call = CORRAL_CALL;
+
+	(void)snprintf(port, sizeof(port), "%u", s->port);
+	(void)snprintf(ms, sizeof(ms), "%llu", (unsigned long long)s->connect_ms);
+	call.flags = CORRAL_CALL_INPUT | CORRAL_CALL_RAW;
+	call.timeout_ms = s->life_ms;
+	return fetcher_run(f, s->origin, argv, &call, ret, e);
 }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "broker/value.h"
+#include "wire/ledger.h"
 
 struct fetcher;
 
@@ -20,6 +21,8 @@ struct fetcher_options {
 	const char *program;     /* corral-fetch: an absolute path */
 	const char *authorities; /* a file of certificates, an absolute path; NULL: the system's */
 	const char *warden;      /* "": as the library finds it */
+	const int *ledger;       /* which must outlive it; NULL: nothing counts with others */
+	struct ledger *counts;   /* the same, mapped */
 	const char *const *layers; /* permissions, as struct broker_setup has them */
 	size_t n_layers;
 };
@@ -30,12 +33,15 @@ int fetcher_new(struct fetcher **ret, const struct fetcher_options *o, struct er
 void fetcher_free(struct fetcher *f);
 
 /*
- * One more request to "host:port", at that time (ms), with a body of so many bytes. -EDQUOT: the
- * policy's rate_limit, or its max_bytes, is used up; -EMSGSIZE: the body is larger than
- * max_request_size. reason is the sentence then. What is refused does not count.
+ * May there be one more request to "host:port", at that time (ms), with a body of so many bytes?
+ * -EDQUOT: the policy's rate_limit, or its max_bytes, is used up; -EMSGSIZE: the body is larger
+ * than max_request_size. reason is the sentence then. The connection is counted by its sandbox's
+ * relay; without a ledger, here.
  */
 int fetcher_admit(
 	struct fetcher *f, const char *origin, uint64_t body, uint64_t now_ms, char reason[256]);
+/* The policy's network.max_request_size; LIMIT_NONE: none. */
+uint64_t fetcher_max_request(const struct fetcher *f);
 /* The policy's limit of the size of a file. */
 uint64_t fetcher_max_file(const struct fetcher *f);
 /*
@@ -44,4 +50,20 @@ uint64_t fetcher_max_file(const struct fetcher *f);
  */
 int fetcher_start(struct fetcher *f, const char *origin, const struct values *request,
 	corral_output_callback *output, void *context, struct corral_process **ret,
+	struct corral_error **e);
+
+/* Whether the policy itself has this "host:port"; else an answer or a grant of this session has. */
+bool fetcher_has(const struct fetcher *f, const char *origin);
+/* Whether it has rules about methods or paths, which only hold where requests are seen. */
+bool fetcher_is_narrow(const struct fetcher *f);
+
+struct fetcher_socket {
+	const char *origin; /* "host:port", which was judged */
+	const char *host;
+	unsigned port;
+	uint64_t connect_ms, life_ms; /* it is killed after life_ms */
+};
+/* Starts corral-fetch as a socket (broker/fetch/socket.h), with stdin and stdout for
+ * corral_process_take_fd(). */
+int fetcher_connect(struct fetcher *f, const struct fetcher_socket *s, struct corral_process **ret,
 	struct corral_error **e);

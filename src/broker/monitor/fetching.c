@@ -227,6 +227,10 @@ static void fetching_explain_end(struct fetching *f)
 		(void)fetching_refuse(f, RPC_TIMEOUT, "the request took too long");
 	else if (r == 0 && fetching_was_denied(f, result))
 		;
+	else if (r == 0 &&
+		 (corral_result_out_of_memory(result) || corral_result_too_many_pids(result)))
+		(void)fetching_refuse(f, RPC_RATE, "the limit of %s of this session is used up",
+			corral_result_out_of_memory(result) ? "memory" : "pids");
 	else if (f->has_failed)
 		fetching_explain_failure(f);
 	else

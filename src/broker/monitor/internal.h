@@ -12,14 +12,19 @@
 #include "base/buffer.h"
 #include "broker/monitor/monitor.h"
 #include "broker/monitor/pool.h"
+#include "policy/algebra/ceiling.h"
 #include "policy/policy.h"
 #include "wire/frame.h"
+#include "wire/ledger.h"
 
 struct network;
+struct broker_socket;
+struct services;
 
 enum {
 	MONITOR_OUT_MAX = 32 << 20, /* bytes of answers that the front has not read: work waits */
 	MONITOR_TURN_FRAMES = 64,   /* that are read before anything else has its turn */
+	MONITOR_RETIRED_MAX = 16,
 };
 
 /* A call, and what only the monitor knows of it. */
@@ -41,7 +46,9 @@ struct under_way {
 	bool is_asking, was_asked;
 	uint64_t ask_until; /* ms */
 	struct timer patience;
-	char *ask_text; /* why it waits; or NULL */
+	char *ask_text;    /* why it waits; or NULL */
+	uint64_t changes;  /* the monitor's, when it was last run */
+	uint64_t question; /* its number; 0: none */
 	struct under_way *next, *previous;
 };
 
@@ -53,13 +60,41 @@ struct unsent {
 	struct buffer body;
 };
 
+/* granting.c: one change at a time, by a thread. */
+struct granting {
+	struct pool_job job;
+	bool is_busy;
+	uint64_t id;
+	struct ceiling_grant *grants;
+	size_t n;
+	struct arena arena;
+	struct policy *next; /* the words' */
+	int code;
+	struct error error;
+};
+
 struct monitor {
 	struct monitor_options o;
 	struct corral_audit *audit; /* or NULL */
 	struct corral_enclave *enclave;
-	struct network *network; /* or NULL: nothing was fetched yet */
+	struct network *network;       /* or NULL: nothing was fetched yet */
+	struct broker_socket *sockets; /* of all connections; NULL: none */
+	uint32_t n_sockets;            /* that were opened so far: the number of the last */
+	struct services *services;     /* by back end; NULL: none was called yet */
+	struct ledger *ledger;         /* or NULL */
 	struct arena arena;
-	struct policy *policy; /* the same permissions, for words about them */
+	/* The same permissions, for words about them; threads read it. Earlier ones are freed when
+	 * no thread works. */
+	struct policy *_Atomic policy;
+	struct policy *retired[MONITOR_RETIRED_MAX];
+	size_t n_retired;
+	struct corral_permissions *base; /* those of the setup */
+	uint64_t n_changes;              /* of what is granted, so far */
+	struct granting granting;
+	struct monitor_holder holder;
+	struct corral_variable variables[VARIABLE_COUNT];
+	size_t n_variables;
+	int root; /* the sandbox's; -1: none */
 	char token[CORRAL_TOKEN_BYTES];
 	struct pool *pool;
 	struct watcher front, answers;
@@ -74,6 +109,7 @@ struct monitor {
 	bool is_ending; /* no thread begins anything any more */
 	struct unsent *unsent, *last_unsent;
 	size_t unsent_bytes;
+	struct timer again; /* they are tried, after a shortage */
 	struct frame frame;
 	struct timer tick; /* of the audit */
 	struct pool_job ticking;
@@ -105,8 +141,22 @@ void monitor_lose(struct monitor *m, int code);
 /* When the monitor ends, after all calls. Accepts NULL. */
 void network_free(struct network *n);
 
+/* sockets.c; without a fetcher network-absent.c */
+/* A connection of the front's has ended: its sockets end with it. */
+void sockets_end_of(struct monitor *m, uint64_t connection);
+/* The front has gone, and so have all connections. */
+void sockets_end_all(struct monitor *m);
+/* What is granted has changed: those whose host is not any more are ended. */
+void sockets_review(struct monitor *m, const struct policy *p);
+
+/* services.c */
+/* The same, for back ends. Accepts NULL. */
+void services_end(struct services *s);
+
 /* powers.c */
 int powers_make(struct monitor *m, struct corral_error **e);
+/* Makes the enclave, below m->root. */
+int powers_enter(struct monitor *m, struct corral_error **e);
 void powers_end(struct monitor *m);
 
 /* answer.c */
@@ -120,11 +170,28 @@ void answer_drop(struct monitor *m);
 /* ask.c */
 int ask_begin(struct monitor *m);
 void ask_end(struct monitor *m);
+/* Something may be decided otherwise now: those who wait are run again. */
+void ask_again(struct monitor *m);
 /* The call waits no longer. */
 void ask_forget(struct under_way *u);
+/* The same, and its question is not waited for by it. */
+void ask_leave(struct under_way *u, enum question_end how);
+/* exec.c: the program and its arguments, as a pattern of just them. -EINVAL: there is none, or the
+ * call says more than that. */
+int exec_pattern(const struct monitor_call *c, struct buffer *out);
+
+/* powers.c */
+int powers_compile(struct monitor *m, const struct corral_permissions *all, struct policy **ret,
+	struct error *e);
+/* granting.c */
+void granting_deinit(struct monitor *m);
 
 /* refusal.c */
 /* The patterns that the policy grants for an operation, in the arena: at most so many. */
 enum { REFUSAL_ALLOWED_MAX = 32 };
 const struct value_item *refusal_allowed(
 	const struct monitor *m, enum operation op, struct arena *a, size_t *ret_n);
+/* The values of all scopes that a service ("reminders.read:x") is granted in, as many. NULL: out of
+ * memory. */
+const struct value_item *refusal_scopes_of(
+	const struct monitor *m, const char *target, struct arena *a, size_t *ret_n);

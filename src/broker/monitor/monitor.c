@@ -34,7 +34,7 @@ void under_way_free(struct under_way *u)
 {
 	struct monitor *m = u->call.monitor;
 
-	ask_forget(u);
+	ask_leave(u, QUESTION_ANSWERED);
 	*(u->previous ? &u->previous->next : &m->first) = u->next;
 	if (u->next)
 		u->next->previous = u->previous;
@@ -47,6 +47,7 @@ void under_way_free(struct under_way *u)
 
 void under_way_run(struct under_way *u)
 {
+	u->changes = u->call.monitor->n_changes;
 	monitor_handlers[method_id(u->call.call.method)](&u->call);
 }
 
@@ -55,7 +56,7 @@ static void under_way_end(struct under_way *u)
 {
 	void (*cancel)(struct monitor_call * c) = u->call.cancel;
 
-	ask_forget(u);
+	ask_leave(u, QUESTION_GIVEN_UP);
 	if (u->is_working && !pool_remove(u->call.monitor->pool, &u->job)) {
 		u->is_over = true;
 		return;
@@ -236,10 +237,19 @@ static int monitor_on_note_taken(struct monitor *m, const struct frame *f)
 	return 0;
 }
 
+static int monitor_on_gone(struct monitor *m, const struct frame *f)
+{
+	if (f->len != 0)
+		return -EPROTO;
+	sockets_end_of(m, f->id);
+	return 0;
+}
+
 static int (*const monitor_takers[FRAME_TYPE_COUNT])(struct monitor *m, const struct frame *f) = {
 	[FRAME_CALL] = monitor_on_call,
 	[FRAME_CALL_CANCEL] = monitor_on_cancel,
 	[FRAME_CALL_NOTE] = monitor_on_note_taken,
+	[FRAME_CALL_GONE] = monitor_on_gone,
 };
 
 static void monitor_on_front(struct watcher *w, uint32_t events)
@@ -286,6 +296,7 @@ static void monitor_drop_front(struct monitor *m)
 	frame_deinit(&m->frame);
 	answer_drop(m);
 	monitor_cancel_all(m);
+	sockets_end_all(m);
 }
 
 static void monitor_on_losing(struct timer *t)
@@ -344,9 +355,14 @@ const struct broker_setup *monitor_setup(const struct monitor *m)
 	return m->o.setup;
 }
 
+struct ledger *monitor_ledger(const struct monitor *m)
+{
+	return m->ledger;
+}
+
 int monitor_root(const struct monitor *m)
 {
-	return m->o.root;
+	return m->root;
 }
 
 size_t monitor_calls(const struct monitor *m)
@@ -362,18 +378,32 @@ int monitor_new(struct monitor **ret, const struct monitor_options *o, struct co
 	if (!m)
 		return -ENOMEM;
 	m->o = *o;
+	m->root = -1;
 	m->front = (struct watcher){ .ready = monitor_on_front, .fd = -1 };
 	m->answers.fd = -1;
 	r = pool_new(&m->pool, o->loop, MONITOR_THREADS);
 	if (r == 0)
 		r = powers_make(m, e);
-	if (r == 0)
-		r = ask_begin(m);
 	if (r < 0)
 		monitor_free(m);
 	else
 		*ret = m;
 	return r;
+}
+
+int monitor_enter(struct monitor *m, int root, struct corral_error **e)
+{
+	int r;
+
+	m->root = root;
+	r = powers_enter(m, e);
+	return r < 0 ? r : ask_begin(m);
+}
+
+void monitor_settle(struct monitor *m, uint64_t ms)
+{
+	m->is_ending = true;
+	pool_settle(m->pool, ms);
 }
 
 void monitor_free(struct monitor *m)
@@ -385,7 +415,9 @@ void monitor_free(struct monitor *m)
 		monitor_drop_front(m);
 	/* What threads still did is done now. */
 	pool_free(m->pool);
+	sockets_end_all(m);
 	network_free(m->network);
+	services_end(m->services);
 	ask_end(m);
 	powers_end(m);
 	free(m);

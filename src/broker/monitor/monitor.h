@@ -28,6 +28,7 @@
 #include "broker/rpc.h"
 #include "net/loop.h"
 #include "wire/broker.h"
+#include "wire/question.h"
 
 struct monitor;
 
@@ -101,6 +102,8 @@ struct corral_enclave *monitor_enclave(struct monitor *m);
 /* NULL: there is no log. */
 struct corral_audit *monitor_audit(struct monitor *m);
 const struct broker_setup *monitor_setup(const struct monitor *m);
+/* What the session uses, with all that the monitor started. NULL: nothing counts together. */
+struct ledger *monitor_ledger(const struct monitor *m);
 /* The sandbox's root, O_PATH; it belongs to the monitor. */
 int monitor_root(const struct monitor *m);
 
@@ -108,11 +111,20 @@ int monitor_root(const struct monitor *m);
 
 struct monitor_options {
 	const struct broker_setup *setup; /* must outlive it */
-	int root;                         /* stays the caller's; -1: paths are the host's */
+	const int *ledger; /* stays the caller's; what is started counts there. NULL: apart */
 	struct loop *loop;
 };
 
+/* What can be wrong with a setup is found here: its log, its permissions. */
 int monitor_new(struct monitor **ret, const struct monitor_options *o, struct corral_error **e);
+/*
+ * The sandbox's tree stands: paths of calls lead below this root, which stays the caller's; -1:
+ * paths are the host's. Once, and before a front is connected.
+ */
+int monitor_enter(struct monitor *m, int root, struct corral_error **e);
+/* Before the process ends without monitor_free(): what calls owe to the log is added to it. Waits
+ * for threads that are at it, so long at most, and for no others. */
+void monitor_settle(struct monitor *m, uint64_t ms);
 /* Ends all calls, and what they started. */
 void monitor_free(struct monitor *m);
 /*
@@ -123,3 +135,21 @@ int monitor_connect(struct monitor *m, int front);
 /* Called when the front broke a rule or has gone; the caller starts another. */
 void monitor_on_lost(struct monitor *m, void (*lost)(void *context, int code), void *context);
 size_t monitor_calls(const struct monitor *m);
+
+/* Who may be asked: whoever holds the session, and has a person to ask (wire/question.h). */
+struct monitor_holder {
+	/* Passes a question on; one of the same number was asked once more. Negative: it could not,
+	 * and the call is refused. */
+	int (*ask)(void *context, uint64_t id, const struct question *q);
+	/* No call waits for it any more. */
+	void (*over)(void *context, uint64_t id, enum question_end how);
+	/* What became of monitor_grant(): 0, or a negative errno value and a sentence. */
+	void (*granted)(void *context, uint64_t id, int code, const char *why);
+	void *context;
+};
+void monitor_on_questions(struct monitor *m, const struct monitor_holder *h);
+/* What was answered. ANSWER_ALLOW: what it is about is granted already, or the call asks again. */
+void monitor_take_answer(struct monitor *m, uint64_t question, const struct answer *a);
+/* These are all that is granted beside the setup's permissions. `granted` is called later; until
+ * then there is no other. -EBUSY. */
+int monitor_grant(struct monitor *m, uint64_t id, const struct live_grant *grants, size_t n);

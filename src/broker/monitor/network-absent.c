@@ -22,6 +22,43 @@ void network_download(struct monitor_call *c)
 	network_refuse(c);
 }
 
+void sockets_open(struct monitor_call *c)
+{
+	network_refuse(c);
+}
+
+void sockets_read(struct monitor_call *c)
+{
+	network_refuse(c);
+}
+
+void sockets_write(struct monitor_call *c)
+{
+	network_refuse(c);
+}
+
+void sockets_close(struct monitor_call *c)
+{
+	network_refuse(c);
+}
+
+void sockets_end_of(struct monitor *m, uint64_t connection)
+{
+	(void)m;
+	(void)connection;
+}
+
+void sockets_end_all(struct monitor *m)
+{
+	(void)m;
+}
+
+void sockets_review(struct monitor *m, const struct policy *p)
+{
+	(void)m;
+	(void)p;
+}
+
 void network_free(struct network *n)
 {
 	(void)n;

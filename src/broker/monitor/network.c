@@ -47,6 +47,8 @@ static int network_make(struct monitor *m, struct error *e)
 	const struct fetcher_options o = { .program = network_find_program(),
 		.authorities = network_find_authorities(),
 		.warden = setup->warden,
+		.ledger = m->o.ledger,
+		.counts = m->ledger,
 		.layers = setup->layers,
 		.n_layers = setup->n_layers };
 	struct network *n;

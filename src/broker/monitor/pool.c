@@ -2,11 +2,13 @@
 #include "broker/monitor/pool.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum { POOL_MAX = 16, STACK_BYTES = 512 << 10 };
@@ -22,6 +24,7 @@ struct pool {
 	unsigned n, idle;
 	uint32_t callers[POOL_MAX]; /* of the jobs that run; n_running of them */
 	unsigned n_running;
+	size_t n_owed;                 /* that wait or run */
 	struct pool_job *first, *last; /* wait */
 	struct pool_job *done;         /* in any order */
 	bool held, ends;
@@ -98,6 +101,7 @@ static void *pool_run(void *context)
 		j->work(j);
 		(void)pthread_mutex_lock(&p->lock);
 		pool_forget_caller(p, j->caller);
+		p->n_owed -= j->is_owed;
 		j->next = p->done;
 		p->done = j;
 		(void)eventfd_write(p->finished.fd, 1);
@@ -136,6 +140,7 @@ int pool_add(struct pool *p, struct pool_job *j)
 	/* One thread is enough to go on with. */
 	if (p->n > 0) {
 		pool_append(p, j);
+		p->n_owed += j->is_owed;
 		(void)pthread_cond_signal(&p->wake);
 		r = 0;
 	}
@@ -153,11 +158,61 @@ bool pool_remove(struct pool *p, struct pool_job *j)
 		found = i == j;
 		if (found) {
 			pool_unlink(p, before, j);
+			p->n_owed -= j->is_owed;
 			break;
 		}
 	}
 	(void)pthread_mutex_unlock(&p->lock);
 	return found;
+}
+
+/* One that is owed and waits; NULL: none does. */
+static struct pool_job *pool_take_owed(struct pool *p)
+{
+	struct pool_job *before = NULL, *j;
+
+	(void)pthread_mutex_lock(&p->lock);
+	for (j = p->first; j && !j->is_owed; j = j->next)
+		before = j;
+	if (j) {
+		pool_unlink(p, before, j);
+		p->n_owed--;
+	}
+	(void)pthread_mutex_unlock(&p->lock);
+	return j;
+}
+
+static bool pool_owes(struct pool *p)
+{
+	bool owes;
+
+	(void)pthread_mutex_lock(&p->lock);
+	owes = p->n_owed > 0;
+	(void)pthread_mutex_unlock(&p->lock);
+	return owes;
+}
+
+void pool_settle(struct pool *p, uint64_t ms)
+{
+	const uint64_t until = clock_ms(CLOCK_MONOTONIC) + ms;
+	struct pollfd finished = { .fd = p->finished.fd, .events = POLLIN };
+	struct pool_job *j;
+	eventfd_t n;
+
+	while ((j = pool_take_owed(p))) {
+		j->work(j);
+		j->done(j);
+	}
+	while (pool_owes(p)) {
+		const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+
+		if (now >= until)
+			break;
+		(void)poll(&finished, 1, (int)(until - now));
+		(void)eventfd_read(finished.fd, &n);
+	}
+	/* The loop has not heard of them. */
+	(void)eventfd_write(finished.fd, 1);
 }
 
 void pool_hold(struct pool *p, bool held)

@@ -18,6 +18,7 @@ struct pool_job {
 	void (*work)(struct pool_job *j); /* in a thread */
 	void (*done)(struct pool_job *j); /* in the loop, later */
 	uint32_t caller;                  /* the calling process; 0: none */
+	bool is_owed;                     /* pool_settle() sees to it */
 	struct pool_job *next;
 };
 
@@ -28,5 +29,10 @@ void pool_free(struct pool *p);
 int pool_add(struct pool *p, struct pool_job *j);
 /* Takes a job back that has not begun: true. False: it runs, and will be done. */
 bool pool_remove(struct pool *p, struct pool_job *j);
+/*
+ * Before the process ends: jobs that are owed and have not begun are done here, and those that run
+ * are waited for, so long at most; others are not.
+ */
+void pool_settle(struct pool *p, uint64_t ms);
 /* While held, no further job begins. */
 void pool_hold(struct pool *p, bool held);

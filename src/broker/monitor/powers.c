@@ -13,6 +13,8 @@
 #include "broker/monitor/internal.h"
 #include "host/resolver.h"
 #include "lib/api/handles.h"
+#include "lib/enclave/share.h"
+#include "lib/sandbox/sandbox.h"
 #include "policy/format/image.h"
 #include "policy/format/permissions-text.h"
 #include "policy/permissions.h"
@@ -105,34 +107,33 @@ static int powers_read_layer(
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
-/* Those that all layers allow, as one. */
+/* All of them, as layers: each keeps its limits and its rate, which an intersection would not. */
 static int powers_read_layers(
 	struct monitor *m, struct corral_permissions **ret, struct corral_error **e)
 {
 	const struct broker_setup *s = m->o.setup;
-	struct corral_permissions *all = NULL;
-	int r = s->n_layers ? 0 : corral_permissions_new(&all);
+	struct corral_permissions *layers[BROKER_LAYERS_MAX] = { 0 };
+	const struct permissions *all[BROKER_LAYERS_MAX];
+	struct permissions *one = NULL;
+	struct error error = { 0 };
+	int r = corral_permissions_new(ret);
 
 	for (size_t i = 0; r == 0 && i < s->n_layers; i++) {
-		struct corral_permissions *one = NULL, *both = NULL;
-
-		r = powers_read_layer(&one, s->layers[i], e);
-		if (r == 0 && all)
-			r = corral_permissions_intersect(&both, all, one);
-		if (r == 0 && all) {
-			corral_permissions_free(all);
-			corral_permissions_free(one);
-			all = both;
-		} else if (r == 0) {
-			all = one;
-		} else {
-			corral_permissions_free(one);
-		}
+		r = powers_read_layer(&layers[i], s->layers[i], e);
+		if (r == 0)
+			all[i] = layers[i]->p;
 	}
-	if (r < 0)
-		corral_permissions_free(all);
-	else
-		*ret = all;
+	if (r == 0) {
+		r = sandbox_combine(&one, all, s->n_layers, &error);
+		if (r < 0)
+			(void)handles_error(e, &error, r);
+	}
+	for (size_t i = 0; i < s->n_layers; i++)
+		corral_permissions_free(layers[i]);
+	if (r == 0) {
+		permissions_free((*ret)->p);
+		(*ret)->p = one;
+	}
 	return r;
 }
 
@@ -146,18 +147,55 @@ static void powers_limit(struct permissions *p, const struct limits *limits)
 		powers_limit(p->all_of[i], limits);
 }
 
-static int powers_compile(
-	struct monitor *m, const struct corral_permissions *all, struct corral_error **e)
+/* The least of all layers; LIMIT_NONE: there is none. */
+static uint64_t powers_least(const struct permissions *p, enum limit limit)
+{
+	uint64_t least = p->limits.values[limit];
+
+	for (size_t i = 0; i < p->n_all_of; i++) {
+		const uint64_t other = powers_least(p->all_of[i], limit);
+
+		least = other < least ? other : least;
+	}
+	return least;
+}
+
+/* A limit is one limit, of the command and of all that it has done by the broker. */
+static int powers_share(struct monitor *m, const struct permissions *p)
+{
+	const uint64_t memory = powers_least(p, LIMIT_MEMORY), tasks = powers_least(p, LIMIT_PIDS);
+	const struct ledger_use most = { .memory = memory == LIMIT_NONE ? 0 : memory,
+		.tasks = tasks == LIMIT_NONE ? 0 : tasks };
+	int r = m->o.ledger ? ledger_open(&m->ledger, *m->o.ledger) : 0;
+
+	if (m->ledger)
+		ledger_limit(m->ledger, &most);
+	return r;
+}
+
+int powers_compile(struct monitor *m, const struct corral_permissions *all, struct policy **ret,
+	struct error *e)
 {
 	const struct permissions *layers[BROKER_LAYERS_MAX];
 	const struct policy_options o = { .variables = &m->o.setup->variables,
 		.resolver = &resolver_system };
-	struct error error = { 0 };
-	int n = permissions_layers(all->p, layers, ROWS(layers)), r;
+	int n = permissions_layers(all->p, layers, ROWS(layers));
 
-	r = n < 0 ? error_set(&error, n, NULL, "there are too many layers of permissions")
-		  : policy_new(&m->policy, layers, (size_t)n, &o, &error);
-	return r < 0 ? handles_error(e, &error, r) : 0;
+	return n < 0 ? error_set(e, n, NULL, "there are too many layers of permissions")
+		     : policy_new(ret, layers, (size_t)n, &o, e);
+}
+
+static int powers_compile_words(
+	struct monitor *m, const struct corral_permissions *all, struct corral_error **e)
+{
+	struct policy *policy = NULL;
+	struct error error = { 0 };
+	int r = powers_compile(m, all, &policy, &error);
+
+	if (r < 0)
+		return handles_error(e, &error, r);
+	m->policy = policy;
+	return 0;
 }
 
 static bool powers_mention(const struct buffer *permissions, const char *variable)
@@ -179,9 +217,7 @@ static size_t powers_variables(const struct broker_setup *s, const struct corral
 	auto_buffer text = { 0 };
 	size_t n = 0;
 
-	if (all)
-		permissions_print_json(all->p, &text);
-
+	permissions_print_json(all->p, &text);
 	for (int i = 0; i < VARIABLE_COUNT; i++) {
 		const char *name = variable_name((enum variable)i), *value = s->variables.values[i];
 		const bool is_own = i == VARIABLE_HOME || i == VARIABLE_TEMP;
@@ -196,32 +232,46 @@ static size_t powers_variables(const struct broker_setup *s, const struct corral
 int powers_make(struct monitor *m, struct corral_error **e)
 {
 	const struct broker_setup *s = m->o.setup;
-	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
-	struct corral_variable variables[VARIABLE_COUNT];
-	struct corral_permissions *all = NULL;
 	int r = powers_open_log(m, e);
 
 	if (r == 0)
-		r = powers_read_layers(m, &all, e);
+		r = powers_read_layers(m, &m->base, e);
+	if (r == 0) {
+		powers_limit(m->base->p, &s->limits);
+		r = powers_share(m, m->base->p);
+	}
 	if (r == 0)
-		powers_limit(all->p, &s->limits);
+		r = powers_compile_words(m, m->base, e);
 	if (r == 0)
-		r = powers_compile(m, all, e);
-	o.granted = all;
-	o.variables = variables;
-	o.n_variables = powers_variables(s, all, variables);
+		m->n_variables = powers_variables(s, m->base, m->variables);
+	return r;
+}
+
+int powers_enter(struct monitor *m, struct corral_error **e)
+{
+	const struct broker_setup *s = m->o.setup;
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	int r;
+
+	o.granted = m->base;
+	o.variables = m->variables;
+	o.n_variables = m->n_variables;
 	o.audit = m->audit;
+	/* Whoever holds the session has joined. */
+	o.no_daemon = 1;
 	o.max_file_bytes = METHOD_DATA_MAX;
-	o.root_fd = m->o.root < 0 ? NULL : &m->o.root;
+	o.root_fd = m->root < 0 ? NULL : &m->root;
 	o.private_places = s->private_places;
 	o.n_private_places = s->n_private;
 	o.exec_readable = 1;
 	o.guarded = s->guarded;
 	o.n_guarded = s->n_guarded;
 	o.warden = s->warden[0] ? s->warden : NULL;
-	if (r == 0)
-		r = corral_enclave_new(&m->enclave, &o, m->token, e);
-	corral_permissions_free(all);
+	r = corral_enclave_new(&m->enclave, &o, m->token, e);
+	if (r == 0) {
+		enclave_share(m->enclave, m->o.ledger);
+		enclave_look_outside(m->enclave);
+	}
 	return r;
 }
 
@@ -229,7 +279,10 @@ void powers_end(struct monitor *m)
 {
 	loop_stop(m->o.loop, &m->tick);
 	corral_enclave_free(m->enclave);
+	granting_deinit(m);
 	policy_free(m->policy);
+	corral_permissions_free(m->base);
+	ledger_free(m->ledger);
 	if (m->audit)
 		(void)corral_audit_free(m->audit, NULL);
 	arena_deinit(&m->arena);

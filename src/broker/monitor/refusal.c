@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "broker/monitor/internal.h"
+#include "policy/match/service.h"
 
 enum { MESSAGE_MAX = 2048, REFUSAL_ALLOWED_BYTES = 4096 };
 
@@ -21,17 +22,17 @@ static bool refusal_has(const struct value_item *items, size_t n, const char *te
 	return false;
 }
 
-/* The values of all scopes of a granted service: domains, lists … */
-static size_t refusal_scopes(
-	const struct layer *l, const char *target, struct value_item *items, size_t max)
+/* The values of all scopes with which a service has this access: domains, lists … */
+static size_t refusal_scopes(const struct layer *l, const struct service_request *r,
+	struct value_item *items, size_t max)
 {
-	const size_t len = strcspn(target, ".:");
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->n_services; i++) {
 		const struct service *s = &l->services[i];
 
-		if (strlen(s->name) != len || strncmp(s->name, target, len) != 0)
+		if (strlen(s->name) != r->name_len || strncmp(s->name, r->name, r->name_len) != 0 ||
+			!(s->access & r->access))
 			continue;
 		for (size_t k = 0; k < s->n_scopes; k++)
 			for (size_t j = 0; j < s->scopes[k].values.n && n < max; j++)
@@ -40,19 +41,19 @@ static size_t refusal_scopes(
 	return n;
 }
 
-/* A granted service does not have this in its scope. */
-static bool refusal_by_scope(struct monitor_call *c, const struct corral_denial *d,
-	const struct value_item **ret, size_t *ret_n)
+const struct value_item *refusal_scopes_of(
+	const struct monitor *m, const char *target, struct arena *a, size_t *ret_n)
 {
-	struct value_item *items = arena_calloc(&c->arena, REFUSAL_ALLOWED_MAX, sizeof(*items));
+	struct value_item *items = arena_calloc(a, REFUSAL_ALLOWED_MAX, sizeof(*items));
+	struct service_request request;
 	size_t n = 0;
 
-	for (size_t i = 0; items && n == 0 && i < policy_layers(c->monitor->policy); i++)
-		n = refusal_scopes(
-			policy_layer(c->monitor->policy, i), d->target, items, REFUSAL_ALLOWED_MAX);
-	*ret = items;
+	if (items && service_request_parse(&request, target) == 0)
+		for (size_t i = 0; n == 0 && i < policy_layers(m->policy); i++)
+			n = refusal_scopes(
+				policy_layer(m->policy, i), &request, items, REFUSAL_ALLOWED_MAX);
 	*ret_n = n;
-	return n > 0;
+	return items;
 }
 
 /*
@@ -123,7 +124,10 @@ static void refusal_by_policy(struct monitor_call *c, const struct corral_denial
 		why.message = "permission denied";
 	if (d->op != CORRAL_SERVICE)
 		why.allowed = refusal_allowed(c->monitor, (enum operation)d->op, a, &why.n_allowed);
-	else if (refusal_by_scope(c, d, &why.allowed, &why.n_allowed))
+	else
+		why.allowed = refusal_scopes_of(c->monitor, d->target, a, &why.n_allowed);
+	/* A granted service does not have this in its scope. */
+	if (d->op == CORRAL_SERVICE && why.n_allowed > 0)
 		why.class = RPC_SCOPE;
 	monitor_refuse(c, &why);
 }

@@ -66,9 +66,12 @@ static int verdict_decide_path(struct monitor_call *c, struct verdict_call *x)
 		return r;
 	if (!path)
 		return -ENOMEM;
-	/* Programs are the host's, also below a root. */
-	r = beneath_follow(x->request.op == OPERATION_EXEC ? BENEATH_HOST : c->monitor->o.root,
-		x->request.target, path);
+	/*
+	 * As the command sees them, programs too: a sandbox for exec.run has the same policy, and
+	 * so the same tree. Links of the host that are not in it are not for a command to ask
+	 * about.
+	 */
+	r = beneath_follow(c->monitor->root, x->request.target, path);
 	/* What is not there, or not to be seen, has its name. */
 	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES)
 		r = 0;
@@ -147,14 +150,15 @@ static int verdict_find(struct monitor_call *c, struct verdict_call *x)
 
 	if (operation_parse(p[OPERATION].text, &x->request.op) < 0) {
 		m = method_find(p[OPERATION].text, p[OPERATION].len, &by_shield);
-		if (!m || !m->target) {
+		if (!m || !(m->target || m->grant)) {
 			x->wrong = "operation must be fs.read, fs.write, net.connect, exec, env, "
 				   "service or the name of a method that is decided";
 			return -EINVAL;
 		}
 		x->request.op = m->op;
 		if (m->op == OPERATION_SERVICE)
-			target = arena_printf(&c->arena, "%s:%s", m->name, target);
+			target = arena_printf(
+				&c->arena, target[0] ? "%s:%s" : "%s", m->grant, target);
 		if (!target)
 			return -ENOMEM;
 	}

@@ -56,7 +56,7 @@ static void fuzz_end(void)
 
 static void fuzz_begin(void)
 {
-	struct monitor_options o = { .setup = &fuzz_setup, .root = -1 };
+	struct monitor_options o = { .setup = &fuzz_setup };
 	char path[64];
 	FILE *f;
 
@@ -72,6 +72,7 @@ static void fuzz_begin(void)
 	require(loop_new(&fuzz_loop) == 0);
 	o.loop = fuzz_loop;
 	require(monitor_new(&fuzz_monitor, &o, NULL) == 0);
+	require(monitor_enter(fuzz_monitor, -1, NULL) == 0);
 	monitor_on_lost(fuzz_monitor, fuzz_on_lost, NULL);
 	(void)atexit(fuzz_end);
 }

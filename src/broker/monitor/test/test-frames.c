@@ -3,10 +3,12 @@
  * A front that was taken over: it sends any frame. Whatever it sends, it gains nothing that the
  * policy does not grant; what breaks a rule ends it; and the next front finds a monitor that works.
  */
+#include "test/failing.h"
 #include "test/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +25,8 @@
 #define ASKING                                                                       \
 	"{\"rules\":[{\"id\":\"q\",\"action\":\"ask\",\"operations\":[\"fs.read\"]," \
 	"\"patterns\":[\"$WORK_DIR/**\"]}]}"
+
+FAILING_AS((errno = ENFILE, -1), int, memfd_create, (const char *name, unsigned flags), name, flags)
 
 static struct stage stage;
 
@@ -65,7 +69,8 @@ static void test_other_frames(void **state)
 {
 	(void)state;
 	for (int type = FRAME_NONE; type < FRAME_TYPE_COUNT; type++) {
-		if (type == FRAME_CALL || type == FRAME_CALL_CANCEL || type == FRAME_CALL_NOTE)
+		if (type == FRAME_CALL || type == FRAME_CALL_CANCEL || type == FRAME_CALL_NOTE ||
+			type == FRAME_CALL_GONE)
 			continue;
 		/* No frame has the type 0, so this front cannot send it by our functions. */
 		if (frame_send(stage.front, (enum frame_type)type, 1, "x", 1, NULL, 0) < 0)
@@ -73,6 +78,33 @@ static void test_other_frames(void **state)
 		stage_lost(&stage, -EPROTO);
 		is_well();
 	}
+}
+
+/* No descriptor for an answer that needs one: it comes later, and the front stays. */
+static void test_shortage(void **state)
+{
+	static char text[200000];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	stage_write(&stage, "large", text);
+	asks_to_read(1, stage_path(&stage, "large"));
+	failing_stays = true;
+	failing_start(0);
+	for (int i = 0; i < 50 && !failing_did; i++)
+		assert_true(loop_turn(stage.loop, 100) >= 0);
+	/* Those behind it wait for it. */
+	asks_to_read(2, stage_path(&stage, "a"));
+	for (int i = 0; i < 5; i++)
+		assert_true(loop_turn(stage.loop, 20) >= 0);
+	assert_true(failing_stop());
+	failing_stays = false;
+	assert_false(stage.is_lost);
+	stage_answer(&stage, 1, METHOD_FS_READ);
+	assert_int_equal(stage.answer.v[0].len, sizeof(text) - 1);
+	stage_answer(&stage, 2, METHOD_FS_READ);
+	assert_string_equal(stage.answer.v[0].text, "hello");
+	is_well();
 }
 
 static void test_descriptors(void **state)
@@ -152,7 +184,12 @@ static void test_wrong_state(void **state)
 	stage_send(&stage, FRAME_CALL_CANCEL, 9, "x", 1);
 	stage_lost(&stage, -EPROTO);
 	stage_reconnect(&stage);
-	/* Late words about calls that are over are no fault. */
+	stage_send(&stage, FRAME_CALL_GONE, 9, "x", 1);
+	stage_lost(&stage, -EPROTO);
+	stage_reconnect(&stage);
+	/* Late words about calls that are over are no fault, nor are those about connections. */
+	stage_send(&stage, FRAME_CALL_GONE, 1234, NULL, 0);
+	stage_send(&stage, FRAME_CALL_GONE, UINT64_MAX, NULL, 0);
 	stage_send(&stage, FRAME_CALL_CANCEL, 1234, NULL, 0);
 	stage_send(&stage, FRAME_CALL_NOTE, 1234, NULL, 0);
 	for (int i = 0; i < 10; i++)
@@ -218,6 +255,26 @@ static void test_question_without_answer(void **state)
 		stage_refused(&stage, 1, RPC_PERMISSION);
 		assert_non_null(stage.why.hint);
 	}
+}
+
+/* Nobody answers, however often: there is room for the next one. */
+static void test_many_questions_without_answer(void **state)
+{
+	uint64_t none = 0;
+
+	(void)state;
+	stage_remove(&stage);
+	stage = (struct stage){ .setup = { .ask_ms = 1 } };
+	stage_start(&stage, ASKING);
+	for (uint64_t id = 1; id <= 40; id++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "n%u", (unsigned)id);
+		asks_to_read(id, stage_path(&stage, name));
+		stage_refused(&stage, id, RPC_PERMISSION);
+		assert_null(strstr(stage.why.message, "pending"));
+	}
+	assert_int_equal(corral_enclave_questions(stage.monitor->enclave, keep_number, &none), 0);
 }
 
 /* Who a call is said to come from changes nothing: no pid, user or channel is granted more. */
@@ -313,12 +370,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_other_frames),
+		TEST(test_shortage),
 		TEST(test_descriptors),
 		TEST(test_hang_up),
 		TEST(test_wrong_calls),
 		TEST(test_wrong_state),
 		TEST(test_questions),
 		TEST(test_question_without_answer),
+		TEST(test_many_questions_without_answer),
 		TEST(test_lies_about_the_caller),
 		TEST(test_limits),
 		TEST(test_random_frames),

@@ -2,9 +2,11 @@
 /* Jobs that hang hold up no other caller's, and nothing is lost. */
 #include "test/unit.h"
 
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "broker/monitor/pool.h"
@@ -143,6 +145,50 @@ static void test_end(void **state)
 	assert_int_equal(pool_new(&pool, loop, THREADS), 0);
 }
 
+static struct job owed, another, queued;
+
+/* Time for pool_settle() to begin to wait; if it is not enough, the test passes as well. */
+static void *open_gate(void *context)
+{
+	(void)context;
+	(void)usleep(20000);
+	assert_int_equal(sem_post(&gate), 0);
+	return NULL;
+}
+
+/* What is owed is done before the process ends: one that waits, and one that runs. What hangs is
+ * not waited for. */
+static void test_settle(void **state)
+{
+	sem_t never;
+	pthread_t opener;
+
+	(void)state;
+	assert_int_equal(sem_init(&never, 0, 0), 0);
+	pool_settle(pool, 60000);
+	add(&another, 1, &never);
+	owed = (struct job){ .job = { .work = work, .done = done, .is_owed = true },
+		.waits = &gate };
+	assert_int_equal(pool_add(pool, &owed.job), 0);
+	assert_int_equal(sem_wait(&begun), 0);
+	assert_int_equal(sem_wait(&begun), 0);
+	pool_hold(pool, true);
+	queued = (struct job){ .job = { .work = work, .done = done, .is_owed = true } };
+	assert_int_equal(pool_add(pool, &queued.job), 0);
+	/* One that hangs all the same. */
+	pool_settle(pool, 1);
+	assert_true(queued.is_done && !another.is_done);
+	assert_int_equal(pthread_create(&opener, NULL, open_gate, NULL), 0);
+	pool_settle(pool, 60000);
+	assert_int_equal(sem_trywait(&gate), -1);
+	assert_int_equal(pthread_join(opener, NULL), 0);
+	pool_hold(pool, false);
+	wait_for(&owed.is_done);
+	assert_int_equal(sem_post(&never), 0);
+	wait_for(&another.is_done);
+	assert_int_equal(sem_destroy(&never), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -152,6 +198,7 @@ int main(void)
 		TEST(test_remove),
 		TEST(test_hold),
 		TEST(test_end),
+		TEST(test_settle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

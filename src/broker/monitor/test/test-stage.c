@@ -60,8 +60,10 @@ void stage_start(struct stage *s, const char *permissions)
 	s->setup.session = s->setup.sandbox = s->setup.token = "";
 	s->setup.warden = getenv("CORRAL_WARDEN") ? getenv("CORRAL_WARDEN") : "";
 	assert_int_equal(loop_new(&s->loop), 0);
-	r = monitor_new(&s->monitor,
-		&(struct monitor_options){ .setup = &s->setup, .root = -1, .loop = s->loop }, &e);
+	r = monitor_new(
+		&s->monitor, &(struct monitor_options){ .setup = &s->setup, .loop = s->loop }, &e);
+	if (r == 0)
+		r = monitor_enter(s->monitor, -1, &e);
 	if (r < 0)
 		fail_msg("no monitor: %s", corral_error_message(e));
 	monitor_on_lost(s->monitor, stage_on_lost, s);
