@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corral-fetch: makes one HTTP request, and follows nothing. The request stands on stdin
- * (broker/fetch/request.h), the response goes to stdout as records (broker/fetch/record.h). Started
- * by the broker, in a sandbox that has the hosts of the policy and no files but certificates and
- * libraries.
+ * corral-fetch: makes one HTTP request, and follows nothing; or is a socket
+ * (broker/fetch/socket.h). The request stands on stdin (broker/fetch/request.h), the response goes
+ * to stdout as records (broker/fetch/record.h). Started by the broker, in a sandbox that has the
+ * hosts of the policy and no files but certificates and libraries.
  *
  * What the library could take from elsewhere is switched off: proxies and passwords of the
  * environment and of files, cookies, other protocols, redirects, HTTP/0.9. A body is counted as it
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "broker/fetch/record.h"
 #include "broker/fetch/request.h"
 #include "broker/fetch/response.h"
+#include "broker/fetch/socket.h"
 
 enum { CONNECT_TIMEOUT_MS = 15000, MESSAGE_BYTES = 1024 };
 
@@ -366,7 +368,7 @@ static const char *fetch_check(const struct values *v)
 	return fault;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	auto_buffer in = { 0 };
 	auto_arena a = { 0 };
@@ -379,6 +381,8 @@ int main(void)
 			"corral-fetch: started by corral-broker; see corral-broker(8)\n", stderr);
 		return 2;
 	}
+	if (argc == 5 && strcmp(argv[1], FETCH_SOCKET) == 0)
+		return fetch_socket_run(argv[2], argv[3], strtoull(argv[4], NULL, 10));
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return fetch_fail(RECORD_CAUSE_INTERNAL, "libcurl cannot be used");
 	if (file_read_fd(STDIN_FILENO, FETCH_REQUEST_MAX, &in) < 0 ||

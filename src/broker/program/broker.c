@@ -4,6 +4,11 @@
  * other end of descriptor 3 (docs/protocol.md). This process is the monitor; the front, which reads
  * what programs send, is another one (broker/program/front-process.h).
  *
+ * A session does not wait for more than it must. The setup comes before the sandbox's tree stands,
+ * and whatever is wrong with it is reported then; what needs the tree is made when the sockets
+ * come, while the first command starts; and the front is started with the first client, who waits
+ * at the listener meanwhile.
+ *
  * It ends with its holder, and all that it started ends with it: when the control socket is closed,
  * or when the holder's process has ended, because a process that the holder forked may have the
  * socket still. What the log was told is committed then. Signals are the holder's matter.
@@ -25,24 +30,29 @@
 #include "jail/privilege.h"
 #include "wire/broker.h"
 #include "wire/frame.h"
+#include "wire/question.h"
 #include "wire/report.h"
+#include "wire/sockets.h"
 
 enum {
 	CONTROL = 3,
 	/* Fronts that are started in FRONTS_MS; more wait until those are over. */
 	FRONTS_MAX = 5,
 	FRONTS_MS = 10 * 1000,
+	SETTLE_MS = 2000,
 };
 
 struct broker {
 	struct loop *loop;
 	struct watcher control, holder; /* the socket, and the pidfd of its other end */
+	struct watcher clients[2];      /* the listeners, until there is a front */
 	struct frame setup_frame;       /* holds the texts of the setup */
+	struct frame orders;
 	struct broker_setup setup;
 	struct arena arena;
-	int listener, root, http;
+	int listener, root, ledger, http;
 	struct monitor *monitor;
-	struct front_process front;
+	struct child front;
 	uint64_t started[FRONTS_MAX]; /* ms: the last fronts, in a ring */
 	size_t n_started;
 	struct timer again;
@@ -53,13 +63,10 @@ struct broker {
 
 static int broker_start_front(struct broker *b)
 {
-	int r = 0;
+	int r;
 
 	b->started[b->n_started++ % FRONTS_MAX] = loop_now(b->loop);
-	if (b->front.pid == 0)
-		r = front_process_start(&b->front);
-	if (r == 0)
-		r = front_process_equip(&b->front, &b->setup, b->listener, b->http);
+	r = front_process_start(&b->front, &b->setup, b->listener, b->http);
 	if (r == 0)
 		r = monitor_connect(b->monitor, b->front.socket);
 	return r;
@@ -84,7 +91,7 @@ static void broker_replace_front(struct broker *b)
 	if (r == 0)
 		return;
 	(void)monitor_connect(b->monitor, -1);
-	front_process_end(&b->front);
+	child_end(&b->front);
 	b->again.expired = broker_on_again;
 	if (loop_start(b->loop, &b->again, r == -EAGAIN ? FRONTS_MS - (now - oldest) : 1000) < 0)
 		b->is_over = true;
@@ -97,8 +104,37 @@ static void broker_on_lost(void *context, int code)
 
 	(void)code;
 	(void)monitor_connect(b->monitor, -1);
-	front_process_end(&b->front);
+	child_end(&b->front);
 	broker_replace_front(b);
+}
+
+static void broker_begin_front(struct broker *b)
+{
+	for (size_t i = 0; i < ROWS(b->clients); i++)
+		loop_remove(b->loop, &b->clients[i]);
+	broker_replace_front(b);
+}
+
+static void broker_on_client(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	broker_begin_front(container_of(w, struct broker, clients[0]));
+}
+
+static void broker_on_http_client(struct watcher *w, uint32_t events)
+{
+	(void)events;
+	broker_begin_front(container_of(w, struct broker, clients[1]));
+}
+
+static int broker_await_clients(struct broker *b)
+{
+	int r;
+
+	b->clients[0] = (struct watcher){ .ready = broker_on_client, .fd = -1 };
+	b->clients[1] = (struct watcher){ .ready = broker_on_http_client, .fd = -1 };
+	r = loop_add(b->loop, &b->clients[0], b->listener, EPOLLIN);
+	return r < 0 || b->http < 0 ? r : loop_add(b->loop, &b->clients[1], b->http, EPOLLIN);
 }
 
 /* The holder */
@@ -112,11 +148,121 @@ static void broker_send_failure(int r, const char *text)
 		(void)frame_send(CONTROL, FRAME_FAILED, 0, body.data, body.len, NULL, 0);
 }
 
-/* Whatever it says after the first frame: nothing is left to be said. */
+static int broker_take_sockets(struct broker *b, struct frame *f)
+{
+	const size_t n = b->setup.flags & BROKER_HTTP ? SOCKETS_BROKER_COUNT : SOCKETS_BROKER_HTTP;
+	struct sockets sockets;
+	int r = sockets_decode(&sockets, f);
+
+	if (r == 0 && (sockets.kind != SOCKETS_BROKER || sockets.n != n))
+		r = -EPROTO;
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		if (sockets.numbers[i] != i)
+			r = -EPROTO;
+	if (r < 0)
+		return r;
+	b->listener = frame_take_fd(f, SOCKETS_BROKER_LISTENER);
+	b->root = frame_take_fd(f, SOCKETS_BROKER_ROOT);
+	b->http = frame_take_fd(f, SOCKETS_BROKER_HTTP);
+	return 0;
+}
+
+/* The tree stands. -EPIPE: it never will. */
+static int broker_enter(struct broker *b)
+{
+	struct corral_error *e = NULL;
+	static struct frame f;
+	int r = frame_receive(CONTROL, &f);
+
+	r = r == 0 ? -EPIPE : r == 1 ? broker_take_sockets(b, &f) : r;
+	frame_deinit(&f);
+	if (r == 0)
+		r = monitor_enter(b->monitor, b->root, &e);
+	if (r == 0)
+		r = broker_await_clients(b);
+	if (r < 0 && r != -EPIPE)
+		broker_send_failure(r, e ? corral_error_message(e) : strerror(-r));
+	corral_error_free(e);
+	return r;
+}
+
+/* Questions go to the holder, which passes them on; one that does not read them cannot. */
+static int broker_ask(void *context, uint64_t id, const struct question *q)
+{
+	auto_buffer body = { 0 };
+	int r = question_encode(q, &body);
+
+	(void)context;
+	return r < 0 ? r : frame_send(CONTROL, FRAME_QUESTION, id, body.data, body.len, NULL, 0);
+}
+
+static void broker_question_over(void *context, uint64_t id, enum question_end how)
+{
+	const uint32_t body = how;
+
+	(void)context;
+	(void)frame_send(CONTROL, FRAME_QUESTION_OVER, id, &body, sizeof(body), NULL, 0);
+}
+
+static void broker_granted(void *context, uint64_t id, int code, const char *why)
+{
+	const struct refusal refusal = { .error = -code, .text = why };
+	auto_buffer body = { 0 };
+
+	(void)context;
+	if (code == 0 || refusal_encode(&refusal, &body) == 0)
+		(void)frame_send(CONTROL, FRAME_GRANTS, id, body.data, body.len, NULL, 0);
+}
+
+static int broker_take_answer(struct broker *b, const struct frame *f)
+{
+	struct answer a;
+	int r = answer_decode(&a, f->body, f->len);
+
+	if (r == 0)
+		monitor_take_answer(b->monitor, f->id, &a);
+	return r;
+}
+
+static int broker_take_grants(struct broker *b, const struct frame *f)
+{
+	static struct live_grant grants[QUESTION_GRANTS_MAX];
+	int n = live_grants_decode(grants, f->body, f->len), r;
+
+	if (n < 0)
+		return n;
+	r = monitor_grant(b->monitor, f->id, grants, (size_t)n);
+	if (r < 0)
+		broker_granted(b, f->id, r, "the broker is busy");
+	return 0;
+}
+
+/* Answers and grants. Anything else, and its end, is ours. */
+static void broker_take_order(struct broker *b)
+{
+	int r = frame_receive(CONTROL, &b->orders);
+
+	if (r == -EAGAIN || r == -EINTR)
+		return;
+	if (r == 1)
+		r = b->orders.type == FRAME_ANSWER   ? broker_take_answer(b, &b->orders)
+		    : b->orders.type == FRAME_GRANTS ? broker_take_grants(b, &b->orders)
+						     : -EPROTO;
+	else
+		r = -EPIPE;
+	b->is_over = b->is_over || r < 0;
+}
+
+/* First its sockets. */
 static void broker_on_control(struct watcher *w, uint32_t events)
 {
+	struct broker *b = container_of(w, struct broker, control);
+
 	(void)events;
-	container_of(w, struct broker, control)->is_over = true;
+	if (b->listener >= 0)
+		broker_take_order(b);
+	else
+		b->is_over = broker_enter(b) < 0;
 }
 
 static void broker_on_holder(struct watcher *w, uint32_t events)
@@ -133,6 +279,8 @@ static int broker_watch_holder(struct broker *b)
 
 	b->control = (struct watcher){ .ready = broker_on_control, .fd = -1 };
 	b->holder = (struct watcher){ .ready = broker_on_holder, .fd = -1 };
+	if (r == 0 && fcntl(CONTROL, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
 	if (r == 0)
 		r = loop_add(b->loop, &b->control, CONTROL, EPOLLIN);
 	if (r < 0)
@@ -150,40 +298,37 @@ static int broker_receive(struct broker *b)
 		return r == 0 ? -EPIPE : r;
 	r = f->type == FRAME_BROKER ? broker_setup_decode(&b->setup, f->body, f->len, &b->arena)
 				    : -EPROTO;
-	if (r == 0 && f->n_fds != (b->setup.flags & BROKER_HTTP ? 3 : 2))
+	if (r == 0 && f->n_fds != 1)
 		r = -EPROTO;
 	if (r < 0)
 		return r;
-	b->listener = frame_take_fd(f, 0);
-	b->root = frame_take_fd(f, 1);
-	b->http = frame_take_fd(f, 2);
+	b->ledger = frame_take_fd(f, 0);
 	return 0;
 }
 
-/* Everything that must stand before the holder hears that it does. */
+/* Everything that may be wrong with the setup, before the holder hears that it is not. */
 static int broker_build(struct broker *b)
 {
 	struct corral_error *e = NULL;
 	int r = loop_new(&b->loop);
 
-	/* It is started, and confines itself, while the session is built. */
-	if (r == 0)
-		r = front_process_start(&b->front);
 	if (r == 0)
 		r = broker_receive(b);
 	if (r == 0) {
 		const struct monitor_options o = {
-			.setup = &b->setup, .root = b->root, .loop = b->loop
+			.setup = &b->setup, .ledger = &b->ledger, .loop = b->loop
 		};
 
 		r = monitor_new(&b->monitor, &o, &e);
 	}
 	if (r == 0) {
+		const struct monitor_holder holder = { broker_ask, broker_question_over,
+			broker_granted, b };
+
 		monitor_on_lost(b->monitor, broker_on_lost, b);
-		r = broker_start_front(b);
-	}
-	if (r == 0)
+		monitor_on_questions(b->monitor, &holder);
 		r = broker_watch_holder(b);
+	}
 	/* Processes of the same user cannot look into it: it has the token and the environment. */
 	if (r == 0)
 		r = privilege_hide();
@@ -222,7 +367,7 @@ static int broker_explain(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct broker b = { .listener = -1, .root = -1, .http = -1 };
+	static struct broker b = { .listener = -1, .root = -1, .ledger = -1, .http = -1 };
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
 		SIGTTOU, SIGUSR1, SIGUSR2 };
 	int r, type = 0;
@@ -241,9 +386,11 @@ int main(int argc, char **argv)
 	r = broker_build(&b);
 	if (r == 0)
 		r = broker_serve(&b);
-	front_process_end(&b.front);
-	if (b.monitor && monitor_audit(b.monitor))
+	child_end(&b.front);
+	if (b.monitor && monitor_audit(b.monitor)) {
+		monitor_settle(b.monitor, SETTLE_MS);
 		(void)corral_audit_flush(monitor_audit(b.monitor), NULL);
-	/* What hangs in a thread is not waited for. */
+	}
+	/* What else hangs in a thread is not waited for. */
 	_exit(r < 0);
 }

@@ -23,8 +23,10 @@
 #include "base/fd.h"
 #include "test/scratch.h"
 #include "wire/broker.h"
+#include "wire/ledger.h"
 #include "wire/frame.h"
 #include "wire/report.h"
+#include "wire/sockets.h"
 
 enum { WAIT_MS = 20000 };
 
@@ -34,6 +36,7 @@ struct holder {
 	char folder[64];
 	int listener, root, control;
 	pid_t broker;
+	unsigned number; /* of the test's runs */
 	struct sockaddr_un address;
 	struct frame frame;
 };
@@ -86,15 +89,31 @@ static void holder_set_up(struct holder *h, const char *permissions)
 		.n_environment = 1,
 		.folder = h->folder,
 		.variables.values = { [VARIABLE_WORK_DIR] = h->folder } };
-	const int fds[] = { h->listener, h->root };
+	struct ledger *ledger = NULL;
 	auto_buffer body = { 0 };
+	auto_fd shared = -1;
 
+	assert_int_equal(ledger_new(&ledger, &shared), 0);
 	assert_int_equal(broker_setup_encode(&s, &body), 0);
-	assert_int_equal(frame_send(h->control, FRAME_BROKER, 0, body.data, body.len, fds, 2), 0);
+	assert_int_equal(frame_send(h->control, FRAME_BROKER, 0, body.data, body.len,
+				 (const int[]){ shared }, 1),
+		0);
+	ledger_free(ledger);
+}
+
+/* The tree stands. */
+static void holder_hand_over(struct holder *h)
+{
+	const int fds[] = {
+		[SOCKETS_BROKER_LISTENER] = h->listener, [SOCKETS_BROKER_ROOT] = h->root
+	};
+
+	assert_int_equal(sockets_send_now(h->control, SOCKETS_BROKER, fds, ROWS(fds)), 0);
 }
 
 static int holder_begin(void **state)
 {
+	static unsigned number;
 	struct holder *h = calloc(1, sizeof(*h));
 	char path[128];
 	FILE *f;
@@ -110,6 +129,7 @@ static int holder_begin(void **state)
 	h->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	holder_listen(h);
 	holder_spawn(h);
+	h->number = number++;
 	*state = h;
 	return 0;
 }
@@ -142,6 +162,7 @@ static void holder_is_ready(struct holder *h)
 		fail_msg("%s", refusal.text);
 	assert_int_equal(h->frame.type, FRAME_READY);
 	assert_int_equal(h->frame.len, 0);
+	holder_hand_over(h);
 }
 
 /* One line there, one line back; NULL: it was hung up. */
@@ -221,10 +242,13 @@ static void test_front_is_replaced(void **state)
 	struct holder *h = *state;
 
 	holder_is_ready(h);
+	/* There is none until somebody calls. */
+	assert_int_equal(front_of(h), 0);
 	for (int i = 0; i < 3; i++) {
-		pid_t front = front_of(h);
+		pid_t front;
 
 		is_served(h);
+		front = front_of(h);
 		assert_true(front > 0);
 		assert_int_equal(kill(front, SIGKILL), 0);
 		/* A connection that the dead one had is closed; the next is served. */
@@ -270,6 +294,26 @@ static void test_wrong_setup(void **state)
 	assert_int_equal(h->frame.type, FRAME_FAILED);
 	assert_int_equal(refusal_decode(&refusal, h->frame.body, h->frame.len), 0);
 	assert_non_null(strstr(refusal.text, "raed"));
+}
+
+/* What is not the session's sockets ends it, with a sentence. */
+static void test_wrong_sockets(void **state)
+{
+	struct holder *h = *state;
+	const int one[] = { h->listener }, more[] = { h->listener, h->root, h->listener };
+	struct refusal refusal;
+
+	holder_set_up(h, "{}");
+	assert_non_null(holder_hears(h));
+	assert_int_equal(h->frame.type, FRAME_READY);
+	if (h->number % 2)
+		assert_int_equal(sockets_send_now(h->control, SOCKETS_BROKER, one, ROWS(one)), 0);
+	else
+		assert_int_equal(sockets_send_now(h->control, SOCKETS_BROKER, more, ROWS(more)), 0);
+	assert_non_null(holder_hears(h));
+	assert_int_equal(h->frame.type, FRAME_FAILED);
+	assert_int_equal(refusal_decode(&refusal, h->frame.body, h->frame.len), 0);
+	assert_int_equal(refusal.error, EPROTO);
 }
 
 /* The monitor dies: no call is served, and nobody waits for ever. */
@@ -333,6 +377,8 @@ int main(int argc, char **argv)
 		TEST(test_front_is_replaced),
 		TEST(test_front_is_confined),
 		TEST(test_wrong_setup),
+		TEST(test_wrong_sockets),
+		TEST(test_wrong_sockets),
 		TEST(test_monitor_dies),
 		cmocka_unit_test(test_by_hand),
 	};
