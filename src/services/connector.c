@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/connector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "jail/landlock.h"
+#include "services/backend.h"
+#include "wire/child.h"
+#include "wire/frame.h"
+
+enum { SOCKET = CHILD_SOCKET, CONNECTOR_TRY_MS = 10000 }; /* for one address */
+
+/* Outside: in the back end. */
+
+int connector_start(struct connector *ret, const char *host, uint16_t port)
+{
+	char text[8];
+	const char *const argv[] = { "corral-connector", CONNECTOR_WORD, host, text, NULL };
+	struct child child;
+	int r;
+
+	(void)snprintf(text, sizeof(text), "%u", port);
+	r = child_start(&child, "/proc/self/exe", argv, NULL);
+	if (r == 0)
+		*ret = (struct connector){ .pid = child.pid, .socket = child.socket };
+	return r;
+}
+
+/* Answers to requests that were given up before this one are dropped. */
+static int connector_receive(const struct connector *c, struct frame *f, uint64_t until_ms)
+{
+	for (;;) {
+		const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+		struct pollfd p = { .fd = c->socket, .events = POLLIN };
+		int r = poll(&p, 1, now < until_ms ? (int)(until_ms - now) : 0);
+
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		if (r == 0)
+			return -ETIMEDOUT;
+		r = r < 0 ? -EAGAIN : frame_receive(c->socket, f);
+		if (r == 0)
+			return -EPIPE;
+		if (r == 1 && f->id == c->count)
+			return 0;
+		if (r < 0 && r != -EAGAIN)
+			return r;
+	}
+}
+
+int connector_connect(struct connector *c, uint64_t timeout_ms)
+{
+	const uint64_t until = clock_ms(CLOCK_MONOTONIC) + timeout_ms;
+	static struct frame f;
+	int code = 0, r;
+
+	c->count++;
+	r = frame_send(c->socket, FRAME_CALL, c->count, &timeout_ms, sizeof(timeout_ms), NULL, 0);
+	if (r == 0)
+		r = connector_receive(c, &f, until);
+	c->is_lost = r < 0 && r != -ETIMEDOUT;
+	if (r < 0)
+		return r;
+	if (f.len == sizeof(code))
+		memcpy(&code, f.body, sizeof(code));
+	if (f.type == FRAME_CALL_ANSWER && f.n_fds == 1)
+		return frame_take_fd(&f, 0);
+	return code < 0 ? code : -EPROTO;
+}
+
+int connector_forbid_connect(void)
+{
+	/* Calls of another architecture end the process: the filter of backend_confine(). */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { .len = ROWS(code), .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Inside: in the process of the connector. */
+
+static int connector_await(int fd, uint64_t until_ms)
+{
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	socklen_t size = sizeof(int);
+	int code = 0, r = poll(&p, 1, now < until_ms ? (int)(until_ms - now) : 0);
+
+	if (r <= 0)
+		return r < 0 ? -errno : -ETIMEDOUT;
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) < 0 ? -errno : -code;
+}
+
+static int connector_try(const struct addrinfo *a, uint64_t until_ms)
+{
+	const uint64_t one = clock_ms(CLOCK_MONOTONIC) + CONNECTOR_TRY_MS;
+	auto_fd fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int on = 1;
+	int r = fd < 0 ? -errno : 0;
+
+	if (r == 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0)
+		r = errno == EINPROGRESS ? connector_await(fd, one < until_ms ? one : until_ms)
+					 : -errno;
+	if (r < 0)
+		return r;
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	return fd_take(&fd);
+}
+
+static int connector_code(int found)
+{
+	switch (found) {
+	case EAI_MEMORY:
+		return -ENOMEM;
+	case EAI_AGAIN:
+		return -EHOSTUNREACH;
+	default:
+		return -ENOENT;
+	}
+}
+
+/* The addresses of the name as they are now, one after the other. */
+static int connector_dial(const char *host, const char *port, uint64_t until_ms)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
+	struct addrinfo *list = NULL;
+	int found = getaddrinfo(host, port, &hints, &list);
+	int r = found == 0 ? -ENOENT : connector_code(found);
+
+	for (const struct addrinfo *a = list; found == 0 && a && r < 0; a = a->ai_next)
+		r = connector_try(a, until_ms);
+	if (found == 0)
+		freeaddrinfo(list);
+	return r;
+}
+
+static int connector_serve(const char *host, const char *port)
+{
+	static struct frame f;
+	int r;
+
+	while ((r = frame_receive(SOCKET, &f)) == 1) {
+		uint64_t ms;
+		int code;
+		auto_fd fd = -1;
+
+		if (f.type != FRAME_CALL || f.len != sizeof(ms))
+			return -EPROTO;
+		memcpy(&ms, f.body, sizeof(ms));
+		code = connector_dial(host, port, clock_ms(CLOCK_MONOTONIC) + ms);
+		fd = code < 0 ? -1 : code;
+		r = fd < 0 ? frame_send(
+				     SOCKET, FRAME_CALL_REFUSED, f.id, &code, sizeof(code), NULL, 0)
+			   : frame_send(SOCKET, FRAME_CALL_ANSWER, f.id, NULL, 0, &fd, 1);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/* What the resolver of the system reads: its configuration, its modules, and no other file. */
+static int connector_confine(void)
+{
+	static const struct backend_place places[] = {
+		{ "/etc", LANDLOCK_READ },
+		{ "/lib", LANDLOCK_READ },
+		{ "/lib64", LANDLOCK_READ },
+		{ "/usr/lib", LANDLOCK_READ },
+		{ "/usr/lib64", LANDLOCK_READ },
+		{ "/run/systemd/resolve", LANDLOCK_READ },
+		{ 0 },
+	};
+	const struct backend_confinement c = { .places = places, .sockets = true };
+
+	return backend_confine(&c);
+}
+
+int connector_main(int argc, char **argv)
+{
+	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+
+	if (argc != 4)
+		return 2;
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)prctl(PR_SET_NAME, "corral-connect", 0, 0, 0);
+	if (r == 0 && syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0)
+		r = -errno;
+	if (r == 0)
+		r = connector_confine();
+	if (r == 0)
+		r = connector_serve(argv[2], argv[3]);
+	return r < 0;
+}
