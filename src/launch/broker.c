@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/words.h"
+
 static const char *launch_broker_named(const char *variable, const char *otherwise)
 {
 	const char *path = secure_getenv(variable);
@@ -52,8 +55,47 @@ bool launch_broker_is_granted(const struct permissions *p)
 	for (size_t i = 0; i < p->n_services; i++)
 		if (p->services[i].access != SERVICE_NONE)
 			return true;
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].operations & 1U << OPERATION_SERVICE && !p->rules[i].disabled &&
+			p->rules[i].action != VERDICT_DENY)
+			return true;
 	for (size_t i = 0; i < p->n_all_of; i++)
 		if (launch_broker_is_granted(p->all_of[i]))
 			return true;
 	return false;
+}
+
+/* CORRAL_BACKENDS: the folder of the programs that serve. CORRAL_TERMINAL: see below. */
+static const char *const launch_broker_variables[] = { "BROWSER", "CORRAL_BACKENDS",
+	"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH",
+	"SSL_CERT_FILE", "TZ", "USER", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CONFIG_DIRS",
+	"XDG_CONFIG_HOME", "XDG_CURRENT_DESKTOP", "XDG_DATA_DIRS", "XDG_DATA_HOME",
+	"XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", NULL };
+
+/* The terminal that this process has, for a clipboard that a terminal keeps. NULL: none. */
+static const char *launch_broker_terminal(struct arena *a)
+{
+	char path[64];
+
+	for (int fd = STDERR_FILENO; fd >= STDIN_FILENO; fd--)
+		if (isatty(fd) && ttyname_r(fd, path, sizeof(path)) == 0)
+			return arena_printf(a, "CORRAL_TERMINAL=%s", path);
+	return NULL;
+}
+
+int launch_broker_environment(
+	struct arena *a, const char *const *env, const char *const **ret, size_t *ret_n)
+{
+	const char **list = arena_calloc(a, ROWS(launch_broker_variables) + 1, sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (; env && *env && n + 1 < ROWS(launch_broker_variables); env++)
+		if (words_find(launch_broker_variables, *env, strcspn(*env, "=")) >= 0)
+			list[n++] = *env;
+	list[n] = launch_broker_terminal(a);
+	*ret = list;
+	*ret_n = n + (list[n] != NULL);
+	return 0;
 }

@@ -7,6 +7,7 @@
  */
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "policy/permissions.h"
 
@@ -21,5 +22,12 @@ struct launch_broker {
  * what to do.
  */
 int launch_broker_find(struct launch_broker *ret, struct error *e);
-/* Whether the permissions, or a layer of them, have a list that grants some service. */
+/* Whether the permissions, or a layer of them, grant some service: by a list, or by a rule that
+ * allows one or has the user asked. */
 bool launch_broker_is_granted(const struct permissions *p);
+/*
+ * What back ends of services may need of the user's environment: where the desktop is, where
+ * configuration is, which programs. In the arena; it ends with NULL. -ENOMEM.
+ */
+int launch_broker_environment(
+	struct arena *a, const char *const *env, const char *const **ret, size_t *ret_n);

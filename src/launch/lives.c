@@ -15,7 +15,7 @@ struct lives_kept {
 	const struct location *where; /* NULL: the manifest itself */
 };
 
-enum { LIVES_KEPT = 4, LIVES_MAX = 256, LIVES_LAYERS_MAX = 64 };
+enum { LIVES_KEPT = 5, LIVES_MAX = 256, LIVES_LAYERS_MAX = 64 };
 
 static void lives_kept_of(
 	const struct manifest *m, const char *name, struct lives_kept ret[LIVES_KEPT])
@@ -26,6 +26,7 @@ static void lives_kept_of(
 	/* Whether it is there or not: what describes a skill is not for the skill to write. */
 	ret[3] = (struct lives_kept){ "its description", name ? LAUNCH_SKILL_DESCRIPTION : NULL,
 		NULL };
+	ret[4] = (struct lives_kept){ "its description", name ? "skill.md" : NULL, NULL };
 }
 
 static int lives_refuse(const struct lives_kept *kept, const struct location *grant,

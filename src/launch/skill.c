@@ -7,6 +7,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@
 
 _Static_assert(PATH_BYTES >= PATH_MAX, "realpath() writes that much");
 
-const char *const launch_skill_manifests[] = { "SKILL.md", "skill.yaml", "skill.yml",
+const char *const launch_skill_manifests[] = { "SKILL.md", "skill.md", "skill.yaml", "skill.yml",
 	"manifest.yaml", NULL };
 
 enum { MANIFEST_BYTES = 1 << 20 };
@@ -49,16 +50,16 @@ static int skill_find_manifest(
 	const struct launch_skill *s, const char *folder, struct skill_files *ret, struct error *e)
 {
 	struct location where = { .file = folder };
-	struct skill_files found = { 0 };
+	struct skill_files found = { .grants = s->named };
 
-	if (skill_has(s, "default.json"))
+	if (skill_has(s, "default.json") && !s->named)
 		return error_set(e, -EINVAL, &where, "contains rules, not a skill");
 	for (const char *const *name = launch_skill_manifests; *name; name++) {
-		if (!skill_has(s, *name))
+		if (!skill_has(s, *name) || (s->named && strcmp(*name, s->named) == 0))
 			continue;
-		if (strcmp(*name, LAUNCH_SKILL_DESCRIPTION) == 0)
+		if (!found.describes && strcasecmp(*name, LAUNCH_SKILL_DESCRIPTION) == 0)
 			found.describes = *name;
-		else if (!found.grants)
+		else if (!found.grants && strcasecmp(*name, LAUNCH_SKILL_DESCRIPTION) != 0)
 			found.grants = *name;
 		else
 			found.second = *name;
@@ -173,10 +174,10 @@ static int skill_read_content(struct launch_skill *s, enum launch_skill_use use,
 	return r;
 }
 
-/* What is wrong with a skill: stops a run; who only looks at it is told. */
+/* What is wrong with a skill: stops a run; a caller that only looks at it gets it as its fault. */
 static int skill_fault(struct launch_skill *s, enum launch_skill_use use, int r, struct error *e)
 {
-	if (r == -EINVAL && use == LAUNCH_SKILL_LOOK)
+	if (r == -EINVAL && use != LAUNCH_SKILL_RUN)
 		return 0;
 	if (r < 0 && e)
 		*e = s->fault;
@@ -195,39 +196,69 @@ static int skill_read_rest(struct launch_skill *s, const char *folder, enum laun
 	if (r == 0)
 		r = skill_find_manifest(s, folder, &found, e);
 	if (r < 0)
-		return r;
+		return use == LAUNCH_SKILL_SCAN && r == -ENOENT && !files->grants ? 0 : r;
 	if (!skill_is_same(found.grants, files->grants) ||
 		!skill_is_same(found.describes, files->describes) ||
 		!skill_is_same(found.second, files->second) ||
-		!skill_has_manifest(s, files->grants, hashes[0]) ||
-		(files->describes && !skill_has_manifest(s, files->describes, hashes[1])))
+		(!s->unreadable && !skill_has_manifest(s, files->grants, hashes[0])) ||
+		(!s->unreadable && files->describes &&
+			!skill_has_manifest(s, files->describes, hashes[1])))
 		return error_set(e, -ESTALE, &where, "changed while it was being read");
 	return 0;
+}
+
+/*
+ * To scan it, a manifest that is missing or cannot be read is a fault like another: it grants
+ * nothing, and the rest of the folder is looked at all the same.
+ */
+static int skill_read_manifests(struct launch_skill *s, const char *folder,
+	enum launch_skill_use use, struct skill_files *files,
+	unsigned char hashes[2][SKILL_DIGEST_BYTES], struct error *e)
+{
+	struct error *into = use == LAUNCH_SKILL_SCAN ? &s->fault : e;
+	/* First of all: not every folder is worth a digest. */
+	int r = skill_find_manifest(s, folder, files, into);
+
+	if (r == 0 && files->grants)
+		r = skill_read_manifest(s, folder, files->grants, &s->manifest, hashes[0], into);
+	if (r == 0 && files->describes)
+		r = skill_read_manifest(s, folder, files->describes, &s->about, hashes[1], into);
+	if (r == 0 || use != LAUNCH_SKILL_SCAN)
+		return r;
+	if (r == -ENOMEM || (r == -EINVAL && !files->grants)) {
+		if (e)
+			*e = s->fault;
+		return r;
+	}
+	s->unreadable = true;
+	if (!s->manifest.permissions)
+		s->manifest.permissions = permissions_new();
+	return s->manifest.permissions ? 0 : error_no_memory(e);
 }
 
 static int skill_read(struct launch_skill *s, const char *folder, enum launch_skill_use use,
 	struct arena *a, struct error *e)
 {
-	unsigned char hashes[2][SKILL_DIGEST_BYTES];
-	struct skill_files files = { .grants = "" };
+	unsigned char hashes[2][SKILL_DIGEST_BYTES] = { { 0 } };
+	struct skill_files files = { 0 };
 	struct error *fault = &s->fault;
-	/* First of all: not every folder is worth a digest. */
-	int r = skill_find_manifest(s, folder, &files, e);
+	int r = skill_read_manifests(s, folder, use, &files, hashes, e);
 
-	if (r == 0)
-		r = skill_read_manifest(s, folder, files.grants, &s->manifest, hashes[0], e);
-	if (r == 0 && files.describes)
-		r = skill_read_manifest(s, folder, files.describes, &s->about, hashes[1], e);
-	if (r == 0)
+	if (r == 0 && !s->unreadable)
 		r = skill_fault(s, use, skill_check_files(s, folder, &files, fault), e);
 	if (r < 0)
 		return r;
-	/* The first fault is the one that is told. */
+	/* The first fault is the one that is reported. */
 	if (fault->text[0])
 		fault = NULL;
-	r = skill_fault(s, use, lives_find(&s->manifest, files.grants, a, &s->lives, fault), e);
+	if (!s->unreadable)
+		r = skill_fault(
+			s, use, lives_find(&s->manifest, files.grants, a, &s->lives, fault), e);
 	if (r == 0)
 		r = skill_read_rest(s, folder, use, &files, hashes, e);
+	if (r == 0 && s->content.n == 0)
+		return error_set(
+			e, -ENOENT, &(struct location){ .file = folder }, "is an empty folder");
 	if (fault && fault->text[0])
 		fault = NULL;
 	if (r == 0)
@@ -272,6 +303,23 @@ static int skill_permissions_text(
 	return *ret ? 0 : error_no_memory(e);
 }
 
+/* Of a manifest that is named, the folder, as the user writes it and (in real) as it is. */
+static const char *skill_folder_of(
+	struct launch_skill *s, const char *path, char real[PATH_BYTES], struct arena *a)
+{
+	const char *const *known = launch_skill_manifests;
+	char *base = strrchr(real, '/'), *slash = strrchr(path, '/');
+	struct stat st;
+
+	while (*known && strcmp(*known, base + 1) != 0)
+		known++;
+	if (!*known || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+		return path;
+	s->named = *known;
+	base[base == real] = '\0';
+	return slash ? arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path)) : ".";
+}
+
 int launch_skill_open(struct launch_skill *s, const char *folder, enum launch_skill_use use,
 	struct arena *a, struct error *e)
 {
@@ -283,8 +331,10 @@ int launch_skill_open(struct launch_skill *s, const char *folder, enum launch_sk
 	s->outcome = APPROVAL_NONE;
 	s->is_skill = true;
 	if (realpath(folder, real)) {
+		if (use == LAUNCH_SKILL_SCAN)
+			folder = skill_folder_of(s, folder, real, a);
 		s->path = arena_strdup(a, real);
-		s->fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		s->fd = folder ? open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	}
 	if (s->fd < 0) {
 		(void)error_set(e, -ENOENT, &where, "cannot be read: %s", strerror(errno));
@@ -427,10 +477,8 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 
 	if (!entry && !m->entry) {
 		(void)error_set(e, -ENOENT, &where, "the skill has no entry");
-		error_hint(e, m->wasm_file
-				      ? "this is a WASM skill, which this version cannot run"
-				      : "give the command that is to run with its permissions, "
-					"or add `entry: FILE` to its manifest");
+		error_hint(e, "give the command that is to run with its permissions, or add "
+			      "`entry: FILE` to its manifest");
 		return -ENOENT;
 	}
 	r = skill_find_entry(s, entry ? entry : m->entry, &item, e);

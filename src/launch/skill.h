@@ -18,6 +18,7 @@
 enum launch_skill_use {
 	LAUNCH_SKILL_LOOK, /* to show it, or to compare it */
 	LAUNCH_SKILL_RUN,  /* and to run it: it is copied */
+	LAUNCH_SKILL_SCAN, /* to look for risks in it, whatever its manifest is like */
 };
 
 struct launch_skill {
@@ -32,6 +33,8 @@ struct launch_skill {
 	struct approval approval; /* as it would have to be now; its texts are in the arena */
 	int outcome;              /* enum approval_outcome; of what is no skill: current */
 	bool is_skill;
+	const char *named; /* the manifest that the caller named; NULL: the folder */
+	bool unreadable;   /* to scan it: no manifest could be read, and the fault says why */
 };
 #define LAUNCH_SKILL_NONE ((struct launch_skill){ .fd = -1, .copy = -1 })
 
@@ -41,9 +44,12 @@ struct launch_skill {
  * it) more than one manifest that grants, or it may write what must stay as it is; errors of
  * skill_content_read() and approval_check().
  *
- * One file of the folder grants. SKILL.md is that file where it stands alone; beside a skill.yaml
- * or manifest.yaml it describes, and must have no permissions, as a reader would take them for the
- * skill's.
+ * To scan it, the path may also be that of a manifest in the folder, which then is the one that
+ * grants; and a folder without a manifest, or with one that cannot be read, has that as its fault.
+ *
+ * One file of the folder grants. SKILL.md (or skill.md) is that file where it stands alone; beside
+ * a skill.yaml or manifest.yaml it describes, and must have no permissions, as a reader would take
+ * them for the skill's.
  */
 int launch_skill_open(struct launch_skill *s, const char *folder, enum launch_skill_use use,
 	struct arena *a, struct error *e);

@@ -42,6 +42,28 @@ static void test_find(void **state)
 	}
 }
 
+static bool rule_grants(enum verdict action, enum operation op, bool disabled)
+{
+	auto_permissions *p = permissions_new();
+	struct rule rule = {
+		.id = "r", .action = action, .operations = 1U << op, .disabled = disabled
+	};
+
+	assert_int_equal(permissions_add(p, &rule.patterns, "*", NULL), 0);
+	assert_int_equal(permissions_add_rule(p, &rule), 0);
+	return launch_broker_is_granted(p);
+}
+
+static void test_granted_by_rules(void **state)
+{
+	(void)state;
+	assert_true(rule_grants(VERDICT_ALLOW, OPERATION_SERVICE, false));
+	assert_true(rule_grants(VERDICT_ASK, OPERATION_SERVICE, false));
+	assert_false(rule_grants(VERDICT_DENY, OPERATION_SERVICE, false));
+	assert_false(rule_grants(VERDICT_ALLOW, OPERATION_SERVICE, true));
+	assert_false(rule_grants(VERDICT_ALLOW, OPERATION_FS_READ, false));
+}
+
 /* Of any layer; a service without access is no grant. */
 static void test_granted(void **state)
 {
@@ -64,6 +86,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_granted),
+		cmocka_unit_test(test_granted_by_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

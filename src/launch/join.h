@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The daemon, seen from who holds a session: it hears what runs and what happens, and may ask to
+ * end it. Nothing waits for it, and no event is sent before the command is on its way: they are
+ * kept, and leave when the loop has a moment. Where there is no daemon, this costs one look for its
+ * socket; one that goes away is looked for again, and hears then what happened meanwhile.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/event.h"
+#include "base/buffer.h"
+#include "wire/frame.h"
+#include "wire/join.h"
+
+/* Events that are kept while the daemon is away or busy, at most; then the oldest go. */
+enum {
+	LAUNCH_JOIN_KEPT = 1024,
+	LAUNCH_JOIN_CROWDED = 64, /* so many do not wait for their time */
+	LAUNCH_JOIN_DELAY_MS = 10,
+	LAUNCH_JOIN_AGAIN_MS = 1000,
+};
+
+/* Orders of the daemon (wire/question.h), and its JOINED: all that it must know is told anew. */
+struct launch_join_handler {
+	void (*order)(
+		void *context, enum frame_type type, uint64_t id, const void *body, size_t len);
+	void (*joined)(void *context);
+	void *context;
+};
+
+/* Something that the daemon is to hear. */
+struct launch_join_frame {
+	enum frame_type type;
+	uint64_t id;
+	struct buffer body;
+};
+
+struct launch_join {
+	int fd;                         /* -1: not connected */
+	bool is_known;                  /* the daemon has looked at us: we may end */
+	bool is_on;                     /* there was a daemon */
+	struct buffer hello;            /* the body of FRAME_JOIN */
+	struct launch_join_frame *kept; /* in a ring */
+	uint64_t first, next;           /* of those that are kept */
+	uint64_t lost;                  /* that were too many */
+	uint64_t delay_ms;              /* that events are kept: many wake the daemon once */
+	uint64_t since_ms;              /* monotonic: when the first of them was */
+	bool is_blocked;                /* the daemon took not all of them */
+	uint64_t tried_ms;              /* monotonic: when a daemon was looked for */
+	struct launch_join_handler handler;
+	struct frame *frame; /* for what it says */
+};
+#define LAUNCH_JOIN_NONE ((struct launch_join){ .fd = -1 })
+
+/* Connects. 0: a daemon is there, and launch_join_hello() must follow. -ENOENT, -ECONNREFUSED:
+ * there is none. */
+int launch_join_open(struct launch_join *j);
+/* Whether a daemon's socket is there; one look. */
+bool launch_join_is_possible(void);
+/* Who we are; it is said when launch_join_connect() or launch_join_dispatch() connects. */
+int launch_join_hello(struct launch_join *j, const struct join *who);
+/*
+ * Connects and says who we are, and nothing more: the daemon looks at us while we have other things
+ * to wait for, and not when we are about to end. Nothing if there is no daemon.
+ */
+void launch_join_connect(struct launch_join *j);
+/* For audit_trail_options.tell; context: a struct launch_join. Makes no system call, unless events
+ * were lost before. */
+void launch_join_tell(void *context, const struct audit_event *e);
+/*
+ * Takes the body over. Only for a daemon that is there: a later one hears of what still is by
+ * `joined`.
+ */
+void launch_join_send(
+	struct launch_join *j, enum frame_type type, uint64_t id, struct buffer *body);
+/* What it said: true if the command is to end. Looks for a daemon that was lost; sends what waits.
+ */
+bool launch_join_dispatch(struct launch_join *j, bool is_readable);
+/* How long poll() may wait if it would wait so long otherwise (-1: for ever). */
+int launch_join_wait_ms(const struct launch_join *j, int otherwise);
+/*
+ * Waits, a moment at most, until the daemon has looked at us: who has ended cannot be looked at,
+ * and is not let in. What was sent is read after our end, too.
+ */
+void launch_join_close(struct launch_join *j);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * What changes in a sandbox while it runs, for whoever holds its session: questions that wait for
+ * a person, and grants. The daemon gives orders (wire/question.h); here they are carried out, below
+ * the ceiling that the host declared, or refused with a sentence.
+ *
+ *     the host's hooks <-- launch_live --> launch_join --> corrald
+ *
+ * Grants end by their own time here, daemon or not. A corrald that comes later hears of all
+ * questions and grants. One change is under way at a time; orders wait for it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/event.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "launch/join.h"
+#include "policy/algebra/ceiling.h"
+#include "policy/policy.h"
+#include "wire/question.h"
+
+enum {
+	LAUNCH_LIVE_QUESTIONS_MAX = 64,
+	LAUNCH_LIVE_ORDERS_MAX = 16, /* that wait */
+	LAUNCH_LIVE_CEILING_MAX = 64,
+	LAUNCH_LIVE_DESCRIBE_MS = 50,
+};
+
+struct launch_live_hooks {
+	/* To who asked, by its own number. */
+	void (*answer)(void *context, uint64_t asker, const struct answer *a);
+	/*
+	 * These are all grants, from now on. launch_live_settled() follows, sooner or later, unless
+	 * it returns a negative value with a sentence.
+	 */
+	int (*put)(void *context, const struct live_grant *grants, size_t n, struct error *e);
+	/* Something that was granted cannot be taken back: the sandbox must end. */
+	void (*fail)(void *context, const char *why);
+	/*
+	 * What a daemon shows of the sandbox. Comes LAUNCH_LIVE_DESCRIBE_MS after the daemon has
+	 * let us in: to put it in words takes longer than many a command. May be NULL.
+	 */
+	void (*describe)(void *context);
+	/* For the log. */
+	void (*note)(void *context, const struct audit_event *event);
+	void *context;
+};
+
+/* What a sandbox may be granted. The layers must outlive it. */
+struct launch_live_ceiling {
+	const struct permissions *const *layers; /* of the sandbox: they stay in force */
+	size_t n_layers;
+	/* What the host declared beside them; none: what the layers allow or ask about. */
+	const struct permissions *const *declared;
+	size_t n_declared;
+	/* With a declared one: how many of the layers, from the first, it stands in for. */
+	size_t n_replaced;
+	struct policy_options options;
+};
+
+struct launch_live_question {
+	uint64_t id, asker; /* 0: the place is free */
+	uint64_t until_ms;  /* monotonic */
+	bool is_left;       /* while it is being answered: it was not waited for any more */
+	enum question_end how;
+	struct arena arena; /* of the texts */
+	struct question q;
+};
+
+struct launch_live_grant {
+	uint64_t id;
+	bool is_new, is_over; /* not in force yet; not to be any more, and a change leaves it out */
+	bool is_out;          /* the change that is under way leaves it out */
+	uint64_t ends_ms;     /* monotonic; 0: with the sandbox */
+	struct live_grant g;  /* its pattern is its own */
+};
+
+struct launch_live_order {
+	enum frame_type type; /* FRAME_NONE: the time of a grant was over */
+	uint64_t id;
+	struct buffer body;
+};
+
+struct launch_live {
+	struct launch_live_hooks hooks;
+	struct launch_live_ceiling ceiling;
+	struct launch_join *join;
+	uint64_t next_id;
+	uint64_t describe_ms; /* monotonic: when to; 0: not */
+	struct launch_live_question questions[LAUNCH_LIVE_QUESTIONS_MAX];
+	struct launch_live_grant *grants;
+	size_t n_grants, cap_grants;
+	/* One more, which no daemon takes away: that the time of a grant was over. */
+	struct launch_live_order waiting[LAUNCH_LIVE_ORDERS_MAX + 1];
+	size_t n_waiting;
+	/* The change that is under way. */
+	bool is_busy;
+	uint64_t order;    /* of the daemon; 0: none */
+	uint64_t made;     /* the grant */
+	uint64_t question; /* that it answers; 0: none */
+	bool is_undoing;
+};
+
+/* The join must outlive it; from here on it gives its orders here. */
+void launch_live_init(struct launch_live *l, struct launch_join *join,
+	const struct launch_live_hooks *hooks, const struct launch_live_ceiling *ceiling);
+void launch_live_deinit(struct launch_live *l);
+
+/* A question of the broker or the relay, by its own number; the same number again is asked once
+ * more. -ENOSPC, -ENOMEM: it is not asked. */
+int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question *q);
+/* It does not wait any more. asker 0: all of the broker's, which has ended. */
+void launch_live_question_over(struct launch_live *l, uint64_t asker, enum question_end how);
+/* What became of `put`: 0, or a negative errno value with a sentence. */
+void launch_live_settled(struct launch_live *l, int code, const char *why);
+
+/* Ends what is over by now; and how long poll() may wait for that (-1: for ever). */
+void launch_live_tick(struct launch_live *l);
+int launch_live_wait_ms(const struct launch_live *l, int otherwise);
+
+/*
+ * Permissions for a relay: what the layers and the grants say about the network, as an image with
+ * the places of rules (policy/format/image.h).
+ */
+int launch_live_network(const struct launch_live *l, const struct live_grant *grants, size_t n,
+	struct buffer *out, struct error *e);

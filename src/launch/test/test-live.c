@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/live.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/array.h"
+#include "launch/live-ceiling.h"
+#include "policy/format/manifest.h"
+
+enum { SOON_MS = 20 };
+
+/* A sandbox that does as it is told. */
+struct stage {
+	struct permissions *permissions;
+	const struct permissions *layer;
+	struct launch_join join;
+	struct launch_live live;
+	unsigned n_puts, n_answers, n_failed, n_revoked, n_described;
+	size_t n_last; /* grants of the last change */
+};
+
+static void stage_answer(void *context, uint64_t asker, const struct answer *a)
+{
+	struct stage *s = context;
+
+	(void)asker;
+	(void)a;
+	s->n_answers++;
+}
+
+static int stage_put(void *context, const struct live_grant *grants, size_t n, struct error *e)
+{
+	struct stage *s = context;
+
+	(void)grants;
+	(void)e;
+	s->n_puts++;
+	s->n_last = n;
+	return 0;
+}
+
+static void stage_fail(void *context, const char *why)
+{
+	struct stage *s = context;
+
+	(void)why;
+	s->n_failed++;
+}
+
+static void stage_note(void *context, const struct audit_event *event)
+{
+	struct stage *s = context;
+
+	s->n_revoked += strncmp(event->reason, "revoked", 7) == 0;
+}
+
+static void stage_describe(void *context)
+{
+	struct stage *s = context;
+
+	s->n_described++;
+}
+
+static void stage_begin(struct stage *s)
+{
+	static const char text[] = "fs: {read: [/srv/**]}\n";
+	const struct launch_live_hooks hooks = { .answer = stage_answer,
+		.put = stage_put,
+		.fail = stage_fail,
+		.describe = stage_describe,
+		.note = stage_note,
+		.context = s };
+	struct launch_live_ceiling ceiling = { .layers = &s->layer, .n_layers = 1 };
+	struct manifest m;
+
+	*s = (struct stage){ .join = LAUNCH_JOIN_NONE };
+	assert_int_equal(
+		manifest_read(&m, MANIFEST_UNKNOWN, "x.yaml", text, strlen(text), NULL), 0);
+	s->layer = s->permissions = m.permissions;
+	launch_live_init(&s->live, &s->join, &hooks, &ceiling);
+}
+
+static void stage_end(struct stage *s)
+{
+	assert_int_equal(s->n_failed, 0);
+	launch_live_deinit(&s->live);
+	permissions_free(s->permissions);
+}
+
+static void stage_order(struct stage *s, enum frame_type type, const void *body, size_t len)
+{
+	s->join.handler.order(s->join.handler.context, type, 1, body, len);
+}
+
+static void stage_grant(struct stage *s, const char *pattern, uint64_t ms)
+{
+	const struct live_grant g = {
+		.op = OPERATION_FS_READ, .until_ms = ms, .by = GRANT_BY_API, .pattern = pattern
+	};
+	auto_buffer body = { 0 };
+
+	assert_int_equal(live_grant_encode(&g, &body), 0);
+	stage_order(s, FRAME_GRANT, body.data, body.len);
+}
+
+static void pass(unsigned ms)
+{
+	const struct timespec t = { .tv_nsec = (long)ms * 1000000 };
+
+	(void)nanosleep(&t, NULL);
+}
+
+/* The change that was under way still had it, and as many orders wait as may. */
+static void test_over_meanwhile(void **state)
+{
+	const uint64_t unknown = 999;
+	struct stage s;
+
+	(void)state;
+	stage_begin(&s);
+	stage_grant(&s, "/srv/a", SOON_MS);
+	launch_live_settled(&s.live, 0, "");
+	stage_grant(&s, "/srv/b", 0);
+	assert_int_equal(s.n_last, 2);
+	for (unsigned i = 0; i < LAUNCH_LIVE_ORDERS_MAX + 2; i++)
+		stage_order(&s, FRAME_REVOKE, &unknown, sizeof(unknown));
+	pass(2 * SOON_MS);
+	launch_live_tick(&s.live);
+	launch_live_tick(&s.live);
+	assert_int_equal(s.n_puts, 2);
+	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+
+	/* It is in force until it has been left out. */
+	launch_live_settled(&s.live, 0, "");
+	assert_int_equal(s.n_revoked, 0);
+	assert_int_equal(s.live.n_grants, 2);
+	assert_int_equal(s.n_puts, 3);
+	assert_int_equal(s.n_last, 1);
+	launch_live_settled(&s.live, 0, "");
+	assert_int_equal(s.n_revoked, 1);
+	assert_int_equal(s.live.n_grants, 1);
+	assert_false(s.live.is_busy);
+	stage_end(&s);
+}
+
+/* One that is over before it is in force is not waited for, and ends after that. */
+static void test_over_before(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	stage_begin(&s);
+	stage_grant(&s, "/srv/a", SOON_MS);
+	pass(2 * SOON_MS);
+	launch_live_tick(&s.live);
+	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	launch_live_settled(&s.live, 0, "");
+	assert_int_equal(launch_live_wait_ms(&s.live, -1), 0);
+	launch_live_tick(&s.live);
+	assert_int_equal(s.n_last, 0);
+	launch_live_settled(&s.live, 0, "");
+	assert_int_equal(s.live.n_grants, 0);
+	stage_end(&s);
+}
+
+/* A question is not answered after its time, whether or not who asked has said so. */
+static void test_question_over(void **state)
+{
+	const struct question q = { .op = OPERATION_FS_READ,
+		.wait_ms = SOON_MS,
+		.n_scopes = 1,
+		.target = "/srv/a",
+		.program = "fs.read",
+		.rule = "",
+		.reason = "",
+		.scopes = { "/srv/a" } };
+	struct answer a = { .kind = ANSWER_ONCE, .pattern = "" };
+	auto_buffer body = { 0 };
+	struct stage s;
+
+	(void)state;
+	stage_begin(&s);
+	assert_int_equal(launch_live_ask(&s.live, 7, &q), 0);
+	a.question = s.live.questions[0].id;
+	assert_int_equal(answer_encode(&a, &body), 0);
+	assert_in_range(launch_live_wait_ms(&s.live, -1), 0, SOON_MS);
+	pass(2 * SOON_MS);
+	launch_live_tick(&s.live);
+	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	stage_order(&s, FRAME_ANSWER, body.data, body.len);
+	assert_int_equal(s.n_answers, 0);
+	stage_end(&s);
+}
+
+/* A daemon that has let us in hears what the sandbox may do, but not of one that is over by then:
+ * that takes longer than the command. */
+static void test_describe_later(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	stage_begin(&s);
+	s.join.handler.joined(s.join.handler.context);
+	assert_int_equal(s.n_described, 0);
+	assert_in_range(launch_live_wait_ms(&s.live, -1), 0, LAUNCH_LIVE_DESCRIBE_MS);
+	s.live.describe_ms = UINT64_MAX;
+	launch_live_tick(&s.live);
+	assert_int_equal(s.n_described, 0);
+	s.live.describe_ms = 1;
+	launch_live_tick(&s.live);
+	launch_live_tick(&s.live);
+	assert_int_equal(s.n_described, 1);
+	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	stage_end(&s);
+}
+
+/* All of a refusal is there: what is left out of the list is counted. */
+static void test_refusal_is_whole(void **state)
+{
+	struct launch_live_ceiling ceiling = { .n_layers = 1 };
+	struct live_grant g = { .op = OPERATION_FS_READ, .pattern = "/elsewhere/x" };
+	auto_buffer text = { 0 };
+	const struct permissions *layer;
+	struct manifest m;
+	auto_arena a = { 0 };
+	struct error e = { 0 };
+
+	(void)state;
+	buffer_adds(&text, "fs: {read: [");
+	for (unsigned i = 0; i < 40; i++)
+		buffer_printf(&text, "%s/srv/a-folder-with-a-name-%u/**", i ? ", " : "", i);
+	buffer_adds(&text, "]}\n");
+	assert_int_equal(
+		manifest_read(&m, MANIFEST_UNKNOWN, "x.yaml", buffer_text(&text), text.len, NULL),
+		0);
+	layer = m.permissions;
+	ceiling.layers = &layer;
+	assert_int_equal(live_ceiling_check(&ceiling, &g, &a, &e), -EPERM);
+	assert_non_null(strstr(e.text, "/srv/a-folder-with-a-name-0/**, "));
+	assert_non_null(strstr(e.text, " and 3"));
+	assert_string_equal(e.text + strlen(e.text) - strlen(" more"), " more");
+	/* Below it, but of no use. */
+	g.pattern = "/etc/shadow";
+	e = (struct error){ 0 };
+	permissions_free(m.permissions);
+	assert_int_equal(manifest_read(&m, MANIFEST_UNKNOWN, "x.yaml", "fs: {read: [/etc/**]}\n",
+				 strlen("fs: {read: [/etc/**]}\n"), NULL),
+		0);
+	layer = m.permissions;
+	assert_int_equal(live_ceiling_check(&ceiling, &g, &a, &e), -EPERM);
+	assert_non_null(strstr(e.text, "stays denied"));
+	assert_non_null(strstr(e.text, "the baseline denies /etc/shadow"));
+	permissions_free(m.permissions);
+}
+
+/* What an answer can be about: all that was asked for is in each of these. */
+static void test_scopes(void **state)
+{
+	static const char text[] =
+		"rules: [{id: a, action: ask, operations: [net.connect], patterns: "
+		"['www.example.com:443', '127.0.0.1:80', '*.example.com', '*.example.net:443']}, "
+		"{id: b, action: ask, operations: [net.connect], patterns: ['api.example.org:80', "
+		"'http://api.example.org/v1/**', 'http://api.example.org/v2/**']}, "
+		"{id: c, action: ask, operations: [fs.read], patterns: ['/srv/a/**', '/srv/b/**', "
+		"'/srv/**']}, {id: d, action: ask, operations: [exec], patterns: ['/bin/ls', "
+		"'/bin/cat']}]\n";
+	static const struct {
+		uint32_t op;
+		const char *asked, *scopes;
+	} rows[] = {
+		{ OPERATION_NET_CONNECT, "www.example.com:443",
+			"www.example.com:443 *.example.com:* " },
+		{ OPERATION_NET_CONNECT, "a.example.net:443",
+			"a.example.net:443 *.example.net:443 " },
+		{ OPERATION_NET_CONNECT, "127.0.0.1:80", "127.0.0.1:80 " },
+		{ OPERATION_NET_CONNECT, "GET http://api.example.org/v2/x",
+			"GET http://api.example.org/v2/x api.example.org:80 "
+			"http://api.example.org/v2/** " },
+		{ OPERATION_FS_READ, "/srv/b/x/y", "/srv/b/x/y /srv/b/x/** /srv/b/** /srv/** " },
+		{ OPERATION_EXEC, "/bin/cat", "/bin/cat " },
+	};
+	struct launch_live_ceiling ceiling = { .n_layers = 1 };
+	const struct permissions *layer;
+	struct manifest m;
+
+	(void)state;
+	assert_int_equal(
+		manifest_read(&m, MANIFEST_UNKNOWN, "x.yaml", text, strlen(text), NULL), 0);
+	layer = m.permissions;
+	ceiling.layers = &layer;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct question q = { .op = rows[i].op,
+			.n_scopes = 1,
+			.target = rows[i].asked,
+			.scopes = { rows[i].asked } };
+		auto_buffer scopes = { 0 };
+		auto_arena a = { 0 };
+
+		assert_int_equal(live_ceiling_widen(&ceiling, &q, &a), 0);
+		for (size_t k = 0; k < q.n_scopes; k++)
+			buffer_printf(&scopes, "%s ", q.scopes[k]);
+		assert_string_equal(buffer_text(&scopes), rows[i].scopes);
+	}
+	permissions_free(m.permissions);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_over_meanwhile),
+		cmocka_unit_test(test_over_before),
+		cmocka_unit_test(test_question_over),
+		cmocka_unit_test(test_describe_later),
+		cmocka_unit_test(test_refusal_is_whole),
+		cmocka_unit_test(test_scopes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
