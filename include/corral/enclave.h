@@ -126,6 +126,10 @@ struct corral_enclave_options {
 	 * policy was read from. At most 48. */
 	const char *const *guarded;
 	size_t n_guarded;
+	/* Not 0: it does not join the user's daemon, corrald(8), that runs when it is made. One
+	 * that joined sends it what the audit gets, and what the user ends there is -ECANCELED from
+	 * then on. */
+	int no_daemon;
 };
 #ifdef __cplusplus
 #define CORRAL_ENCLAVE_OPTIONS                        \
@@ -147,7 +151,7 @@ CORRAL_API void corral_enclave_free(struct corral_enclave *enclave);
 
 /* Files. Paths are absolute, or relative to by->folder. *ret is freed with corral_free(). */
 
-/* With a NUL behind it that *ret_len does not count. */
+/* With a NUL after it that *ret_len does not count. */
 CORRAL_API int corral_enclave_fs_read(struct corral_enclave *enclave, const struct corral_by *by,
 	const char *path, char **ret, size_t *ret_len, struct corral_error **e);
 /* The file is replaced as a whole, or stays as it was; its mode is kept (0644 less umask if new).
@@ -202,7 +206,7 @@ CORRAL_API int corral_enclave_fs_save(struct corral_save **ret, struct corral_en
 CORRAL_API uint64_t corral_save_bytes(const struct corral_save *s);
 /* When they were written, in ns since 1970: a server can say whether its file is newer. 0: none. */
 CORRAL_API int64_t corral_save_modified(const struct corral_save *s);
-/* Behind what there is. -EFBIG: that would be too large. After an error nothing can be committed.
+/* After what there is. -EFBIG: that would be too large. After an error nothing can be committed.
  */
 CORRAL_API int corral_save_write(
 	struct corral_save *s, const void *data, size_t len, struct corral_error **e);
@@ -300,7 +304,7 @@ CORRAL_API int corral_enclave_revoke(struct corral_enclave *enclave, const char 
 
 /* Questions: where the policy says "ask". */
 
-/* The number of the question behind an error, or 0. */
+/* The number of the question after an error, or 0. */
 CORRAL_API uint64_t corral_error_question(const struct corral_error *e);
 /* Calls back with all that wait for an answer, oldest first; returns how many. */
 typedef int corral_question_visit(void *context, const struct corral_question *question);

@@ -66,7 +66,7 @@ struct corral_denial {
 	uint64_t count;     /* how often it was tried, as far as it is known by now; at least 1 */
 };
 
-/* The denial behind an error, or NULL. Lives as long as the error. */
+/* The denial after an error, or NULL. Lives as long as the error. */
 CORRAL_API const struct corral_denial *corral_error_denial(const struct corral_error *e);
 
 /* What happened, for an audit sink. */
@@ -248,17 +248,52 @@ CORRAL_API int corral_builder_variable(
 CORRAL_API int corral_builder_with_audit(
 	struct corral_builder *b, corral_audit_sink *sink, void *context);
 /*
+ * The sandbox does not join the user's daemon, corrald(8). By itself it does if one runs: the
+ * daemon hears of its commands, redacted as for corral_audit_sandbox(), and the user may end it
+ * there; then commands are killed, and further ones are -ECANCELED. Nothing waits for the daemon,
+ * but for a fifth of a second at most when a sandbox is freed that it has not seen yet. What it
+ * says is heard in calls, and while one waits for a command.
+ */
+CORRAL_API int corral_builder_without_daemon(struct corral_builder *b);
+/*
  * Starts a broker beside each session, which answers what commands ask at the socket that their
  * variable SANDBOX_SOCKET names, under the sandbox's permissions (corral-broker; `sandbox-call` is
  * in their PATH). Building fails if there is none, or if it cannot serve. Its programs are those
  * that CORRAL_BROKER and CORRAL_SANDBOX_CALL name (not in set-uid programs), else the installed
- * ones. If it dies, the sandbox goes on, and calls are refused. An update of the permissions makes
- * a new session, and a new broker.
+ * ones. An update of the permissions makes a new session, and a new broker.
  *
- * socket: NULL. One that runs already, by the path of its socket, is for a later version:
- * -EOPNOTSUPP.
+ * If it dies, the sandbox goes on, and calls are refused with "connection refused" for the rest of
+ * the session: the warden, which would have to start another, has confined itself by then so that
+ * it can run no program. The next session (corral_sandbox_update(), or another sandbox) has one.
+ *
+ * Its calls are in the log if the sandbox's sink is corral_audit_sandbox() with a log that is a
+ * file: the broker writes to it itself, by the same session. Building fails with -EOPNOTSUPP if
+ * that log's key or head is in another folder. A sink of the host's own hears nothing of them.
+ *
+ * socket: NULL. With a path it fails with -EOPNOTSUPP, and that is to stay: a broker serves one
+ * session. It has that sandbox's root, permissions and limits, which it was given when it started,
+ * and its socket is in that sandbox's /dev; by the socket of another it would read another's files.
  */
 CORRAL_API int corral_builder_with_broker(struct corral_builder *b, const char *socket);
+/*
+ * The same, and it also serves HTTP on the sandbox's loopback, for commands that can open no Unix
+ * socket: SANDBOX_HTTP_URL and SANDBOX_TOKEN are in their environment, one token for each sandbox.
+ * Fewer methods can be called so (docs/broker.md). Building fails if the permissions give commands
+ * the host's network.
+ */
+CORRAL_API int corral_builder_broker_http(struct corral_builder *b);
+/*
+ * What a sandbox may do for its user, through its broker: "notifications.send",
+ * "reminders.read:Work", SERVICE.ACCESS and one value of its scope (docs/services.md). Each call
+ * adds one. This grants; with_broker() starts what does it.
+ */
+CORRAL_API int corral_builder_allow_service(struct corral_builder *b, const char *pattern);
+/*
+ * Sections of services.yaml (corral-services(5)), as YAML: they come before those of the user's
+ * file and the system's. Keys are checked when a service is called first: a mistake is the answer
+ * to that call. Passwords are named by password_file, never given here. Implies with_broker().
+ */
+CORRAL_API int corral_builder_services(struct corral_builder *b, const char *yaml);
 /*
  * The program to start as warden. Unless given: the environment's CORRAL_WARDEN (not in set-uid
  * programs), else the one that was installed with the library.
@@ -267,7 +302,7 @@ CORRAL_API int corral_builder_warden(struct corral_builder *b, const char *path)
 
 /*
  * Makes the sandbox and waits until its session stands, so that everything which is wrong with the
- * policy or the system is told here. The environment of the host is read now, not later. The
+ * policy or the system is reported here. The environment of the host is read now, not later. The
  * builder can be used again.
  */
 CORRAL_API int corral_builder_build(
@@ -357,7 +392,7 @@ CORRAL_API int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const ch
  * were until they end. *ret (may be NULL) says which. On failure everything stays as it was.
  *
  * Where more than hosts changed, the next command has a new session, whose private home and /tmp
- * are empty. Not from an audit sink that is told of an update: -EDEADLK.
+ * are empty. Not from an audit sink that hears of an update: -EDEADLK.
  */
 enum {
 	CORRAL_PART_FILES = 1 << 0,
@@ -488,7 +523,7 @@ CORRAL_API int corral_result_too_many_pids(const struct corral_result *r);
 /* It was killed by corral_process_kill(), or by its output callback. */
 CORRAL_API int corral_result_killed(const struct corral_result *r);
 
-/* What it printed, with a NUL behind it; *ret_len (may be NULL) is the length. Never NULL. */
+/* What it printed, with a NUL after it; *ret_len (may be NULL) is the length. Never NULL. */
 CORRAL_API const char *corral_result_stdout(const struct corral_result *r, size_t *ret_len);
 CORRAL_API const char *corral_result_stderr(const struct corral_result *r, size_t *ret_len);
 /* 1 if it printed more than was kept, or than could be written to `stdio` of the call; and how much

@@ -22,6 +22,9 @@ struct corral_audit {
 	uint8_t key[LIB_AUDIT_KEY_BYTES];
 };
 
+/* One in memory, whose events somebody hears (audit/trail.h). libsodium is initialized. */
+int lib_audit_new_told(
+	struct corral_audit **ret, const struct audit_trail_options *from, struct error *e);
 /*
  * If the sink is corral_audit_sandbox(): the values of these variables ("NAME=value", … and NULL)
  * must never be in its log. -E2BIG: they are too many to keep them out.

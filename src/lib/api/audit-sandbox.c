@@ -124,7 +124,7 @@ void corral_audit_sandbox(void *audit, const struct corral_event *event)
 		break;
 	case CORRAL_EVENT_FAILED:
 		/* It has a number if it was handed over: then it may have run, and its end is all
-		 * that is told. */
+		 * that is reported. */
 		audit_sandbox_add(audit, event,
 			(struct audit_event){
 				.action = event->command ? AUDIT_COMMAND_END : AUDIT_COMMAND_START,

@@ -54,6 +54,26 @@ static int open_trail(struct corral_audit *a, const struct corral_audit_options 
 }
 _Static_assert((int)LIB_AUDIT_KEY_BYTES == crypto_shorthash_KEYBYTES, "the key of the hash");
 
+int lib_audit_new_told(
+	struct corral_audit **ret, const struct audit_trail_options *from, struct error *e)
+{
+	struct audit_trail_options o = *from;
+	struct corral_audit *a = calloc(1, sizeof(*a));
+	char user[ACCOUNT_NAME_BYTES];
+	int r = a ? account_name("/etc/passwd", geteuid(), user) : -ENOMEM;
+
+	if (r == 0) {
+		o.user = user;
+		crypto_shorthash_keygen(a->key);
+		r = audit_trail_new(&a->trail, &o, e);
+	}
+	if (r < 0)
+		free(a);
+	else
+		*ret = a;
+	return r;
+}
+
 static int audit_add_link(void *data, const char *link, const char *target)
 {
 	struct corral_audit *a = data;

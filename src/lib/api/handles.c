@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "lib/process/denial.h"
 
-/* No struct of ours is this long: somebody forgot to set the size. */
+/* No struct of ours is this long: the caller did not set the size. */
 enum { SIZE_MAX_SANE = 1 << 16 };
 
 #define HOME_DEFAULT "/home/user"

@@ -41,7 +41,8 @@ _Static_assert((int)CORRAL_LIMIT_TIMEOUT_MS == LIMIT_TIMEOUT_MS &&
 		       (int)CORRAL_LIMIT_OUTPUT == LIMIT_OUTPUT &&
 		       (int)CORRAL_LIMIT_FILE_SIZE == LIMIT_FILE_SIZE &&
 		       (int)CORRAL_LIMIT_OPEN_FILES == LIMIT_OPEN_FILES &&
-		       (int)CORRAL_LIMIT_FUEL == LIMIT_FUEL,
+		       (int)CORRAL_LIMIT_FUEL == LIMIT_FUEL &&
+		       (int)CORRAL_LIMIT_WASM_MEMORY == LIMIT_WASM_MEMORY,
 	"limits");
 
 /* Gives the caller of the library a copy of e, if it wants one; returns code unchanged. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Somebody who may write in a granted folder, or who only gives us names, wants us to open what was
- * not granted. What they may try:
+ * A program that may write in a granted folder, or that only gives us names, wants us to open what
+ * was not granted. What it may try:
  *
  *     names       `..`, `a/../../etc/passwd`, "." and "//", relative ones, too long ones
  *     links       absolute, relative, in chains, in circles, out of the granted folder and back,
- *                 with `..` behind another link; dangling ones, to learn whether something exists
+ *                 with `..` after another link; dangling ones, to learn whether something exists
  *     races       a file, or a folder on the way, that is swapped for a link between check and use;
  *                 one that is moved away, or deleted
  *     /proc       self/root, self/cwd, PID/fd/N: links that lead where no text says
@@ -259,7 +259,7 @@ int beneath_next(int root, const char *path, char next[PATH_BYTES], char link[PA
 	auto_fd fd = -1;
 	int r = beneath_lookup(root, path, &fd), n;
 
-	/* What fails otherwise fails before the first link, or behind none. */
+	/* What fails otherwise fails before the first link, or after none. */
 	if (r == 0)
 		r = is_link(fd);
 	else if (r == -ELOOP)

@@ -40,7 +40,7 @@ int beneath_next(int root, const char *path, char next[PATH_BYTES], char link[PA
  * of the first link, or of the last thing that is there and may be looked at.
  */
 int beneath_reach(int root, const char *path, int *ret);
-/* Follows all links that there are, whoever made them. */
+/* Follows all links that there are, whichever process made them. */
 int beneath_follow(int root, const char *path, char out[PATH_BYTES]);
 /*
  * Opens what an O_PATH descriptor stands for, and nothing else, with these flags; never waits, and

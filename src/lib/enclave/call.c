@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "lib/api/handles.h"
+#include "lib/api/joined.h"
 #include "lib/enclave/internal.h"
 #include "lib/process/denial.h"
+#include "policy/algebra/ceiling.h"
 #include "policy/explain.h"
 #include "policy/network/host.h"
 
@@ -65,6 +67,33 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 		call_place_target(c, by->folder);
 }
 
+void enclave_record(struct corral_enclave *enclave, const struct audit_event *event)
+{
+	(void)audit_trail_add(enclave->trail, event);
+	if (!enclave->joined)
+		return;
+	joined_add(enclave->joined, event);
+	joined_turn(enclave->joined);
+}
+
+void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_event *event)
+{
+	corral_audit_sandbox(enclave->audit, event);
+	if (!enclave->joined)
+		return;
+	corral_audit_sandbox(joined_audit(enclave->joined), event);
+	joined_turn(enclave->joined);
+}
+
+/* The user may have ended it since the last call. */
+static bool call_is_stopped(const struct corral_enclave *enclave)
+{
+	if (!enclave->joined)
+		return false;
+	joined_turn(enclave->joined);
+	return joined_is_stopped(enclave->joined);
+}
+
 void enclave_tell(const struct enclave_call *c, enum audit_decision decision, const char *rule,
 	const char *reason)
 {
@@ -82,7 +111,7 @@ void enclave_tell(const struct enclave_call *c, enum audit_decision decision, co
 		.received = c->received,
 	};
 
-	(void)audit_trail_add(c->enclave->trail, &event);
+	enclave_record(c->enclave, &event);
 }
 
 void enclave_note(struct corral_enclave *enclave, enum audit_action action,
@@ -287,7 +316,7 @@ static int call_queue(const struct enclave_call *c, const struct consent_scope *
 	return r;
 }
 
-/* 0: somebody agreed, and this is one use of it. 1: the question is to be queued. */
+/* 0: the user agreed, and this is one use of it. 1: the question is to be queued. */
 static int call_back(const struct enclave_call *c, const struct consent_scope *scope,
 	const struct corral_denial *d, struct corral_error **e)
 {
@@ -356,6 +385,22 @@ static int call_agree(const struct enclave_call *c, const struct consent_scope *
 	return r == 1 ? call_queue(c, scope, d, e) : r;
 }
 
+bool enclave_is_agreed(const struct enclave_call *c, const struct request *r)
+{
+	struct policy_pin pin;
+	bool found = false;
+
+	policy_box_pin(c->enclave->box, &pin);
+	for (size_t i = 0; !found && i < policy_layers(pin.policy); i++) {
+		struct decision d;
+
+		found = policy_decide_layer(pin.policy, i, r, &d) == 0 && d.source &&
+			d.source->id && strcmp(d.source->id, CEILING_RULE) == 0;
+	}
+	policy_box_unpin(c->enclave->box, &pin);
+	return found;
+}
+
 int enclave_permit(
 	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
 {
@@ -369,6 +414,8 @@ int enclave_permit(
 	if (c->nameless)
 		return enclave_refuse(c, -EINVAL, e,
 			"struct corral_by has no size; set it to sizeof(struct corral_by)");
+	if (call_is_stopped(c->enclave))
+		return enclave_refuse(c, -ECANCELED, e, JOINED_STOPPED);
 	j = call_judge(c, requests, n);
 	if (j.verdict == VERDICT_ASK) {
 		scope.op = requests[n - 1].op;

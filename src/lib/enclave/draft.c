@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing a file: a new one, the draft, is made in the same folder, without a name where the file
- * system can do that, filled, synced, and takes the place of the old one by a rename. So whoever
- * reads sees all of the old or all of the new, also after a power cut (the file is synced, the
+ * system can do that, filled, synced, and takes the place of the old one by a rename. So a
+ * reader sees all of the old or all of the new, also after a power cut (the file is synced, the
  * folder is not: the old one may be back then).
  *
  * The folder is held. What has the name when the rename comes is replaced and never followed or
- * opened: a link, a FIFO or a device that somebody puts there meanwhile is simply gone. A link that
- * is there from the beginning leads to another name, which is judged, and replaced in its own
- * folder.
+ * opened: a link, a FIFO or a device that another process puts there meanwhile is simply gone. A
+ * link that is there from the beginning leads to another name, which is judged, and replaced in its
+ * own folder.
  *
  * The old file's mode is kept, but for setuid, setgid and sticky: content that an agent wrote must
- * not run as somebody else. Its owner is kept as far as we may give files away. Other names of the
+ * not run as another user. Its owner is kept as far as we may give files away. Other names of the
  * old file keep the old content.
  */
 #include "lib/enclave/draft.h"
@@ -115,8 +115,8 @@ int draft_put(struct draft *d, const char *name, const struct stat *old)
 {
 	int r = 0;
 
-	/* As the old one was. Only whoever may give files away can keep its owner: others become
-	 * it. In a user namespace an owner may have no number (EINVAL). */
+	/* As the old one was. Only a process that may give files away can keep its owner: others
+	 * become it. In a user namespace an owner may have no number (EINVAL). */
 	if (old && fchown(d->fd, old->st_uid, old->st_gid) < 0 && errno != EPERM && errno != EINVAL)
 		r = -errno;
 	if (r == 0 && old && fchmod(d->fd, old->st_mode & DRAFT_MODE_BITS) < 0)

@@ -10,7 +10,7 @@ enum { DRAFT_NAME = 40, DRAFT_MODE_BITS = 0777 };
 struct draft {
 	int folder; /* not its own */
 	int fd;
-	char name[DRAFT_NAME];   /* that nobody foresees; "": it has none yet */
+	char name[DRAFT_NAME];   /* that cannot be guessed; "": it has none yet */
 	char part[NAME_MAX + 1]; /* that the next save finds; "": it has none */
 };
 

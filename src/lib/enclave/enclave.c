@@ -21,8 +21,10 @@
 #include "base/path.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
+#include "lib/api/joined.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
+#include "lib/enclave/share.h"
 
 enum {
 	TTL_MS = 5 * 60 * 1000,
@@ -142,6 +144,9 @@ static int enclave_set_audit(
 		return r;
 	}
 	enclave->trail = enclave->audit->trail;
+	if (!o->no_daemon)
+		enclave->joined = joined_new(&(struct joined_options){
+			.kind = JOIN_ENCLAVE, .folder = o->work_dir, .audit = enclave->audit });
 	return 0;
 }
 
@@ -165,7 +170,7 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 	struct error error = { 0 };
 	int differs;
 
-	/* What is shorter is compared as if it had NULs behind it, which no token has. */
+	/* What is shorter is compared as if it had NULs after it, which no token has. */
 	if (token)
 		memcpy(padded, token, strnlen(token, sizeof(padded)));
 	differs = sodium_memcmp(padded, enclave->token, sizeof(padded));
@@ -231,6 +236,16 @@ static int enclave_set_up(
 	return r;
 }
 
+void enclave_share(struct corral_enclave *enclave, const int *ledger)
+{
+	enclave->ledger = ledger;
+}
+
+void enclave_look_outside(struct corral_enclave *enclave)
+{
+	enclave->looks_outside = enclave->root != BENEATH_HOST;
+}
+
 int corral_enclave_new(struct corral_enclave **ret, const struct corral_enclave_options *o,
 	char token[CORRAL_TOKEN_BYTES], struct corral_error **e)
 {
@@ -268,6 +283,7 @@ void corral_enclave_free(struct corral_enclave *enclave)
 	consent_free(enclave->consent);
 	fd_close(&enclave->answers);
 	enclave_private_drop(enclave);
+	joined_free(enclave->joined);
 	if (enclave->owns_audit)
 		(void)corral_audit_free(enclave->audit, NULL);
 	for (size_t i = 0; i < enclave->n_ceiling; i++)

@@ -5,11 +5,11 @@
  * name must be granted, too; here it becomes so, once, when a policy is made.
  *
  * The attack: /w may be written and /w/sub may be read, and /w/sub is made a link to /etc. So only
- * links count that nobody could have put there whom the policy holds: they lie where it lets nobody
- * write. What comes behind such a link is a plain name: nothing is looked up when it is used that
+ * links count that no command under the policy could have made: they lie where it allows no
+ * writing. What comes after such a link is a plain name: nothing is looked up when it is used that
  * was not judged (beneath.c).
  *
- * What is denied is denied wherever a link leads, whoever made it.
+ * What is denied is denied wherever a link leads, and whichever process made it.
  */
 #include "lib/enclave/followed.h"
 
@@ -79,7 +79,7 @@ bool followed_is_replaceable(const struct policy *p, const char *link)
 	return false;
 }
 
-/* The root's own mount, and nobody can write there: what is in it was made with the tree. */
+/* The root's own mount, and it is read-only: what is in it was made with the tree. */
 static bool followed_is_fixed(int root, int link)
 {
 	struct statx above, here;

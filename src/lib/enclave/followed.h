@@ -10,16 +10,16 @@ struct policy;
 struct variables;
 
 /*
- * Whether somebody whom the policy holds could put a link there: who may write the folder, or other
- * names in it, or a folder above. A grant of the link's own name, or of "LINK/" with all below, is
- * not enough: the sandbox shows such a thing without what is beside it, and no tool here makes
- * links. What is not known counts as writable.
+ * Whether a command under the policy could put a link there: one that may write the folder, or
+ * other names in it, or a folder above. A grant of the link's own name, or of "LINK/" with all
+ * below, is not enough: the sandbox shows such a thing without what is beside it, and no tool here
+ * makes links. What is not known counts as writable.
  */
 bool followed_is_replaceable(const struct policy *p, const char *link);
 /*
  * What a policy grants by a name with links ("/var/run/x/", where /var/run leads to /run) it grants
  * where they lead: adds such patterns to p and to its layers, with the links as they are now. A
- * link that may have been put there by somebody whom the policy is to hold, or by a command of
+ * link that may have been made by a command under the policy, now or
  * earlier (host/planted.h), grants nothing: so `writable` is a policy that allows writing wherever
  * that is possible, or ever was. NULL: every link is followed. What is denied or asked for is so
  * where any link leads.

@@ -50,7 +50,8 @@ struct corral_enclave {
 	/* The rest does not change, but for what the lock guards. */
 	struct corral_audit *audit;
 	bool owns_audit;
-	bool exec_readable; /* grants without a list of programs stay so */
+	struct joined *joined; /* the daemon hears what the audit does; NULL: there is none */
+	bool exec_readable;    /* grants without a list of programs stay so */
 	struct consent *consent;
 	int answers; /* an eventfd: one was given; -1: none could be made */
 	corral_ask *ask;
@@ -59,11 +60,13 @@ struct corral_enclave {
 	char token[CORRAL_TOKEN_BYTES];
 	struct arena arena; /* of the texts here */
 	int root;           /* where files are looked up: a descriptor, or BENEATH_HOST */
+	bool looks_outside; /* enclave_look_outside() */
 	struct enclave_private private[ENCLAVE_PRIVATE_MAX];
 	size_t n_private;
 	struct variables variables;
 	const char *real_home;                    /* where $HOME leads; NULL: nowhere */
 	const char *warden;                       /* or NULL */
+	const int *ledger;                        /* of its sandboxes; or NULL */
 	const char *guarded[ENCLAVE_GUARDED_MAX]; /* what no command may change */
 	size_t n_guarded;
 	struct permissions *ceiling[ENCLAVE_CEILING_MAX];
@@ -93,7 +96,7 @@ struct enclave_call {
 	uint64_t began_ns;
 	uint64_t sent, received; /* for the audit: bytes written, bytes read */
 	unsigned private;        /* bit i: request i is about something on a private place */
-	bool approved;           /* not by the policy alone: somebody agreed */
+	bool approved;           /* not by the policy alone: the user agreed */
 	char rule[256];          /* that allowed it */
 	char placed[PATH_BYTES]; /* a target that was relative */
 };
@@ -104,7 +107,7 @@ void enclave_begin(struct enclave_call *c, struct corral_enclave *enclave,
 /*
  * Judges all n requests by one and the same policy: the strictest verdict counts. "ask" uses an
  * approval (one for the call, for c->object and the last request's operation), or asks. 0: allowed;
- * nothing was told yet. Requests in c->private need no grant; what a rule or the baseline says
+ * nothing was reported yet. Requests in c->private need no grant; what a rule or the baseline says
  * about them counts. Otherwise it was told to the audit, and *e is filled: -EACCES, -EINPROGRESS.
  * Call it once.
  */
@@ -115,6 +118,8 @@ int enclave_permit(
  * is meant: a name that is denied need not be looked up. VERDICT_ALLOW permits nothing yet.
  */
 enum verdict enclave_look(const struct enclave_call *c, const struct request *requests, size_t n);
+/* Whether it was granted while the sandbox runs (policy/algebra/ceiling.h), in some layer. */
+bool enclave_is_agreed(const struct enclave_call *c, const struct request *r);
 /* One request by a pinned policy; on a private place by what rules and the baseline say alone. */
 enum verdict enclave_decide(
 	const struct policy *p, const struct request *r, bool is_private, struct decision *ret);
@@ -135,7 +140,12 @@ void enclave_note(struct corral_enclave *enclave, enum audit_action action,
 /* True if the policy of now denies some paths: then a second name of a file could dodge it. */
 bool enclave_denies_paths(struct corral_enclave *enclave);
 
-/* Milliseconds by a clock that nobody sets. */
+/* An event, for the audit and the daemon. */
+void enclave_record(struct corral_enclave *enclave, const struct audit_event *event);
+/* The same for one of a sandbox. */
+void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_event *event);
+
+/* Milliseconds by a clock that cannot be set. */
 uint64_t enclave_now_ms(void);
 /* -EPERM with a sentence, and told to the audit, if it is not the enclave's token. */
 int enclave_check_token(struct corral_enclave *enclave, const char *token, const char *what,
@@ -219,6 +229,7 @@ enum enclave_wanted {
 
 struct enclave_place {
 	char path[PATH_BYTES]; /* where it is, free of links */
+	int root;              /* where it was looked up: the enclave's, or BENEATH_HOST */
 	int folder;            /* O_PATH: what it lies in; -1 if that was not asked for */
 	const char *name;      /* in that folder; points into path */
 	int fd;                /* O_PATH: the thing itself; -1: nothing has that name yet */
@@ -230,7 +241,7 @@ void enclave_place_deinit(struct enclave_place *p);
 
 /*
  * Finds c->target, and has it permitted. 0: go ahead; there is something to tell then
- * (enclave_done). Otherwise it was told, and *e is filled.
+ * (enclave_done). Otherwise it was reported, and *e is filled.
  */
 int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_wanted wanted,
 	struct enclave_place *ret, struct corral_error **e);
@@ -304,5 +315,5 @@ void enclave_sandbox_unref(struct enclave_sandbox *s);
  * of all of them. One that cannot be changed is ended, and told of: the next command has a new one.
  */
 void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update *u);
-/* Ends what is left. Nobody uses them any more. */
+/* Ends what is left. They are not used any more. */
 void enclave_sandbox_drop(struct corral_enclave *enclave);

@@ -6,7 +6,7 @@
  * by one policy, the name that was given and the place where the thing is.
  *
  * Where the policy says "ask", somebody is asked about a name before it is looked up, and agrees to
- * exactly that. So that name must be the thing itself: a link behind it is not followed.
+ * exactly that. So that name must be the thing itself: a link after it is not followed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "host/own.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
 
@@ -53,8 +54,23 @@ static int permit_place(struct search *s, struct corral_error **e)
 	return r;
 }
 
-/* Before a name is looked up, but for the question whether it is on a private place. */
-static int judge_place(struct search *s, struct corral_error **e)
+/*
+ * Where a name is looked up that was judged. The sandbox's tree has what was granted when it was
+ * built; what a person agreed to since then is the host's.
+ */
+static int search_root(const struct search *s)
+{
+	const struct corral_enclave *enclave = s->call->enclave;
+	const struct request r = { .op = s->op, .target = s->place->path };
+
+	if (!enclave->looks_outside)
+		return enclave->root;
+	return (s->permitted && s->call->approved) || enclave_is_agreed(s->call, &r)
+		       ? BENEATH_HOST
+		       : enclave->root;
+}
+
+static int judge_name(struct search *s, struct corral_error **e)
 {
 	const struct request r = { .op = s->op, .target = s->place->path };
 
@@ -67,6 +83,18 @@ static int judge_place(struct search *s, struct corral_error **e)
 	if (s->is_private && enclave_look(s->call, &r, 1) == VERDICT_ALLOW)
 		return 0;
 	return permit_place(s, e);
+}
+
+/* Before a name is looked up, but for the question whether it is on a private place. */
+static int judge_place(struct search *s, struct corral_error **e)
+{
+	int r = judge_name(s, e);
+
+	s->place->root = search_root(s);
+	/* Whatever the session has of its own under that name, somebody agreed to the host's. */
+	if (s->place->root != s->call->enclave->root)
+		s->is_private = false;
+	return r;
 }
 
 /* Looking. 0: found; 1: there is a link to be followed first. */
@@ -102,7 +130,7 @@ static int look_in_folder(struct search *s)
 	int r = split_path(p->path, folder, &p->name);
 
 	if (r == 0)
-		r = open_at(s->call->enclave->root, folder, &p->folder, &p->st);
+		r = open_at(p->root, folder, &p->folder, &p->st);
 	if (r != 0)
 		return r;
 	if (!S_ISDIR(p->st.st_mode))
@@ -122,7 +150,7 @@ static int search_look(struct search *s)
 	struct enclave_place *p = s->place;
 
 	enclave_place_deinit(p);
-	return s->wanted == ENCLAVE_THING ? open_at(enclave->root, p->path, &p->fd, &p->st)
+	return s->wanted == ENCLAVE_THING ? open_at(p->root, p->path, &p->fd, &p->st)
 					  : look_in_folder(s);
 }
 
@@ -154,8 +182,8 @@ static int search_follow(struct search *s)
 	int r;
 
 	if (s->wanted == ENCLAVE_ENTRY)
-		return follow_folder(enclave->root, s->place);
-	r = beneath_next(enclave->root, s->place->path, next, NULL);
+		return follow_folder(s->place->root, s->place);
+	r = beneath_next(s->place->root, s->place->path, next, NULL);
 	if (r == 1)
 		memcpy(s->place->path, next, strlen(next) + 1);
 	return r;
@@ -209,10 +237,31 @@ static bool found_is_private(const struct search *s)
 	       (p->fd < 0 || enclave_private_has(enclave, p->fd));
 }
 
+/* On the host nothing is mounted over what no command may see or change. */
+static int check_outside(const struct search *s, struct corral_error **e)
+{
+	const struct corral_enclave *enclave = s->call->enclave;
+	const char *path = s->place->path;
+
+	if (own_has(path, s->op == OPERATION_FS_WRITE))
+		return enclave_refuse(s->call, -EACCES, e, "it belongs to Corral itself");
+	for (size_t i = 0; s->op == OPERATION_FS_WRITE && i < enclave->n_guarded; i++)
+		if (path_is_below(enclave->guarded[i], path) ||
+			path_is_below(path, enclave->guarded[i]))
+			return enclave_refuse(s->call, -EACCES, e,
+				"%s decides about other commands, and stays as it is",
+				enclave->guarded[i]);
+	return 0;
+}
+
 static int check_found(const struct search *s, struct corral_error **e)
 {
 	const struct enclave_place *p = s->place;
 	const struct corral_enclave *enclave = s->call->enclave;
+	int r = p->root != enclave->root ? check_outside(s, e) : 0;
+
+	if (r < 0)
+		return r;
 
 	if (enclave_private_is_proc(enclave, p->folder < 0 ? p->fd : p->folder) ||
 		(p->fd >= 0 && enclave_private_is_proc(enclave, p->fd)))
@@ -246,6 +295,7 @@ int enclave_place_find(struct enclave_call *c, enum operation op, enum enclave_w
 	int r;
 
 	ret->folder = ret->fd = -1;
+	ret->root = c->enclave->root;
 	if (len == PATH_BYTES)
 		return enclave_refuse(c, -ENAMETOOLONG, e, "the path is too long");
 	if (!path_is_normal(c->target, len))

@@ -4,7 +4,7 @@
  * not at all; it holds for the next call of every thread when it returns. Then it reaches the
  * sandboxes, for which the answer says what holds at once and what from the next command on.
  *
- * Every change is told, with what it added and removed; so is every attempt with a wrong token.
+ * Every change is reported, with what it added and removed; so is every attempt with a wrong token.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -230,7 +230,7 @@ static int change_apply(const struct policy_change *c, struct permissions *p, st
 	return r < 0 ? r : 1;
 }
 
-/* What the audit is told. */
+/* What the audit records. */
 static void change_describe(const struct policy_change *c, const struct permissions *before,
 	const struct permissions *after, struct buffer *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions that wait, their answers, and what becomes of those. Each step is told. */
+/* Questions that wait, their answers, and what becomes of those. Each step is reported. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "lib/enclave/internal.h"
 #include "lib/api/handles.h"
+#include "lib/enclave/share.h"
 
 uint64_t corral_error_question(const struct corral_error *e)
 {
@@ -127,6 +128,11 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 	if (ret_approval)
 		*ret_approval = id;
 	return 0;
+}
+
+int enclave_drop_question(struct corral_enclave *enclave, uint64_t question)
+{
+	return consent_drop(enclave->consent, question);
 }
 
 int corral_enclave_answers_fd(struct corral_enclave *enclave)

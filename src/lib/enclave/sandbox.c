@@ -119,14 +119,14 @@ static int compile_parts(struct policy **ret, const struct corral_enclave *encla
 	return enclave_policy_new(ret, parts->inside, parts->n, &o, e);
 }
 
-/* Commands, and what they were denied, are told of by those who start them, who know for whom. */
+/* Commands, and what they were denied, are reported by those who start them, who know for whom. */
 static void hear_sandbox(void *context, const struct corral_event *event)
 {
-	const struct corral_enclave *enclave = context;
+	struct corral_enclave *enclave = context;
 
 	if (event->kind == CORRAL_EVENT_SESSION || event->kind == CORRAL_EVENT_LOST ||
 		event->kind == CORRAL_EVENT_CONNECTION)
-		corral_audit_sandbox(enclave->audit, event);
+		enclave_record_sandbox(enclave, event);
 }
 
 /*
@@ -178,6 +178,8 @@ static int build_sandbox(
 		(void)sandbox_builder_guard(b, enclave->guarded[i]);
 	if (enclave->warden)
 		(void)corral_builder_warden(b, enclave->warden);
+	sandbox_builder_share(b, enclave->ledger);
+	sandbox_builder_joined(b, enclave->joined);
 	(void)corral_builder_with_audit(b, hear_sandbox, enclave);
 	r = corral_builder_build(b, &s->sandbox, e);
 	corral_builder_free(b);

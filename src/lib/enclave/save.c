@@ -45,7 +45,7 @@ struct corral_save {
 	uint64_t bytes, max_bytes;
 	int64_t modified_ns;
 	mode_t mode; /* of a new file */
-	int ended;   /* 1: it was told; < 0: and by this error */
+	int ended;   /* 1: it was reported; < 0: and by this error */
 };
 
 /* Parts */
@@ -303,7 +303,7 @@ static int save_check_folder(struct corral_save *s, struct corral_error **e)
 	/* Without the slash, but for that of the root. */
 	memcpy(folder, s->place.path, len);
 	folder[len > 1 ? len - 1 : 1] = '\0';
-	r = beneath_lies_at(s->call.enclave->root, s->place.folder, folder);
+	r = beneath_lies_at(s->place.root, s->place.folder, folder);
 	if (r < 0)
 		return enclave_done(&s->call, r, e);
 	if (r == 0)

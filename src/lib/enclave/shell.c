@@ -291,21 +291,21 @@ static void shell_tell_end(const struct enclave_call *c, const struct corral_res
 
 	/* What the jail and the relay refused, with who it was that had the command run. */
 	for (size_t i = 0; i < corral_result_denials(result); i++)
-		corral_audit_sandbox(c->enclave->audit,
-			&(struct corral_event){ .size = sizeof(struct corral_event),
-				.kind = CORRAL_EVENT_DENIED,
-				.pid = c->pid,
-				.actor = c->actor,
-				.program = c->target,
-				.message = "",
-				.denial = corral_result_denial(result, i) });
+		enclave_record_sandbox(
+			c->enclave, &(struct corral_event){ .size = sizeof(struct corral_event),
+					    .kind = CORRAL_EVENT_DENIED,
+					    .pid = c->pid,
+					    .actor = c->actor,
+					    .program = c->target,
+					    .message = "",
+					    .denial = corral_result_denial(result, i) });
 	about.action = AUDIT_LIMIT;
 	for (size_t i = 0; i < ROWS(limits); i++) {
 		about.target = limit_name(limits[i].which);
 		if (limits[i].reached)
 			enclave_tell(&about, AUDIT_DENIED, NULL, limits[i].why);
 	}
-	(void)audit_trail_add(c->enclave->trail, &event);
+	enclave_record(c->enclave, &event);
 }
 
 /* It was permitted, and did not come to be. */
@@ -343,7 +343,7 @@ static int shell_launch(struct corral_shell *s, struct corral_error **e)
 	return r;
 }
 
-/* What a folder or a variable is asked for, nobody can agree to. */
+/* A question about a folder or a variable cannot be answered with yes. */
 static int shell_permit(struct corral_shell *s, struct corral_error **e)
 {
 	size_t before = s->n_requests - 1;

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * What the policy refused, or must have refused, in words for the host program. A denial is one
- * block of memory with its strings behind it.
+ * block of memory with its strings after it.
  */
 #include <stdbool.h>
 
@@ -17,7 +17,7 @@ struct sandbox_setup;
 struct corral_denial *denial_new(const struct request *r, const struct decision *d, bool exact);
 struct corral_denial *denial_copy(const struct corral_denial *d);
 void denial_free(struct corral_denial *d);
-/* Copies a text to *at, which moves behind it; returns where it stands. */
+/* Copies a text to *at, which moves after it; returns where it stands. */
 const char *denial_put(char **at, const char *text);
 static inline void denial_freep(struct corral_denial **d)
 {

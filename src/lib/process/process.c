@@ -56,6 +56,8 @@ void process_destroy(struct corral_process *p)
 static void process_tell(struct corral_process *p, enum corral_event_kind kind, const char *message,
 	const struct corral_denial *denial)
 {
+	if (p->unreported && (kind == CORRAL_EVENT_STARTED || kind == CORRAL_EVENT_ENDED))
+		return;
 	sandbox_tell(p->sandbox, (struct corral_event){ .kind = kind,
 					 .command = p->id,
 					 .program = p->program,
@@ -88,7 +90,7 @@ static void finish_exited(struct corral_process *p)
 	process_tell(p, CORRAL_EVENT_ENDED, NULL, NULL);
 }
 
-/* From here on nobody but us knows it, and its state does not change. */
+/* From here on only we have a reference, and its state does not change. */
 static void process_finish(struct corral_process *p, enum process_state state)
 {
 	sandbox_remove(p->sandbox, p);
@@ -154,9 +156,12 @@ static enum process_state process_hear(struct corral_process *p)
 static bool take_step(struct corral_process *p)
 {
 	enum process_state state;
+	struct error stopped;
 
 	if (p->finished)
 		return true;
+	/* It may kill it; then its end is heard as any other. */
+	(void)sandbox_turn_joined(p->sandbox, &stopped);
 	state = process_hear(p);
 	if (!p->told_started && (state == PROCESS_RUNNING || state == PROCESS_EXITED)) {
 		p->told_started = true;
@@ -185,6 +190,7 @@ static void list_slots(struct corral_process *p, int fds[PROCESS_SLOTS])
 	fds[PROCESS_SLOT_STDIN] = input_wants(&p->input);
 	fds[PROCESS_SLOT_STDOUT] = raw ? -1 : p->out.fd;
 	fds[PROCESS_SLOT_STDERR] = raw ? -1 : p->err.fd;
+	fds[PROCESS_SLOT_DAEMON] = p->finished ? -1 : sandbox_joined_fd(p->sandbox);
 }
 
 static int process_left_ms(int64_t end)
@@ -220,7 +226,7 @@ static int process_wait_for_end(struct corral_process *p, int64_t end)
 		if (!lead)
 			polled[PROCESS_SLOT_LINK].fd = -1;
 		left = process_left_ms(end);
-		(void)poll(polled, PROCESS_SLOTS, left);
+		(void)poll(polled, PROCESS_SLOTS, sandbox_joined_wait_ms(p->sandbox, left));
 		finished = take_step(p);
 	} while (!finished && left != 0);
 	sandbox_follow(p->sandbox, p);
@@ -298,7 +304,7 @@ int corral_process_dispatch(struct corral_process *p)
 {
 	int r = -pthread_mutex_trylock(&p->pump);
 
-	/* Somebody else is at it, or we are called by a callback. */
+	/* Another thread is at it, or we are called by a callback. */
 	if (r < 0)
 		return r == -EBUSY ? 0 : r;
 	r = take_step(p);

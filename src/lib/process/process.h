@@ -28,6 +28,7 @@ enum process_slot {
 	PROCESS_SLOT_STDIN,
 	PROCESS_SLOT_STDOUT,
 	PROCESS_SLOT_STDERR,
+	PROCESS_SLOT_DAEMON,
 	PROCESS_SLOTS,
 };
 
@@ -38,8 +39,9 @@ struct corral_process {
 	char *program; /* for events */
 	char *target;  /* argv[0]; "" for the shell of a command line: no rule decides about it */
 	char *cwd;
-	unsigned flags; /* of the call */
-	int wake;       /* an eventfd, raised when something came for it */
+	bool unreported; /* that it begins and ends is nothing to report */
+	unsigned flags;  /* of the call */
+	int wake;        /* an eventfd, raised when something came for it */
 	struct input input;
 
 	/* Guarded by the sandbox's lock. */
@@ -69,9 +71,27 @@ struct process_command {
 	const char *const *argv; /* ends with NULL */
 	const char *shown;       /* for people: the line, or the program */
 	bool implied;            /* argv[0] is the shell of a command line */
+	/* argv[0] runs the module of a skill; SERVER: for call after call, each of which has its
+	 * own time and is reported by itself (lib/skill/worker.h). */
+	enum process_worker {
+		PROCESS_WORKER_NONE,
+		PROCESS_WORKER_ONCE,
+		PROCESS_WORKER_SERVER
+	} worker;
 };
 
+/* Starts a command; the calls of corral/sandbox.h are this with words of their own. */
+int process_start(struct corral_process **ret, struct corral_sandbox *s,
+	const struct process_command *c, const struct corral_call *call, struct corral_error **e);
+/*
+ * The words that run the module of the sandbox's skill, with its permissions as they are in
+ * `setup`; in the arena. call_env: "NAME=value" …, NULL at the end; or NULL. -EOPNOTSUPP …: it
+ * cannot be run, and the sentence says why.
+ */
+int process_worker_command(const struct sandbox_setup *setup, const char *const *args,
+	const char *const *call_env, bool serves, struct arena *a, struct process_command *ret,
+	struct error *e);
 /* Raises the eventfd. */
 void process_wake(struct corral_process *p);
-/* Everything that it holds. Nobody knows it any more. */
+/* Everything that it holds. There is no reference to it any more. */
 void process_destroy(struct corral_process *p);

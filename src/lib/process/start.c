@@ -68,7 +68,7 @@ static uint64_t preparation_limit(const struct preparation *l, enum limit which,
 }
 
 /*
- * Environment and program. The values of variables are secrets of a log before anything is told of
+ * Environment and program. The values of variables are secrets of a log before anything is reported
  * the command, also that it may not run.
  */
 static int preparation_set_command(struct preparation *l, struct error *e)
@@ -83,6 +83,7 @@ static int preparation_set_command(struct preparation *l, struct error *e)
 	if (s->n_argv == 0 || !s->argv[0][0])
 		return error_set(e, -EINVAL, NULL, "no command was given");
 	r = base->backend->command(l->setup, l->command, &l->call, &l->arena, s, &l->denial, e);
+	sandbox_join(l->sandbox, s->env);
 	learned = s->env ? lib_audit_learn(base->sink, base->context, s->env) : 0;
 	if (learned == 0)
 		return r;
@@ -99,11 +100,17 @@ static int preparation_fill(struct preparation *l, struct error *e)
 	const struct corral_call *c = &l->call;
 	struct limits limits = l->setup->limits;
 	struct start *s = &l->start;
+	bool is_default = false;
 	int r;
 
 	s->cwd = c->cwd ? c->cwd : folders[VARIABLE_WORK_DIR];
 	s->cwd = s->cwd ? s->cwd : folders[VARIABLE_HOME];
 	limits.values[LIMIT_TIMEOUT_MS] = preparation_limit(l, LIMIT_TIMEOUT_MS, c->timeout_ms);
+	/* Its time is that of each call. */
+	if (l->command->worker == PROCESS_WORKER_SERVER)
+		limits.values[LIMIT_TIMEOUT_MS] = LIMIT_NONE;
+	if (l->command->worker)
+		launch_wasm_limit(&limits, &is_default);
 	r = launch_limits_check(&limits, e);
 	if (r < 0)
 		return r;
@@ -118,7 +125,8 @@ static int preparation_fill(struct preparation *l, struct error *e)
 		s->columns = c->columns ? c->columns : TERMINAL_COLUMNS;
 	}
 	/* Who has a sink wants to hear of the start when it happens. */
-	if (!l->setup->base->sink && !(c->flags & CORRAL_CALL_TTY))
+	if (!l->setup->base->sink && !atomic_load(&l->sandbox->joined) &&
+		!(c->flags & CORRAL_CALL_TTY))
 		s->flags |= START_QUIET;
 	r = preparation_set_command(l, e);
 	if (r < 0)
@@ -159,6 +167,7 @@ static struct corral_process *process_new(const struct preparation *l)
 	input_init(&p->input);
 	sandbox_init_checked(&p->pump);
 	p->flags = l->call.flags;
+	p->unreported = l->command->worker == PROCESS_WORKER_SERVER;
 	p->quiet = l->start.flags & START_QUIET;
 	p->out = preparation_output(l, CORRAL_STDOUT);
 	p->err = preparation_output(l, CORRAL_STDERR);
@@ -303,7 +312,7 @@ static int process_start_launch(struct preparation *l, struct corral_process **r
 	return 0;
 }
 
-static int process_start(struct corral_process **ret, struct corral_sandbox *s,
+int process_start(struct corral_process **ret, struct corral_sandbox *s,
 	const struct process_command *c, const struct corral_call *call, struct corral_error **e)
 {
 	struct error error = { 0 };
@@ -459,10 +468,58 @@ static int start_compare_skill(
 	return -ESTALE;
 }
 
-/* What `corral run --skill` does, with the same answers. */
-static int start_skill_command(const struct corral_sandbox *s, const char *skill_dir,
-	const char *entry, const char *const *args, struct arena *a, struct process_command *ret,
+int process_worker_command(const struct sandbox_setup *setup, const char *const *args,
+	const char *const *call_env, bool serves, struct arena *a, struct process_command *ret,
 	struct error *e)
+{
+	const struct environment_options env = { .policy = setup->policy,
+		.host_env = setup->base->environment };
+	const struct launch_skill *skill = &setup->base->skill->skill;
+	struct launch_wasm_call c = { .variables = &setup->base->variables,
+		.limits = &setup->limits,
+		.policy = setup->policy,
+		.call_env = call_env,
+		.args = args,
+		.serves = serves };
+	const char **words = NULL;
+	size_t n = 0;
+	int r;
+
+	if (setup->wasm_code < 0) {
+		*e = setup->wasm_error;
+		return setup->wasm_code;
+	}
+	while (args && args[c.n_args])
+		c.n_args++;
+	r = environment_granted(a, &env, &c.granted, e);
+	if (r == 0)
+		r = launch_wasm_command(skill, &c, a, &words, &n, e);
+	if (r == 0)
+		*ret = (struct process_command){ .argv = words,
+			.shown = skill->manifest.wasm_file,
+			.worker = serves ? PROCESS_WORKER_SERVER : PROCESS_WORKER_ONCE };
+	return r;
+}
+
+/* A module, with what it may do now. */
+static int start_module_command(struct corral_sandbox *s, const char *const *args,
+	const struct corral_call *call, struct arena *a, struct process_command *ret,
+	struct error *e)
+{
+	struct sandbox_setup *setup = sandbox_hold_setup(s);
+	struct corral_call known;
+	int r = call_read(&known, call, e);
+
+	if (r == 0)
+		r = process_worker_command(setup, args, known.env, false, a, ret, e);
+	sandbox_setup_unref(setup);
+	return r;
+}
+
+/* What `corral run --skill` does, with the same answers. */
+static int start_skill_command(struct corral_sandbox *s, const char *skill_dir, const char *entry,
+	const char *const *args, const struct corral_call *call, struct arena *a,
+	struct process_command *ret, struct error *e)
 {
 	const char **words = NULL;
 	size_t n_args = 0, n = 0;
@@ -472,6 +529,8 @@ static int start_skill_command(const struct corral_sandbox *s, const char *skill
 		n_args++;
 	if (r == 0)
 		r = start_compare_skill(s, skill_dir, a, e);
+	if (r == 0 && !entry && launch_wasm_is(&s->base.skill->skill))
+		return start_module_command(s, args, call, a, ret, e);
 	if (r == 0)
 		r = launch_skill_command(
 			&s->base.skill->skill, entry, args, n_args, a, &words, &n, e);
@@ -492,7 +551,7 @@ int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_d
 
 	if (!skill_dir)
 		return start_complain(e, "no skill folder was given");
-	r = start_skill_command(s, skill_dir, entry, args, &a, &c, &error);
+	r = start_skill_command(s, skill_dir, entry, args, call, &a, &c, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);
 	r = process_start(&p, s, &c, call, e);

@@ -38,7 +38,7 @@ static void input_end_locked(struct input *i)
 }
 
 /* A SIGPIPE that was pending before is the host's, and stays. */
-static ssize_t quiet_write(int fd, const void *data, size_t len)
+ssize_t input_write_quietly(int fd, const void *data, size_t len)
 {
 	sigset_t pipe, before, pending;
 	ssize_t n;
@@ -62,7 +62,8 @@ static ssize_t quiet_write(int fd, const void *data, size_t len)
 static void input_flush_locked(struct input *i)
 {
 	while (i->fd >= 0 && i->done < i->queue.len) {
-		ssize_t n = quiet_write(i->fd, i->queue.data + i->done, i->queue.len - i->done);
+		ssize_t n =
+			input_write_quietly(i->fd, i->queue.data + i->done, i->queue.len - i->done);
 
 		if (n > 0) {
 			i->done += (size_t)n;
@@ -188,7 +189,7 @@ int output_pump(struct output *o, size_t max)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return 0;
-		/* A terminal that nobody has open any more says EIO. */
+		/* A terminal whose other side is closed says EIO. */
 		if (n <= 0) {
 			fd_close(&o->fd);
 			return 0;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buffer.h"
 #include "corral/sandbox.h"
@@ -22,13 +23,16 @@ enum { INPUT_QUEUE_MAX = 1 << 20 };
 struct input {
 	pthread_mutex_t lock;
 	int fd;    /* non-blocking; -1: not there yet, or not any more */
-	bool open; /* somebody will, or may still, read it */
+	bool open; /* it will, or may still, be read */
 	bool is_tty;
 	bool closing; /* close when the queue is empty */
 	struct buffer queue;
 	size_t done;
 	uint64_t bytes;
 };
+
+/* write() that raises no SIGPIPE. */
+ssize_t input_write_quietly(int fd, const void *data, size_t len);
 
 void input_init(struct input *i);
 void input_deinit(struct input *i);
@@ -44,7 +48,7 @@ int input_wants(struct input *i);
 void input_set_fd(struct input *i, int fd);
 /* Gives the descriptor away; -1 if there is none, or bytes wait. */
 int input_take_fd(struct input *i);
-/* Nobody reads any more. */
+/* It is not read any more. */
 void input_end(struct input *i);
 
 /*
@@ -74,5 +78,5 @@ struct output {
  * reached; -ECANCELED: the callback wants no more.
  */
 int output_pump(struct output *o, size_t max);
-/* Reads what was printed before now, and nothing that somebody may print later; closes. */
+/* Reads what was printed before now, and nothing that may be printed later; closes. */
 int output_finish(struct output *o);

@@ -10,6 +10,7 @@
 #include "jail/plan/plan.h"
 #include "launch/command.h"
 #include "launch/program.h"
+#include "lib/api/audit-handle.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/skill.h"
@@ -30,12 +31,33 @@ static int backend_probe(const struct sandbox_base *base, struct error *e)
 	return r;
 }
 
-/* The log is the host's: calls of the broker are not in it. */
+/*
+ * Calls of the broker are in the log that the sandbox has, by the same session: the broker writes
+ * to it itself. A sink of the host's own hears nothing of them.
+ */
+static int backend_share_log(
+	const struct sandbox_base *base, struct broker_setup *broker, struct error *e)
+{
+	const struct corral_audit *audit =
+		base->sink == corral_audit_sandbox ? base->context : NULL;
+
+	if (!audit || !audit->log)
+		return 0;
+	if (audit->signing_key || audit->head)
+		return error_set(e, -EOPNOTSUPP, NULL,
+			"a broker cannot write to a log whose key or head is in another folder");
+	broker->log = audit->log;
+	broker->session = audit_trail_session(audit->trail);
+	broker->sandbox = audit_trail_sandbox(audit->trail);
+	return 0;
+}
+
 static int backend_configure_broker(
 	const struct sandbox_setup *setup, struct configure *c, struct buffer *out, struct error *e)
 {
 	const struct launch_broker *programs = &setup->base->broker;
 	auto_buffer image = { 0 };
+	auto_arena a = { 0 };
 	const char *layers[] = { setup->json, NULL };
 	const char *guarded[CONFIGURE_GUARDED_MAX + 1];
 	struct broker_setup broker = { .variables = setup->base->variables,
@@ -50,13 +72,31 @@ static int backend_configure_broker(
 		guarded[broker.n_guarded++] = setup->base->guarded[i];
 	if (setup->base->is_skill && setup->base->variables.values[VARIABLE_SKILL_DIR])
 		guarded[broker.n_guarded++] = setup->base->variables.values[VARIABLE_SKILL_DIR];
+	if (setup->base->skill && setup->base->skill->skill.manifest.name)
+		broker.sandbox = setup->base->skill->skill.manifest.name;
+	else
+		broker.sandbox = setup->permissions->origin;
+	broker.services = setup->base->services;
 	launch_limits_broker(&setup->limits, &broker.limits);
+	if (launch_wasm_has_sockets(setup->base->skill ? &setup->base->skill->skill : NULL))
+		broker.flags = BROKER_SOCKETS;
+	if (setup->base->http_token[0]) {
+		broker.flags |= BROKER_HTTP;
+		broker.token = setup->base->http_token;
+		c->flags |= CONFIGURE_HTTP;
+	}
+	r = backend_share_log(setup->base, &broker, e);
+	if (r < 0)
+		return r;
 	/* With the places of its rules, which answers name. */
 	if (image_write_text(setup->permissions, &image) == 0 && !image.failed)
 		layers[0] = buffer_text(&image);
 	while (broker.environment && broker.environment[broker.n_environment])
 		broker.n_environment++;
-	r = broker_setup_encode(&broker, out);
+	r = launch_broker_environment(
+		&a, setup->base->environment, &broker.user_environment, &broker.n_user_environment);
+	if (r == 0)
+		r = broker_setup_encode(&broker, out);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot configure the broker: %s", strerror(-r));
 	c->flags |= CONFIGURE_BROKER | (programs->caller ? CONFIGURE_CALLER : 0);
@@ -69,7 +109,8 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 	struct warden_link **ret, struct error *e)
 {
 	auto_buffer broker = { 0 };
-	struct configure configure = { .flags = flags,
+	struct configure configure = { .flags =
+					       flags | (setup->base->ledger ? CONFIGURE_LEDGER : 0),
 		.variables = setup->base->variables,
 		.n_guarded = setup->base->n_guarded };
 	const struct sandbox_skill *skill = setup->base->skill;
@@ -80,12 +121,19 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 		.configure = &configure,
 		.broker = &broker,
 		.skill = flags & CONFIGURE_SKILL && skill ? skill->skill.copy : -1,
+		.ledger = setup->base->ledger ? *setup->base->ledger : -1,
 		.timeout_ms = READY_MS,
 	};
-	int r = setup->base->broker.program
-			? backend_configure_broker(setup, &configure, &broker, e)
-			: 0;
+	int r;
 
+	for (size_t i = 0; setup->wasm_code == 0 && i < PLAN_WORKER_FILES; i++) {
+		const struct plan_worker_source *f = &setup->wasm.files[i];
+
+		configure.flags |= CONFIGURE_WORKER;
+		configure.worker[i] = (struct configure_file){ f->path, f->dev, f->ino };
+	}
+	r = setup->base->broker.program ? backend_configure_broker(setup, &configure, &broker, e)
+					: 0;
 	if (r < 0)
 		return r;
 	memcpy(configure.guarded, setup->base->guarded, sizeof(configure.guarded));
@@ -140,6 +188,8 @@ static int namespaces_command(const struct sandbox_setup *setup, const struct pr
 		.tty = call->flags & CORRAL_CALL_TTY,
 		.socket = base->broker.program ? PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET : NULL,
 		.tools = base->broker.caller ? PLAN_BROKER_FOLDER : NULL,
+		.http_url = base->http_token[0] ? PLAN_BROKER_URL : NULL,
+		.http_token = base->http_token[0] ? base->http_token : NULL,
 	};
 	int r = launch_environment(o, &base->variables, a, &s->env, &s->n_env, e);
 
@@ -148,9 +198,9 @@ static int namespaces_command(const struct sandbox_setup *setup, const struct pr
 	if (r < 0)
 		return r;
 	s->program = s->argv[0];
-	return c->implied ? 0
-			  : denial_find_program(
-				    setup, s->argv, s->env, s->cwd, a, &s->program, ret_denial, e);
+	return c->implied || c->worker ? 0
+				       : denial_find_program(setup, s->argv, s->env, s->cwd, a,
+						 &s->program, ret_denial, e);
 }
 
 /* none */
@@ -170,7 +220,7 @@ static bool none_is_set(const char *const *env, const char *variable)
 	return false;
 }
 
-/* The environment of the host, but for a policy that it brought, behind what the call sets. */
+/* The environment of the host, but for a policy that it brought, after what the call sets. */
 static int none_command(const struct sandbox_setup *setup, const struct process_command *c,
 	const struct corral_call *call, struct arena *a, struct start *s,
 	struct corral_denial **ret_denial, struct error *e)

@@ -10,12 +10,16 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/service-table.h"
+#include "policy/match/service.h"
+#include "codec/yaml.h"
 #include "base/array.h"
 #include "base/path.h"
 #include "host/planted.h"
@@ -44,16 +48,21 @@ struct corral_builder {
 	struct limits limits;
 	char *variables[VARIABLE_COUNT];
 	char *warden;
-	bool broker;
+	bool broker, broker_http;
+	char *services; /* sections of services.yaml; NULL: none */
 	char *source; /* the file that the permissions came from, as it was named; NULL: none did */
 	char *guarded[BUILDER_GUARDED_MAX]; /* beside it */
 	size_t n_guarded;
+	const int *ledger; /* or NULL */
+	bool no_daemon;
+	struct joined *joined; /* of whoever has the sandbox; or NULL */
 	corral_audit_sink *sink;
 	void *context;
 	bool is_mode;                /* it was made from an agent mode that confines */
 	bool is_skill;               /* it was made from a skill's manifest */
 	struct sandbox_skill *skill; /* the skill that it was made from; NULL: none */
 	bool unapproved;             /* a skill may run that nobody approved */
+	bool serves;                 /* by workers that answer calls */
 	struct error refusal;        /* why this one may not; "": somebody did */
 	/* The first failure. */
 	int code;
@@ -140,6 +149,17 @@ int sandbox_builder_guard(struct corral_builder *b, const char *path)
 		return builder_fail(b, error_no_memory(builder_error(b)));
 	b->n_guarded++;
 	return 0;
+}
+
+void sandbox_builder_joined(struct corral_builder *b, struct joined *j)
+{
+	b->no_daemon = true;
+	b->joined = j;
+}
+
+void sandbox_builder_share(struct corral_builder *b, const int *ledger)
+{
+	b->ledger = ledger;
 }
 
 /* What is read is what is guarded: "link/../x" is x. */
@@ -264,6 +284,7 @@ void corral_builder_free(struct corral_builder *b)
 		free(b->variables[i]);
 	sandbox_skill_unref(b->skill);
 	free(b->warden);
+	free(b->services);
 	free(b->source);
 	for (size_t i = 0; i < b->n_guarded; i++)
 		free(b->guarded[i]);
@@ -462,12 +483,86 @@ int corral_builder_with_audit(struct corral_builder *b, corral_audit_sink *sink,
 	return 0;
 }
 
+int corral_builder_without_daemon(struct corral_builder *b)
+{
+	b->no_daemon = true;
+	return 0;
+}
+
 int corral_builder_with_broker(struct corral_builder *b, const char *socket)
 {
 	if (socket)
-		return builder_fail(b,
-			error_set(builder_error(b), -EOPNOTSUPP, NULL,
-				"a broker that runs already cannot be used yet; NULL starts one"));
+		return builder_fail(
+			b, error_set(builder_error(b), -EOPNOTSUPP, NULL,
+				   "a broker serves one session: it has that sandbox's root and "
+				   "permissions; NULL starts one"));
+	b->broker = true;
+	return 0;
+}
+
+int corral_builder_broker_http(struct corral_builder *b)
+{
+	b->broker = b->broker_http = true;
+	return 0;
+}
+
+/* To every layer, as other grants. */
+static int builder_add_service(struct permissions *p, const struct service_row *row,
+	const struct service_request *r, const char *value)
+{
+	struct service s = { .name = row->name, .access = r->access ? r->access : row->access };
+	struct service_scope scope = { .key = row->scopes[0].key };
+	struct grant grant = { .all = &value, .n = 1 };
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < p->n_all_of; i++)
+		code = builder_add_service(p->all_of[i], row, r, value);
+	if (p->n_all_of || code < 0)
+		return code;
+	if (value) {
+		scope.values = (struct grant_list){ .items = &grant, .n = 1 };
+		s.scopes = &scope;
+		s.n_scopes = 1;
+	}
+	return permissions_add_service(p, &s);
+}
+
+int corral_builder_allow_service(struct corral_builder *b, const char *pattern)
+{
+	auto_arena scratch = { 0 };
+	struct error *e = builder_error(b);
+	const struct service_row *row = NULL;
+	struct service_request r = { 0 };
+	const char *canonical = NULL;
+	int code =
+		pattern ? service_spell(OPERATION_SERVICE, pattern, &scratch, &canonical, NULL, e)
+			: error_set(e, -EINVAL, NULL, "no service was given");
+
+	if (code == 0 && service_request_parse(&r, canonical) == 0)
+		row = service_row_find(r.name, r.name_len);
+	if (code == 0 && !row)
+		code = error_set(e, -EINVAL, NULL, "`%s` names no service", pattern);
+	if (row)
+		code = builder_add_service(b->granted, row, &r, r.value);
+	b->touched = true;
+	return code < 0 ? builder_fail(b, code) : 0;
+}
+
+int corral_builder_services(struct corral_builder *b, const char *yaml)
+{
+	const char *text = yaml ? yaml : "";
+	auto_document d = { 0 };
+	char *copy = NULL;
+	int r = yaml_read(&d, "services", 1, text, strlen(text), builder_error(b));
+
+	if (r == 0) {
+		copy = strdup(text);
+		r = copy ? 0 : error_no_memory(builder_error(b));
+	}
+	if (r < 0)
+		return builder_fail(b, r);
+	free(b->services);
+	b->services = copy;
 	b->broker = true;
 	return 0;
 }
@@ -614,6 +709,14 @@ static int builder_find_broker(struct sandbox_base *s, struct error *e)
 	return s->broker.program && (s->broker.caller || !found.caller) ? 0 : -ENOMEM;
 }
 
+static void builder_make_token(struct sandbox_base *s)
+{
+	unsigned char bytes[sizeof(s->http_token) / 2];
+
+	randombytes_buf(bytes, sizeof(bytes));
+	(void)sodium_bin2hex(s->http_token, sizeof(s->http_token), bytes, sizeof(bytes));
+}
+
 static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
 	const char *warden = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
@@ -635,14 +738,23 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 		r = builder_set_guarded(s, b);
 	if (r == 0)
 		r = account_name("/etc/passwd", getuid(), s->user);
+	s->ledger = b->ledger;
+	s->no_daemon = b->no_daemon;
+	s->of_others = b->joined;
 	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);
+	s->services = b->services ? arena_strdup(&s->arena, b->services) : NULL;
+	if (r == 0 && b->services && !s->services)
+		r = -ENOMEM;
 	if (r == 0 && b->broker)
 		r = builder_find_broker(s, e);
+	if (r == 0 && b->broker_http)
+		builder_make_token(s);
 	s->backend = &backends[b->backend];
 	s->limits = b->limits;
 	s->is_skill = b->is_skill;
 	s->skill = sandbox_skill_ref(b->skill);
 	s->unapproved = b->unapproved;
+	s->serves = b->serves;
 	s->sink = b->sink;
 	s->context = b->context;
 	return r == 0 && !s->warden ? -ENOMEM : r;
@@ -696,18 +808,37 @@ static int builder_keep_settings(
 	return 0;
 }
 
+const struct sandbox_skill *sandbox_builder_skill(const struct corral_builder *b)
+{
+	return b->skill;
+}
+
+void sandbox_builder_serve(struct corral_builder *b)
+{
+	b->serves = true;
+}
+
 int corral_builder_build(
 	struct corral_builder *b, struct corral_sandbox **ret, struct corral_error **e)
 {
-	const struct permissions *all[1 + BUILDER_LAYERS_MAX] = { b->granted };
+	return sandbox_builder_build(b, NULL, ret, e);
+}
+
+int sandbox_builder_build(struct corral_builder *b, const struct permissions *layer,
+	struct corral_sandbox **ret, struct corral_error **e)
+{
+	const struct permissions *all[2 + BUILDER_LAYERS_MAX] = { b->granted };
 	auto_permissions *kept = NULL;
 	struct sandbox_base base = { 0 };
 	struct permissions *permissions = NULL;
 	struct error error = { 0 };
+	size_t n = 1 + b->n_restrictions;
 	int r = builder_check(b, &error);
 
 	for (size_t i = 0; i < b->n_restrictions; i++)
 		all[1 + i] = b->restrictions[i];
+	if (layer)
+		all[n++] = layer;
 	if (r == 0)
 		r = builder_set_up(&base, b, &error);
 	if (r == 0 && b->is_mode && base.variables.values[VARIABLE_HOME])
@@ -715,7 +846,7 @@ int corral_builder_build(
 	if (kept)
 		all[0] = kept;
 	if (r == 0)
-		r = sandbox_combine(&permissions, all, 1 + b->n_restrictions, &error);
+		r = sandbox_combine(&permissions, all, n, &error);
 	if (r == 0)
 		r = sandbox_new(ret, &base, permissions, &error);
 	else

@@ -94,7 +94,7 @@ static int handle(
 		why, -EPROTO, NULL, "the warden broke the protocol; its session was ended");
 }
 
-/* With the lock held. 0: nothing more for now. 1: the sink must be told first. */
+/* With the lock held. 0: nothing more for now. 1: the sink must be called first. */
 static int receive_all(struct corral_sandbox *s, struct warden_link *link, struct error *why)
 {
 	int r;

@@ -74,14 +74,14 @@ size_t corral_sandbox_destinations(
 
 /* The queue for the sink */
 
-/* What the sink has not been told of: a denial, or a connection. */
+/* What the sink has not heard of: a denial, or a connection. */
 struct sandbox_news {
 	struct sandbox_news *next;
 	uint64_t command; /* 0: it is not known */
 	struct corral_denial *denial;
 	struct corral_connection connection; /* if there is no denial */
 	uint32_t pid;
-	const char *program, *actor; /* as all texts here, in one block behind this */
+	const char *program, *actor; /* as all texts here, in one block after this */
 };
 
 static void news_free(struct sandbox_news *n)

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "lib/api/handles.h"
+#include "lib/api/joined.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/skill.h"
 
@@ -19,13 +20,20 @@ _Static_assert((int)CORRAL_TIER_NONE == READY_TIER_NONE, "tiers");
 
 void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
 {
-	if (!s->base.sink)
+	struct joined *j = atomic_load(&s->joined);
+
+	if (!s->base.sink && !j)
 		return;
 	event.size = sizeof(event);
 	event.time_ns = clock_ns(CLOCK_REALTIME);
 	event.program = event.program ? event.program : "";
 	event.message = event.message ? event.message : "";
-	s->base.sink(s->base.context, &event);
+	if (s->base.sink)
+		s->base.sink(s->base.context, &event);
+	if (!j)
+		return;
+	corral_audit_sandbox(joined_audit(j), &event);
+	joined_turn(j);
 }
 
 /* Of a skill it is said which content runs. */
@@ -150,8 +158,10 @@ static void sandbox_hear_link(struct corral_sandbox *s)
 int sandbox_add(struct corral_sandbox *s, struct corral_process *p, struct error *e)
 {
 	bool is_new = false;
-	int r;
+	int r = sandbox_turn_joined(s, e);
 
+	if (r < 0)
+		return r;
 	sandbox_hear_link(s);
 	(void)pthread_mutex_lock(&s->lock);
 	r = p->setup == s->setup ? ensure_link(s, &is_new, e) : 1;
@@ -286,6 +296,7 @@ void sandbox_base_deinit(struct sandbox_base *base)
 static void sandbox_destroy(struct corral_sandbox *s)
 {
 	sandbox_tell_news(s);
+	joined_free(atomic_load(&s->joined));
 	fd_close(&s->null);
 	destinations_deinit(&s->destinations);
 	sandbox_setup_unref(s->built);
@@ -334,7 +345,7 @@ int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 	s->refs = 1;
 	s->generation = 1;
 	(void)pthread_mutex_init(&s->lock, NULL);
-	/* A sink that is told in the midst of an update must not wait for its end. */
+	/* A sink that is called in the midst of an update must not wait for its end. */
 	sandbox_init_checked(&s->updating);
 	r = sandbox_setup_new(&s->setup, &s->base, permissions, e);
 	s->null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -346,6 +357,7 @@ int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 		sandbox_destroy(s);
 		return r;
 	}
+	sandbox_join(s, NULL);
 	sandbox_tell_session(s);
 	*ret = s;
 	return 0;
@@ -358,7 +370,7 @@ void corral_sandbox_free(struct corral_sandbox *s)
 
 	if (!s)
 		return;
-	/* What was denied late is told. */
+	/* What was denied late is reported. */
 	sandbox_hear_link(s);
 	(void)error_set(&why, -ECONNRESET, NULL, "the sandbox was freed");
 	do {
@@ -415,6 +427,13 @@ void sandbox_count_refusal(struct corral_sandbox *s, unsigned denials)
 
 	s->stats.refused++;
 	s->stats.denials += denials;
+}
+
+uint64_t sandbox_next_id(struct corral_sandbox *s)
+{
+	auto_lock held = lock_take(&s->lock);
+
+	return ++s->last_id;
 }
 
 void corral_sandbox_stats(struct corral_sandbox *s, struct corral_stats *ret, size_t size)

@@ -22,6 +22,7 @@
 #include "corral/sandbox.h"
 #include "host/account.h"
 #include "launch/broker.h"
+#include "launch/wasm.h"
 #include "lib/sandbox/backend.h"
 #include "lib/sandbox/warden-link.h"
 #include "policy/policy.h"
@@ -29,6 +30,7 @@
 
 enum { SANDBOX_LAYERS_MAX = 64, SANDBOX_NEWS_MAX = 64 };
 
+struct joined;
 struct sandbox_news;
 struct sandbox_skill;
 
@@ -39,7 +41,10 @@ struct sandbox_base {
 	struct limits limits; /* beside those of the permissions */
 	struct variables variables;
 	const char *warden;
-	struct launch_broker broker;    /* .program is NULL without one */
+	struct launch_broker broker; /* .program is NULL without one */
+	const char *services;        /* sections of services.yaml for it; NULL: none */
+	char http_token[65]; /* that the broker wants of HTTP clients; "": there is no HTTP */
+	const int *ledger;   /* the builder's (sandbox_builder_share()); or NULL */
 	const char *const *environment; /* of the host, when the sandbox was built */
 	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
 	/* Files and folders that are read for other commands */
@@ -47,9 +52,12 @@ struct sandbox_base {
 	uint32_t n_guarded;
 	bool is_skill; /* $SKILL_DIR is a skill's, which its commands must not change */
 	struct sandbox_skill *skill; /* a reference; NULL: it was not built from a manifest */
+	bool serves;                 /* workers of it answer calls (lib/skill) */
 	bool unapproved;             /* its entry may run although nobody approved it */
 	corral_audit_sink *sink;
 	void *context;
+	bool no_daemon;           /* it does not join by itself */
+	struct joined *of_others; /* whoever has the sandbox joined (an enclave); or NULL */
 };
 void sandbox_base_deinit(struct sandbox_base *base);
 
@@ -70,7 +78,11 @@ struct sandbox_setup {
 	/* What of the host's variables is granted (host/environment.h); NULL: each command asks. */
 	const char *const *granted;
 	struct arena arena; /* of it */
-	char *json;         /* for the warden */
+	/* Of a skill that is a module: what runs it; or why nothing can. */
+	struct launch_wasm wasm;
+	int wasm_code; /* 0: it can be run */
+	struct error wasm_error;
+	char *json; /* for the warden */
 	size_t json_len;
 	struct sandbox_reach *reach; /* for updates, and guarded by `updating`; NULL: not known */
 };
@@ -89,6 +101,10 @@ void destinations_deinit(struct destinations *d);
 struct corral_sandbox {
 	struct sandbox_base base;
 	int null; /* /dev/null, for commands without input */
+
+	/* The daemon; NULL: there is none. Set once, and used without the lock. */
+	struct joined *_Atomic joined;
+	_Atomic uint64_t looked_ms; /* for it */
 
 	/* One update at a time. Taken before `lock`, never while that is held. */
 	pthread_mutex_t updating;
@@ -113,6 +129,20 @@ struct corral_sandbox {
 int sandbox_builder_set_source(struct corral_builder *b, const char *path);
 /* One more path that commands may not change. -E2BIG, -ENOMEM; building fails with it, too. */
 int sandbox_builder_guard(struct corral_builder *b, const char *path);
+/*
+ * What the sandbox uses counts together with others (wire/ledger.h); the descriptor must outlive
+ * the sandbox.
+ */
+void sandbox_builder_share(struct corral_builder *b, const int *ledger);
+/* The skill that it was made from, which is the builder's; NULL: none. */
+const struct sandbox_skill *sandbox_builder_skill(const struct corral_builder *b);
+/* Its skill's module is for workers that answer calls (lib/skill), and for no others. */
+void sandbox_builder_serve(struct corral_builder *b);
+/* corral_builder_build() with one more layer; NULL: none. */
+int sandbox_builder_build(struct corral_builder *b, const struct permissions *layer,
+	struct corral_sandbox **ret, struct corral_error **e);
+/* The sandbox is a part of what joined already; it does not join by itself. j may be NULL. */
+void sandbox_builder_joined(struct corral_builder *b, struct joined *j);
 /* Takes over *base and the permissions, also on failure. Makes the first session. */
 int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 	struct permissions *permissions, struct error *e);
@@ -133,10 +163,10 @@ int sandbox_setup_compare(
 	const struct permissions *a, const struct permissions *b, unsigned *ret_changed);
 /*
  * Finds out what its network needs (`reach`), if that is not known yet; everything that is wrong
- * with that part is told here, as it would be by a new session.
+ * with that part is reported here, as it would be by a new session.
  */
 int sandbox_setup_reach(struct sandbox_setup *s, struct error *e);
-/* What a relay is to be told for it; points into s, whose reach is known. */
+/* What a relay needs to know of it; points into s, whose reach is known. */
 void sandbox_setup_describe(const struct sandbox_setup *s, struct change *ret);
 /*
  * Whether a session that was built for `built`, and has been `now` since, can be made one for
@@ -209,6 +239,20 @@ void sandbox_count_end(
 	struct corral_sandbox *s, const struct corral_result *r, uint64_t stdin_bytes);
 /* Counts one that was not; denials: how many of the policy's denials were in it. */
 void sandbox_count_refusal(struct corral_sandbox *s, unsigned denials);
+
+/* A number for what is reported like a command but is none of the warden's. */
+uint64_t sandbox_next_id(struct corral_sandbox *s);
+/*
+ * Looks for a daemon, if there is none yet and no command runs: what it is to hear is redacted from
+ * the first word on. env: the variables of a command that is to start, or NULL. If there are too
+ * many values to keep out, it hears nothing from then on.
+ */
+void sandbox_join(struct corral_sandbox *s, const char *const *env);
+/* Sends and hears. What the daemon ended is killed, for good: -ECANCELED, with a sentence. */
+int sandbox_turn_joined(struct corral_sandbox *s, struct error *e);
+/* As joined_fd() and joined_wait_ms(). */
+int sandbox_joined_fd(struct corral_sandbox *s);
+int sandbox_joined_wait_ms(struct corral_sandbox *s, int otherwise);
 
 /* Sends a frame; waits a moment where the socket is full. */
 int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,

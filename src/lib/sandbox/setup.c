@@ -14,6 +14,7 @@
 #include "launch/command.h"
 #include "lib/api/audit-handle.h"
 #include "lib/sandbox/sandbox.h"
+#include "lib/sandbox/skill.h"
 #include "policy/format/permissions-text.h"
 #include "wire/configure.h"
 
@@ -56,7 +57,8 @@ static int setup_compile(const struct permissions *p, const struct variables *va
 	return r < 0 ? r : n;
 }
 
-/* Too much for a command is told by each that is started, and does not keep a session from being.
+/* Too much for a command is reported by each that is started, and does not keep a session from
+ * being.
  */
 static int setup_grant_variables(struct sandbox_setup *s)
 {
@@ -67,6 +69,18 @@ static int setup_grant_variables(struct sandbox_setup *s)
 					   : 0;
 
 	return r == -E2BIG ? 0 : r;
+}
+
+/* A module is compiled before there is a session for it. That it cannot be run is reported by those
+ * who want to run it: other commands can have the skill's permissions. */
+static void setup_prepare_wasm(struct sandbox_setup *s)
+{
+	const struct sandbox_skill *skill = s->base->skill;
+
+	s->wasm_code = -ENOEXEC;
+	if (s->base->backend->enforces && skill && launch_wasm_is(&skill->skill))
+		s->wasm_code = launch_wasm_prepare(&s->wasm, &skill->skill, &s->limits,
+			s->base->serves, &s->arena, &s->wasm_error);
 }
 
 int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *base,
@@ -95,6 +109,7 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 		for (size_t i = 0; i < policy_layers(s->policy); i++)
 			s->exec_listed |= !layer_exec_is_open(policy_layer(s->policy, i));
 		launch_limits(s->policy, &base->limits, &s->limits);
+		setup_prepare_wasm(s);
 		permissions_print_json(permissions, &out);
 		s->json_len = out.len;
 		s->json = out.failed ? NULL : buffer_take(&out);

@@ -178,13 +178,18 @@ static int warden_link_configure(
 	struct warden_link *l, const struct warden_link_options *o, struct error *e)
 {
 	auto_buffer body = { 0 };
+	int fds[2];
+	size_t n = 0;
 	int r = configure_encode(o->configure, &body);
 
+	if (o->skill >= 0)
+		fds[n++] = o->skill;
+	if (o->configure->flags & CONFIGURE_LEDGER)
+		fds[n++] = o->ledger;
 	if (r == 0 && body.failed)
 		r = -ENOMEM;
 	if (r == 0)
-		r = frame_send(l->socket, FRAME_CONFIGURE, 0, body.data, body.len, &o->skill,
-			o->skill >= 0);
+		r = frame_send(l->socket, FRAME_CONFIGURE, 0, body.data, body.len, fds, n);
 	if (r == 0 && o->configure->flags & CONFIGURE_BROKER)
 		r = frame_send(
 			l->socket, FRAME_BROKER, 0, o->broker->data, o->broker->len, NULL, 0);

@@ -8,7 +8,7 @@
  * warden_link_end(), whoever still holds a reference.
  *
  * Nothing depends on waitpid(): the host may ignore SIGCHLD, or have a handler that reaps every
- * child. That the warden is there is told by the socket, that it is gone by its pidfd; reaping
+ * child. That the warden is there is seen by the socket, that it is gone by its pidfd; reaping
  * leaves no zombie if it finds one, and is content if somebody else did it.
  */
 #include <spawn.h>
@@ -40,7 +40,7 @@ struct warden_link {
 	/* Other permissions that its relay was given (sandbox/update.c). */
 	uint64_t told;    /* the last id that it was, or need not be */
 	uint64_t asked;   /* the id; 0: nothing is asked */
-	int wake;         /* raised when the answer is there; -1: nobody waits */
+	int wake;         /* raised when the answer is there; -1: no caller waits */
 	bool answered;    /* to be read only then: */
 	int answer;       /* 0: they hold */
 	struct error why; /* they do not */
@@ -53,6 +53,7 @@ struct warden_link_options {
 	const struct configure *configure;
 	const struct buffer *broker; /* with CONFIGURE_BROKER: its setup (wire/broker.h) */
 	int skill;                   /* the copy of a skill (CONFIGURE_SKILL); -1: none */
+	int ledger;                  /* with CONFIGURE_LEDGER */
 	int timeout_ms;              /* until the session must stand */
 };
 

@@ -314,7 +314,7 @@ static void test_exports(void **state)
 	remove_place(&p);
 }
 
-/* Behind a sandbox */
+/* After a sandbox */
 
 static struct corral_sandbox *open_sandbox(struct corral_audit *a, const char *env)
 {

@@ -599,7 +599,7 @@ static void test_ask(void **state)
 	assert_int_equal(test_files_read(enclave, "@/in/out", text), 0);
 	assert_string_equal(asked.object, test_tree("@/out/file"));
 	assert_int_equal(asked.n, 2);
-	/* A link behind what was agreed to is not followed. */
+	/* A link after what was agreed to is not followed. */
 	assert_int_equal(test_files_read(enclave, "@/out/back", NULL), -EACCES);
 	assert_non_null(strstr(test_files_message,
 		"contains a symbolic link, but the approval is for that path itself"));

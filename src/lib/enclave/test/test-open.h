@@ -22,5 +22,5 @@ int test_files_read(struct corral_enclave *enclave, const char *path, char text[
 int test_files_write(struct corral_enclave *enclave, const char *path, const char *text);
 int test_files_delete(struct corral_enclave *enclave, const char *path);
 int test_files_stat(struct corral_enclave *enclave, const char *path, struct corral_file *ret);
-/* The names, each with a space behind it. */
+/* The names, each with a space after it. */
 long test_files_list(struct corral_enclave *enclave, const char *path, char names[256]);

@@ -271,7 +271,7 @@ static void test_planted_links(void **state)
 	b = empty();
 	assert_int_equal(corral_builder_variable(b, "SHARED_DIR", link), 0);
 	refuses(b, -EPERM, says);
-	/* Nothing is made behind one either. */
+	/* Nothing is made after one either. */
 	b = empty();
 	(void)snprintf(pattern, sizeof(pattern), "%s/no/such", link);
 	assert_int_equal(corral_builder_data_dir(b, pattern), 0);

@@ -257,6 +257,17 @@ static void test_own_folders(void **state)
 	(void)strcat(folder, "/approval");
 	assert_int_equal(access(folder, F_OK), -1);
 	assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
+	/* Nor is a command the first to make the folder of services.yaml. */
+	(void)snprintf(folder, sizeof(folder), "%s/config", test_folder);
+	assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+	s = test_sandbox();
+	test_prints(s, "mkdir -p config/corral; echo x >config/corral/services.yaml", "", 2);
+	test_prints(
+		s, "mv config elsewhere 2>/dev/null; ls -d config/corral", "config/corral\n", 0);
+	corral_sandbox_free(s);
+	(void)strcat(folder, "/corral/services.yaml");
+	assert_int_equal(access(folder, F_OK), -1);
+	assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
 int main(void)

@@ -326,7 +326,7 @@ static void test_the_same_is_counted(void **state)
 	close_sandbox(&seen);
 }
 
-/* It is told and counted, whenever the library reads it. */
+/* It is reported and counted, whenever the library reads it. */
 static void test_a_late_denial_is_not_lost(void **state)
 {
 	struct seen seen;
@@ -334,7 +334,7 @@ static void test_a_late_denial_is_not_lost(void **state)
 
 	(void)state;
 	corral_result_free(run(s, "deny-late"));
-	/* What the warden sends about this one comes behind the late record. */
+	/* What the warden sends about this one comes after the late record. */
 	corral_result_free(run(s, "nothing"));
 	assert_int_equal(seen.denied, 1);
 	assert_int_equal(stats_of(s).denials, 1);
@@ -349,7 +349,7 @@ static void test_freeing_tells_the_last(void **state)
 
 	(void)state;
 	corral_result_free(run(s, "deny-late"));
-	/* Asking does not tell the sink, but it must be told in the end. */
+	/* Asking does not tell the sink, but it must hear of it in the end. */
 	do {
 		stats = stats_of(s);
 	} while (stats.denials == 0);

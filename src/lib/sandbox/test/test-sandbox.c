@@ -319,7 +319,7 @@ static void test_exec_list(void **state)
 	corral_sandbox_free(s);
 }
 
-/* What the line names and the policy forbids is told, if the line failed. */
+/* What the line names and the policy forbids is reported, if the line failed. */
 static void test_advisory_denials(void **state)
 {
 	struct corral_builder *b = test_builder();

@@ -197,7 +197,7 @@ static void is_silent(int fd)
 
 /* Tests */
 
-/* More of the network's section behind it. */
+/* More of the network's section after it. */
 static const char *grant(const char *scheme, unsigned port, const char *more)
 {
 	static char out[256];
@@ -384,7 +384,7 @@ static void test_limits_of_bytes(void **state)
 	assert_int_equal(close(listener), 0);
 }
 
-/* A relay of a session before this one is told, too. */
+/* A relay of a session before this one hears of it, too. */
 static void test_revoked_in_an_older_session(void **state)
 {
 	struct corral_update u = { .size = sizeof(u) };

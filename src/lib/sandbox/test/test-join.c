@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program whose sandboxes and enclaves join a daemon, which is the test itself. */
+#include "lib/sandbox/test/test-common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <corral/audit.h>
+#include <corral/enclave.h>
+
+#include "audit/event.h"
+#include "base/fd.h"
+#include "wire/frame.h"
+#include "wire/join.h"
+#include "wire/question.h"
+
+enum { PATIENCE_MS = 20000 };
+
+static char runtime[80];
+static int listener = -1;
+
+static void daemon_start(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	(void)snprintf(a.sun_path, sizeof(a.sun_path), "%s/corral/join.sock", runtime);
+	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_true(listener >= 0);
+	assert_int_equal(bind(listener, (const struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(listener, 16), 0);
+}
+
+static void daemon_stop(void)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/corral/join.sock", runtime);
+	(void)unlink(path);
+	fd_close(&listener);
+}
+
+static int make(void **state)
+{
+	char path[256];
+
+	if (test_make_folder(state) < 0)
+		return -1;
+	(void)snprintf(runtime, sizeof(runtime), "%s/run", test_folder);
+	(void)snprintf(path, sizeof(path), "%s/corral", runtime);
+	if (mkdir(runtime, 0700) < 0 || mkdir(path, 0700) < 0)
+		return -1;
+	return setenv("XDG_RUNTIME_DIR", runtime, 1);
+}
+
+/* Somebody connects. */
+static int daemon_accept(struct join *ret, struct frame *f)
+{
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	int fd;
+
+	assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(frame_receive(fd, f), 1);
+	assert_int_equal(f->type, FRAME_JOIN);
+	assert_int_equal(join_decode(ret, f->body, f->len), 0);
+	assert_int_equal(frame_send(fd, FRAME_JOINED, 0, NULL, 0, NULL, 0), 0);
+	return fd;
+}
+
+/* Whether an event with that action and target comes; none has the text in it. */
+static bool daemon_hears(int fd, enum audit_action action, const char *target, const char *never)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	auto_frame f = { 0 };
+	struct audit_event e;
+
+	while (poll(&p, 1, PATIENCE_MS) == 1 && frame_receive(fd, &f) == 1) {
+		if (f.type != FRAME_JOIN_EVENT)
+			continue;
+		assert_int_equal(audit_event_decode(&e, f.body, f.len), 0);
+		if (never)
+			assert_false(memmem(f.body, f.len, never, strlen(never)));
+		if (e.action == action && strstr(e.target, target))
+			return true;
+	}
+	return false;
+}
+
+static bool daemon_is_asked(void)
+{
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void test_none(void **state)
+{
+	struct corral_sandbox *s = test_sandbox();
+
+	(void)state;
+	test_prints(s, "echo a", "a\n", 0);
+	corral_sandbox_free(s);
+}
+
+static void test_off(void **state)
+{
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	struct corral_enclave *enclave = NULL;
+	char token[CORRAL_TOKEN_BYTES];
+	struct corral_builder *b;
+	struct corral_sandbox *s;
+
+	(void)state;
+	daemon_start();
+	b = test_builder();
+	assert_int_equal(corral_builder_without_daemon(b), 0);
+	s = test_build(b);
+	test_prints(s, "echo a", "a\n", 0);
+	o.no_daemon = 1;
+	assert_int_equal(corral_enclave_new(&enclave, &o, token, NULL), 0);
+	assert_false(daemon_is_asked());
+	corral_enclave_free(enclave);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* What runs, without values of variables; those that the host's own log must not have, too. */
+static void test_events(void **state)
+{
+	const char *const env[] = { "SECRET=correct-horse-battery", NULL };
+	struct corral_call call = CORRAL_CALL;
+	struct corral_audit *audit = NULL;
+	struct corral_builder *b;
+	struct corral_sandbox *s;
+	struct corral_result *r;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	daemon_start();
+	assert_int_equal(corral_audit_new(&audit, NULL, NULL), 0);
+	assert_int_equal(corral_audit_secret(audit, "KEY", "staple-of-the-host"), 0);
+	b = test_builder();
+	assert_int_equal(corral_builder_allow_env(b, "SECRET"), 0);
+	assert_int_equal(corral_builder_with_audit(b, corral_audit_sandbox, audit), 0);
+	s = test_build(b);
+	fd = daemon_accept(&who, &f);
+	assert_int_equal(who.kind, JOIN_SESSION);
+	assert_string_equal(who.folder, test_folder);
+	assert_int_equal(strlen(who.id), 16);
+	call.env = env;
+	r = test_run(s, "echo $SECRET correct-horse-battery staple-of-the-host", &call);
+	assert_int_equal(corral_result_exit_code(r), 0);
+	corral_result_free(r);
+	assert_true(daemon_hears(fd, AUDIT_COMMAND_START, "echo", "correct-horse"));
+	assert_true(daemon_hears(fd, AUDIT_COMMAND_END, "", "staple-of"));
+	corral_sandbox_free(s);
+	(void)corral_audit_free(audit, NULL);
+	daemon_stop();
+}
+
+/* A command that runs is killed, and no other begins. */
+static void test_stop(void **state)
+{
+	const char *const argv[] = { "sleep", "30", NULL };
+	struct corral_process *p = NULL;
+	struct corral_result *r = NULL;
+	struct corral_error *e = NULL;
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	daemon_start();
+	s = test_sandbox();
+	fd = daemon_accept(&who, &f);
+	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
+	assert_int_equal(corral_process_wait(p, 50, &r, NULL), -EAGAIN);
+	assert_int_equal(frame_send(fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
+	assert_int_equal(corral_process_wait(p, PATIENCE_MS, &r, NULL), 0);
+	assert_int_equal(corral_result_killed(r), 1);
+	corral_result_free(r);
+	corral_process_free(p);
+	assert_int_equal(corral_sandbox_execute(s, "true", NULL, NULL, &e), -ECANCELED);
+	test_says(e, "the user ended it");
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* An order is refused, and costs nothing else. */
+static void test_order(void **state)
+{
+	const struct live_grant grant = { .op = OPERATION_FS_READ, .pattern = "/srv/x" };
+	auto_buffer body = { 0 };
+	struct join_reply reply;
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	daemon_start();
+	s = test_sandbox();
+	fd = daemon_accept(&who, &f);
+	assert_int_equal(live_grant_encode(&grant, &body), 0);
+	assert_int_equal(frame_send(fd, FRAME_GRANT, 7, body.data, body.len, NULL, 0), 0);
+	test_prints(s, "echo a", "a\n", 0);
+	do
+		assert_int_equal(frame_receive(fd, &f), 1);
+	while (f.type == FRAME_JOIN_EVENT);
+	assert_int_equal(f.type, FRAME_JOIN_REPLY);
+	assert_int_equal(f.id, 7);
+	assert_int_equal(join_reply_decode(&reply, f.body, f.len), 0);
+	assert_int_equal(reply.error, EOPNOTSUPP);
+	assert_true(daemon_hears(fd, AUDIT_COMMAND_END, "", NULL));
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* In the host's own loop. */
+static void test_stop_by_descriptor(void **state)
+{
+	const char *const argv[] = { "sleep", "30", NULL };
+	struct corral_process *p = NULL;
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	daemon_start();
+	s = test_sandbox();
+	fd = daemon_accept(&who, &f);
+	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
+	for (int i = 0; i < 1000; i++) {
+		struct pollfd polled = { .fd = corral_process_fd(p), .events = POLLIN };
+
+		if (i == 1)
+			assert_int_equal(frame_send(fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
+		assert_true(poll(&polled, 1, i ? PATIENCE_MS : 50) >= 0);
+		if (corral_process_dispatch(p) == 1)
+			break;
+	}
+	assert_int_equal(corral_process_wait(p, 0, NULL, NULL), 0);
+	corral_process_free(p);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* A daemon goes, and another one comes while a command runs: it hears what happened meanwhile. */
+static void test_again(void **state)
+{
+	const char *const argv[] = { "sleep", "2.5", NULL };
+	struct corral_process *p = NULL;
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	char id[33];
+	struct join who;
+	int fd;
+
+	(void)state;
+	daemon_start();
+	s = test_sandbox();
+	fd = daemon_accept(&who, &f);
+	(void)snprintf(id, sizeof(id), "%s", who.id);
+	(void)close(fd);
+	daemon_stop();
+	test_prints(s, "echo meanwhile", "meanwhile\n", 0);
+	daemon_start();
+	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
+	assert_int_equal(corral_process_wait(p, -1, NULL, NULL), 0);
+	corral_process_free(p);
+	fd = daemon_accept(&who, &f);
+	assert_string_equal(who.id, id);
+	assert_true(daemon_hears(fd, AUDIT_COMMAND_START, "echo meanwhile", NULL));
+	assert_true(daemon_hears(fd, AUDIT_COMMAND_START, "sleep", NULL));
+	corral_sandbox_free(s);
+	(void)close(fd);
+	daemon_stop();
+}
+
+/* One that comes later is joined by the next command, when no other runs. */
+static void test_late(void **state)
+{
+	struct corral_sandbox *s = test_sandbox();
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	test_prints(s, "echo before", "before\n", 0);
+	daemon_start();
+	for (int i = 0; i < 100 && !daemon_is_asked(); i++) {
+		(void)poll(NULL, 0, 100);
+		test_prints(s, "echo after", "after\n", 0);
+	}
+	fd = daemon_accept(&who, &f);
+	assert_true(daemon_hears(fd, AUDIT_COMMAND_START, "echo after", "before"));
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+static void test_enclave(void **state)
+{
+	const char *const argv[] = { "sleep", "30", NULL };
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	struct corral_enclave *enclave = NULL;
+	char token[CORRAL_TOKEN_BYTES], *data = NULL;
+	struct corral_shell *shell = NULL;
+	struct corral_result *r = NULL;
+	struct corral_error *e = NULL;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+	size_t len;
+
+	(void)state;
+	daemon_start();
+	assert_int_equal(corral_enclave_new(&enclave, &o, token, NULL), 0);
+	assert_int_equal(
+		corral_enclave_fs_read(enclave, NULL, "/etc/shadow", &data, &len, NULL), -EACCES);
+	fd = daemon_accept(&who, &f);
+	assert_int_equal(who.kind, JOIN_ENCLAVE);
+	assert_true(daemon_hears(fd, AUDIT_FS_READ, "/etc/shadow", NULL));
+	assert_int_equal(corral_enclave_grant(enclave, token, CORRAL_EXEC, "sleep", NULL, NULL), 0);
+	assert_int_equal(corral_enclave_shell_start(&shell, enclave, NULL, argv, NULL, NULL), 0);
+	assert_int_equal(corral_shell_wait(shell, 50, &r, NULL), -EAGAIN);
+	assert_int_equal(frame_send(fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
+	assert_int_equal(corral_shell_wait(shell, PATIENCE_MS, &r, NULL), 0);
+	assert_int_equal(corral_result_killed(r), 1);
+	corral_result_free(r);
+	corral_shell_free(shell);
+	assert_int_equal(
+		corral_enclave_fs_read(enclave, NULL, "/etc/shadow", &data, &len, &e), -ECANCELED);
+	test_says(e, "the user ended it");
+	corral_enclave_free(enclave);
+	/* Its sandbox did not join beside it. */
+	assert_false(daemon_is_asked());
+	daemon_stop();
+}
+
+/* A daemon that does not read holds nobody up. */
+static void test_deaf(void **state)
+{
+	struct corral_sandbox *s;
+
+	(void)state;
+	daemon_start();
+	s = test_sandbox();
+	for (int i = 0; i < 200; i++)
+		test_prints(s, "echo a", "a\n", 0);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_off),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_stop_by_descriptor),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_enclave),
+		cmocka_unit_test(test_deaf),
+	};
+
+	return cmocka_run_group_tests(tests, make, test_remove_folder);
+}
