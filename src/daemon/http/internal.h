@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * server.c has the loop, the listener and corrald; api-client.c the connections; request.c reads
+ * what they send; stream.c has the events.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "broker/front/link.h"
+#include "daemon/http/request.h"
+#include "daemon/http/server.h"
+#include "daemon/http/stream.h"
+#include "daemon/message.h"
+#include "net/loop.h"
+#include "wire/frame.h"
+
+enum {
+	SERVER_CLIENTS_MAX = 512,    /* connections; the longest silent goes for a new one */
+	SERVER_STREAMS_MAX = 256,    /* of them those that listen for events */
+	SERVER_CALLS_MAX = 64,       /* that corrald has */
+	SERVER_BYTES_MAX = 32 << 20, /* that all connections hold */
+	SERVER_HEAD_MS = 10 * 1000,  /* for a request to come, from its first byte */
+	SERVER_IDLE_MS = 60 * 1000,  /* between requests */
+	SERVER_CLOSE_MS = 2 * 1000,  /* for a client to close what was answered last */
+	SERVER_NOTES_MAX = 20,       /* refusals per second that corrald hears of one by one */
+};
+
+struct api_client {
+	struct server *server;
+	struct link link; /* of all: who was silent longest is first */
+	struct watcher watcher;
+	struct timer timer;
+	bool by_unix;
+	char refusal[128]; /* why all that it asks is refused; "": it is not */
+	bool is_streaming;
+	bool is_last;            /* it is closed when all is written */
+	bool is_shut;            /* all is written */
+	bool is_text;            /* its call is answered with text, and not with JSON */
+	uint64_t call;           /* id of the call that corrald has; 0: none */
+	uint64_t place, last_id; /* in the stream of events */
+	struct buffer in, out;
+	size_t scanned, sent, charged;
+};
+
+struct server {
+	struct loop *loop;
+	struct message_setup setup;
+	int supervisor;
+	struct watcher link, listener;
+	struct timer heartbeat, second;
+	struct link clients;
+	size_t n_clients, n_streams, n_calls, bytes;
+	uint64_t next_call;
+	unsigned n_notes;  /* in this second */
+	unsigned n_unsaid; /* and those that were too many; the last of them: */
+	struct api_request unsaid;
+	struct stream stream;
+	struct buffer openapi;
+	const char *version;
+	bool has_news, is_lost;
+	struct frame frame;
+};
+
+/* api-client.c */
+/* Takes the descriptor over, unless it fails. refusal: of a Unix socket, or ""; NULL: by TCP. */
+int api_client_new(struct server *s, int fd, const char *refusal);
+void api_client_free(struct api_client *c);
+/* corrald has answered its call. */
+void api_client_answer(struct api_client *c, const struct message_answer *a);
+/* There may be events for one that listens. */
+void api_client_stream(struct api_client *c);
+/* A line that keeps a connection with events from being taken for dead. */
+void api_client_beat(struct api_client *c);
+#define api_client_for_each(c, s)                                                             \
+	for (struct api_client *c = container_of((s)->clients.next, struct api_client, link), \
+			       *next_ = container_of(c->link.next, struct api_client, link);  \
+		&c->link != &(s)->clients;                                                    \
+		c = next_, next_ = container_of(c->link.next, struct api_client, link))
+
+/* server.c */
+/* Sends a call to corrald; 0: it is under way. -EBUSY: too many are. */
+int server_call(struct server *s, const struct route_call *call, uint64_t *ret_id);
+/* corrald hears that a request was refused; bounded. */
+void server_note(struct server *s, const struct api_request *q, bool by_unix);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/http/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/suggest.h"
+#include "codec/json.h"
+#include "net/gate/http-served.h"
+
+static int api_request_refuse(
+	struct api_request *q, unsigned status, const char *reason, const char *more)
+{
+	auto_buffer text = { 0 };
+
+	q->status = status;
+	buffer_adds(&text, reason);
+	/* What the client chose is made visible, and cut. */
+	if (more)
+		buffer_add_visible(&text, more, strnlen(more, 64));
+	(void)snprintf(q->reason, sizeof(q->reason), "%s", buffer_text(&text));
+	return 1;
+}
+
+static void api_request_note_target(struct api_request *q, const struct http_request *r)
+{
+	auto_buffer text = { 0 };
+
+	buffer_add_visible(&text, r->method, strnlen(r->method, 16));
+	buffer_addc(&text, ' ');
+	buffer_add_visible(&text, r->path, strnlen(r->path, 100));
+	(void)snprintf(q->target, sizeof(q->target), "%s", buffer_text(&text));
+}
+
+/* A page of ours, or no page. */
+static bool api_request_is_origin(const struct api_guard *g, const char *origin)
+{
+	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
+	char ours[64];
+
+	for (size_t i = 0; i < ROWS(names); i++) {
+		(void)snprintf(ours, sizeof(ours), "http://%s:%u", names[i], g->port);
+		if (g->port && strcmp(origin, ours) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int api_request_judge(
+	const struct api_guard *g, const struct http_served *s, struct api_request *q)
+{
+	const struct http_request *r = &s->head.request;
+
+	if (!http_served_is_host(s, g->port))
+		return api_request_refuse(q, 403, "the Host header names another server", NULL);
+	if (s->origin && !api_request_is_origin(g, s->origin))
+		return api_request_refuse(q, 403, "pages of other origins may not call", NULL);
+	if (r->upgrade)
+		return api_request_refuse(q, 400, "there is no other protocol here", NULL);
+	return 0;
+}
+
+static int api_request_judge_body(const struct http_served *s, struct api_request *q)
+{
+	const bool takes = route_takes_body(q->call.route);
+
+	if (s->head.chunked || (route_needs_body(q->call.route) && s->head.length == 0))
+		return api_request_refuse(q, 411, "the body needs a Content-Length", NULL);
+	if (s->head.length > (takes ? API_REQUEST_BODY_MAX : 0))
+		return api_request_refuse(q, 413, "the body is too large", NULL);
+	if (s->head.length > 0 && !http_served_is_json(s))
+		return api_request_refuse(
+			q, 415, "the Content-Type must be application/json", NULL);
+	return 0;
+}
+
+/* Values */
+
+static int api_request_hex(char c)
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) % 16 : -1;
+}
+
+/* Percent-encoding away; NULL: it is none, holds a NUL, or there is no memory. */
+static char *api_request_plain(struct arena *a, const char *text, size_t len)
+{
+	char *out = arena_alloc(a, len + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; out && i < len; i++) {
+		int high, low;
+
+		if (text[i] != '%') {
+			out[n++] = text[i] == '+' ? ' ' : text[i];
+			continue;
+		}
+		high = len - i > 2 ? api_request_hex(text[i + 1]) : -1;
+		low = len - i > 2 ? api_request_hex(text[i + 2]) : -1;
+		if (high < 0 || low < 0 || (high == 0 && low == 0))
+			return NULL;
+		out[n++] = (char)(high << 4 | low);
+		i += 2;
+	}
+	return out;
+}
+
+static int api_request_set(
+	struct api_request *q, enum route_place place, const char *name, const char *value)
+{
+	const struct route_field *fields = q->call.route->fields;
+	const char *names[ROUTE_FIELDS_MAX], *near;
+	size_t n = 0;
+
+	for (size_t i = 0; fields[i].name; i++) {
+		if (fields[i].place != place)
+			continue;
+		names[n++] = fields[i].name;
+		if (strcmp(fields[i].name, name) != 0)
+			continue;
+		if (q->call.values[i])
+			return api_request_refuse(q, 400, "there are two of the parameter ", name);
+		if (!value || !route_allows(&fields[i], value))
+			return api_request_refuse(
+				q, 400, "not a value that is allowed, for the parameter ", name);
+		q->call.values[i] = value;
+		return 0;
+	}
+	near = suggest(name, names, n);
+	(void)api_request_refuse(q, 400, "there is no parameter ", name);
+	if (near) {
+		const size_t len = strlen(q->reason);
+
+		(void)snprintf(
+			q->reason + len, sizeof(q->reason) - len, "; did you mean %s?", near);
+	}
+	return 1;
+}
+
+static int api_request_read_query(struct api_request *q, const char *query, struct arena *a)
+{
+	while (*query) {
+		const size_t len = strcspn(query, "&"), name = strcspn(query, "=&");
+		char *key = api_request_plain(a, query, name);
+		char *value =
+			name < len ? api_request_plain(a, query + name + 1, len - name - 1) : NULL;
+
+		if (!key || !value)
+			return api_request_refuse(q, 400, "the query cannot be understood", NULL);
+		if (api_request_set(q, ROUTE_IN_QUERY, key, value) != 0)
+			return 1;
+		query += len + (query[len] == '&');
+	}
+	return 0;
+}
+
+static bool api_request_fits(enum route_kind kind, enum node_type type)
+{
+	switch (kind) {
+	case ROUTE_TEXT:
+	case ROUTE_WORD:
+		return type == NODE_STRING;
+	case ROUTE_NUMBER:
+		return type == NODE_NUMBER;
+	case ROUTE_FLAG:
+		return type == NODE_BOOL;
+	case ROUTE_LIST:
+		return type == NODE_LIST;
+	}
+	return false;
+}
+
+/* A list of texts, written once more; NULL: it is none. */
+static const char *api_request_list(struct arena *a, const struct node *list)
+{
+	auto_buffer text = { 0 };
+
+	if (list->count > ROUTE_ITEMS_MAX)
+		return NULL;
+	node_for_each(n, list) {
+		if (n->type != NODE_STRING)
+			return NULL;
+	}
+	json_print(&text, list, JSON_COMPACT);
+	return text.failed ? NULL : arena_strndup(a, buffer_text(&text), text.len);
+}
+
+static int api_request_read_body(
+	struct api_request *q, const char *body, size_t len, struct arena *a)
+{
+	const struct node_bounds bounds = { API_REQUEST_BODY_MAX, ROUTE_POLICY_MAX };
+	const struct route_field *fields = q->call.route->fields;
+	auto_document d = { 0 };
+	struct error e = { 0 };
+
+	if (json_read_within(&d, NULL, body, len, &bounds, &e) < 0)
+		return api_request_refuse(q, 400, "the body is not JSON: ", e.text);
+	if (d.root->type != NODE_MAP)
+		return api_request_refuse(q, 400, "the body must be an object", NULL);
+	node_for_each(n, d.root) {
+		const char *text = n->type == NODE_LIST ? api_request_list(a, n) : n->text;
+
+		for (size_t i = 0; fields[i].name; i++)
+			if (fields[i].place == ROUTE_IN_BODY &&
+				strcmp(fields[i].name, n->key) == 0 &&
+				!api_request_fits(fields[i].kind, n->type))
+				text = NULL;
+		if (text && n->type != NODE_LIST) {
+			text = arena_strdup(a, text);
+			if (!text)
+				return api_request_refuse(q, 503, "out of memory", NULL);
+		}
+		if (api_request_set(q, ROUTE_IN_BODY, n->key, text) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int api_request_check_all(struct api_request *q)
+{
+	const struct route_field *fields = q->call.route->fields;
+
+	for (size_t i = 0; fields[i].name; i++)
+		if (fields[i].required && !q->call.values[i])
+			return api_request_refuse(
+				q, 400, "this parameter is missing: ", fields[i].name);
+	return 0;
+}
+
+/* A file of the page. Anybody may have it: it is the same for all. 1: refused. */
+static int api_request_take_asset(
+	const struct asset *asset, const struct http_served *s, struct api_request *q)
+{
+	if (strcmp(s->head.request.method, "GET") != 0) {
+		(void)snprintf(q->allow, sizeof(q->allow), "GET");
+		return api_request_refuse(q, 405, "this path has other methods: ", q->allow);
+	}
+	if (s->head.chunked || s->head.length > 0)
+		return api_request_refuse(q, 413, "the body is too large", NULL);
+	q->asset = asset;
+	q->is_known = s->known_etag && strcmp(s->known_etag, asset->etag) == 0;
+	q->head = s->bytes;
+	return 0;
+}
+
+/* Everything of the head. 1: refused. ret: of the path. */
+static int api_request_read_head(const struct api_guard *g, const struct http_served *s,
+	struct api_request *q, struct route_places *ret)
+{
+	const struct http_request *r = &s->head.request;
+	const struct asset *asset = asset_find(r->path);
+	bool known = false;
+
+	api_request_note_target(q, r);
+	q->is_last = s->head.closes;
+	if (api_request_judge(g, s, q) != 0)
+		return 1;
+	if (asset)
+		return api_request_take_asset(asset, s, q);
+	q->call.route = route_find(r->method, r->path, ret, &known);
+	if (!q->call.route && known) {
+		auto_buffer methods = { 0 };
+
+		route_methods(r->path, &methods);
+		(void)snprintf(q->allow, sizeof(q->allow), "%s", buffer_text(&methods));
+		return api_request_refuse(q, 405, "this path has other methods: ", q->allow);
+	}
+	if (!q->call.route)
+		return api_request_refuse(
+			q, 404, "there is no such path; see /api/openapi.json", NULL);
+	if (!q->call.route->is_open && !http_served_is_token(s, g->token))
+		return api_request_refuse(q, 401,
+			"the header Authorization: Bearer TOKEN is missing, or wrong", NULL);
+	q->call.flags = g->port ? 0 : ROUTE_BY_UNIX;
+	q->head = s->bytes;
+	q->body = (size_t)s->head.length;
+	if (s->event_id && strspn(s->event_id, "0123456789") == strlen(s->event_id))
+		q->after = strtoull(s->event_id, NULL, 10);
+	return api_request_judge_body(s, q);
+}
+
+int api_request_read(const struct api_guard *g, const char *data, size_t len, size_t *scanned,
+	struct arena *a, struct api_request *ret)
+{
+	static struct http_served served; /* it is big, and of no use afterwards */
+	struct route_places places = { .n = 0 };
+
+	*ret = (struct api_request){ .target = "?" };
+	if (http_served_read(&served, data, len, scanned) == 0)
+		return 0;
+	if (served.status)
+		return api_request_refuse(ret, served.status, served.reason, NULL);
+	if (api_request_read_head(g, &served, ret, &places) != 0 || ret->asset)
+		return 1;
+	if (len - ret->head < ret->body)
+		return 0;
+	for (size_t i = 0; i < places.n; i++) {
+		const struct route_field *f = &ret->call.route->fields[i];
+		const char *plain = api_request_plain(a, places.values[i], places.lens[i]);
+
+		if (api_request_set(ret, ROUTE_IN_PATH, f->name, plain) != 0)
+			return 1;
+	}
+	if (api_request_read_query(ret, served.head.query, a) != 0)
+		return 1;
+	if (ret->body > 0 && api_request_read_body(ret, data + ret->head, ret->body, a) != 0)
+		return 1;
+	(void)api_request_check_all(ret);
+	return 1;
+}

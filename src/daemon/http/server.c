@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/http/server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "daemon/http/internal.h"
+#include "daemon/openapi.h"
+
+/* Connections that are taken in one turn. */
+enum { SERVER_ACCEPT_MAX = 32 };
+
+size_t server_clients(const struct server *s)
+{
+	return s->n_clients;
+}
+
+/* Connections */
+
+static bool server_make_room(struct server *s)
+{
+	api_client_for_each(c, s)
+	{
+		if (c->is_streaming || c->call)
+			continue;
+		api_client_free(c);
+		return true;
+	}
+	return false;
+}
+
+static void server_take_in(struct server *s, int *fd, const char *refusal)
+{
+	if ((s->n_clients < SERVER_CLIENTS_MAX || server_make_room(s)) &&
+		api_client_new(s, *fd, refusal) == 0)
+		(void)fd_take(fd);
+}
+
+static void server_on_listener(struct watcher *w, uint32_t events)
+{
+	struct server *s = container_of(w, struct server, listener);
+
+	(void)events;
+	for (int i = 0; i < SERVER_ACCEPT_MAX; i++) {
+		auto_fd fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0)
+			server_take_in(s, &fd, NULL);
+		/* Without a descriptor it would wait for ever. */
+		else if (errno != EMFILE || !server_make_room(s))
+			return;
+	}
+}
+
+/* corrald */
+
+int server_call(struct server *s, const struct route_call *call, uint64_t *ret_id)
+{
+	auto_buffer body = { 0 };
+	const uint64_t id = s->next_call + 1;
+	int r = s->n_calls < SERVER_CALLS_MAX ? route_call_encode(call, &body) : -EBUSY;
+
+	if (r == 0)
+		r = frame_send(s->supervisor, FRAME_API_CALL, id, body.data, body.len, NULL, 0);
+	if (r == -EAGAIN || r == -ETOOMANYREFS || r == -EMFILE || r == -ENFILE)
+		return -EBUSY;
+	if (r < 0)
+		return r;
+	s->next_call = id;
+	s->n_calls++;
+	*ret_id = id;
+	return 0;
+}
+
+void server_note(struct server *s, const struct api_request *q, bool by_unix)
+{
+	const struct message_note m = { .status = q->status,
+		.more = s->n_unsaid,
+		.by_unix = by_unix,
+		.target = q->target,
+		.reason = q->reason };
+	auto_buffer body = { 0 };
+
+	if (s->n_notes >= SERVER_NOTES_MAX || message_note_encode(&m, &body) < 0 ||
+		frame_send(s->supervisor, FRAME_API_NOTE, 0, body.data, body.len, NULL, 0) < 0) {
+		s->n_unsaid++;
+		s->unsaid = *q;
+		return;
+	}
+	s->n_notes++;
+	s->n_unsaid = 0;
+}
+
+static void server_on_answer(struct server *s, const struct frame *f)
+{
+	struct message_answer a;
+
+	if (message_answer_decode(&a, f->body, f->len) < 0 || s->n_calls == 0) {
+		s->is_lost = true;
+		return;
+	}
+	s->n_calls--;
+	api_client_for_each(c, s)
+	{
+		if (c->call == f->id) {
+			api_client_answer(c, &a);
+			return;
+		}
+	}
+}
+
+static void server_on_event(struct server *s, const struct frame *f)
+{
+	struct message_event e;
+
+	if (message_event_decode(&e, f->body, f->len) < 0 || f->id <= s->stream.last_id) {
+		s->is_lost = true;
+		return;
+	}
+	(void)stream_add(&s->stream, f->id, e.type, e.json);
+	s->has_news = true;
+}
+
+static void server_on_frame(struct server *s)
+{
+	auto_fd fd = -1;
+
+	switch (s->frame.type) {
+	case FRAME_API_ANSWER:
+		server_on_answer(s, &s->frame);
+		break;
+	case FRAME_API_EVENT:
+		server_on_event(s, &s->frame);
+		break;
+	case FRAME_API_CLIENT:
+		fd = frame_take_fd(&s->frame, 0);
+		if (fd >= 0 && s->frame.len > 0 && memchr(s->frame.body, '\0', s->frame.len))
+			server_take_in(s, &fd, s->frame.body);
+		else
+			s->is_lost = true;
+		break;
+	default:
+		s->is_lost = true;
+	}
+}
+
+static void server_on_supervisor(struct watcher *w, uint32_t events)
+{
+	struct server *s = container_of(w, struct server, link);
+
+	(void)events;
+	while (!s->is_lost) {
+		int r = frame_receive(s->supervisor, &s->frame);
+
+		if (r == -EAGAIN)
+			return;
+		if (r == 1)
+			server_on_frame(s);
+		else
+			s->is_lost = true;
+	}
+}
+
+/* Time */
+
+static void server_on_heartbeat(struct timer *t)
+{
+	struct server *s = container_of(t, struct server, heartbeat);
+
+	api_client_for_each(c, s)
+	{
+		if (c->is_streaming)
+			api_client_beat(c);
+	}
+	if (loop_start(s->loop, t, s->setup.heartbeat_ms) < 0)
+		s->is_lost = true;
+}
+
+static void server_on_second(struct timer *t)
+{
+	struct server *s = container_of(t, struct server, second);
+
+	s->n_notes = 0;
+	/* The last of those that were too many stands for all of them. */
+	if (s->n_unsaid > 0) {
+		s->n_unsaid--;
+		server_note(s, &s->unsaid, false);
+	}
+	if (loop_start(s->loop, t, 1000) < 0)
+		s->is_lost = true;
+}
+
+int server_turn(struct server *s, int ms)
+{
+	int r = loop_turn(s->loop, ms);
+
+	if (s->has_news) {
+		s->has_news = false;
+		api_client_for_each(c, s)
+		{
+			if (c->is_streaming)
+				api_client_stream(c);
+		}
+	}
+	while (s->bytes > SERVER_BYTES_MAX && server_make_room(s))
+		;
+	return r < 0 ? r : s->is_lost ? -EPIPE : 0;
+}
+
+int server_new(struct server **ret, const struct server_options *o)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->setup = *o->setup;
+	s->supervisor = o->supervisor;
+	s->version = o->version;
+	link_init(&s->clients);
+	s->link = (struct watcher){ .ready = server_on_supervisor, .fd = -1 };
+	s->listener = (struct watcher){ .ready = server_on_listener, .fd = -1 };
+	s->heartbeat = (struct timer){ .expired = server_on_heartbeat };
+	s->second = (struct timer){ .expired = server_on_second };
+	openapi_print(&s->openapi, o->version);
+	r = s->openapi.failed ? -ENOMEM : loop_new(&s->loop);
+	if (r == 0)
+		r = loop_add(s->loop, &s->link, o->supervisor, EPOLLIN);
+	if (r == 0 && o->listener >= 0)
+		r = loop_add(s->loop, &s->listener, o->listener, EPOLLIN);
+	if (r == 0)
+		r = loop_start(s->loop, &s->heartbeat, s->setup.heartbeat_ms);
+	if (r == 0)
+		r = loop_start(s->loop, &s->second, 1000);
+	if (r < 0)
+		server_free(s);
+	else
+		*ret = s;
+	return r;
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	api_client_for_each(c, s) api_client_free(c);
+	stream_deinit(&s->stream);
+	buffer_deinit(&s->openapi);
+	frame_deinit(&s->frame);
+	loop_free(s->loop);
+	free(s);
+}

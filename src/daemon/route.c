@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/route.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "audit/event.h"
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "base/words.h"
+#include "wire/reader.h"
+
+static const char *const route_modes[] = { "enforce", "audit", "monitor", NULL };
+static const char *const route_levels[] = { "error", "warn", "info", "debug", NULL };
+static const char *const route_hosts[] = { "127.0.0.1", "localhost", "::1", NULL };
+const char *const route_operations[] = { "fs.read", "fs.write", "net.connect", "exec", "env",
+	"service", NULL };
+
+const char *const route_answers[] = { "deny", "once", "allow", NULL };
+
+#define ROUTE_POLICY                                                                     \
+	{                                                                                \
+		"policy", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_POLICY_MAX, NULL,       \
+			"the text of a policy, in any format that `corral policy` reads" \
+	}
+
+/* The same, or one that is stored: one of the two. */
+#define ROUTE_POLICY_TEXT                                                                \
+	{                                                                                \
+		"policy", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_POLICY_MAX, NULL,      \
+			"the text of a policy, in any format that `corral policy` reads" \
+	}
+#define ROUTE_POLICY_STORED                                           \
+	{                                                             \
+		"stored", ROUTE_IN_BODY, ROUTE_TEXT, false, 80, NULL, \
+			"or the name of a stored policy"              \
+	}
+
+#define ROUTE_NAME                                                                    \
+	{                                                                             \
+		"name", ROUTE_IN_PATH, ROUTE_TEXT, true, 80, NULL,                    \
+			"the name of a stored policy: default, NAME or custom%2FNAME" \
+	}
+
+/* A rule of AgenShield's files; the row above says which are required. */
+static const char *const route_actions[] = { "allow", "deny", "approval", NULL };
+static const char *const route_targets[] = { "url", "command", "filesystem", "process", "skill",
+	NULL };
+#define ROUTE_RULE_ID                                             \
+	{                                                         \
+		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 256, NULL, \
+			"the id of a rule: POLICY%3ARULE"         \
+	}
+#define ROUTE_RULE_KEYS(is_whole)                                                               \
+	{ "action", ROUTE_IN_BODY, ROUTE_WORD, is_whole, 0, route_actions,                      \
+		"what it does; approval asks a person" },                                       \
+		{ "patterns", ROUTE_IN_BODY, ROUTE_LIST, is_whole, ROUTE_LIST_MAX, NULL,        \
+			"of paths, hosts, commands: AgenShield's" },                            \
+		{ "operations", ROUTE_IN_BODY, ROUTE_LIST, false, ROUTE_LIST_MAX, NULL,         \
+			"file_read, file_write, file_list, http_request, exec, open_url, "      \
+			"secret_inject, *" },                                                   \
+		{ "target", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_targets,                 \
+			"what it is about, where there are no operations" },                    \
+		{ "name", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL, "for people", \
+			true },                                                                 \
+		{ "methods", ROUTE_IN_BODY, ROUTE_LIST, false, ROUTE_LIST_MAX, NULL,            \
+			"of HTTP; all if not given" },                                          \
+		{ "enabled", ROUTE_IN_BODY, ROUTE_FLAG, false, 0, NULL, "true if not given" },  \
+	{                                                                                       \
+		"priority", ROUTE_IN_BODY, ROUTE_NUMBER, false, INT32_MAX, NULL,                \
+			"higher ones are looked at first; 0 if not given"                       \
+	}
+#define ROUTE_RULE_ETAG                                                                          \
+	{                                                                                        \
+		"etag", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL, "of the rule that was edited" \
+	}
+
+#define ROUTE_ID                                                 \
+	{                                                        \
+		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 32, NULL, \
+			"the id of a sandbox: its "              \
+			"session in the log"                     \
+	}
+
+static const char *const route_encodings[] = { "utf8", "base64", NULL };
+static const char *const route_exports[] = { "json", "jsonl", "ocsf", "cef", "csv", NULL };
+
+#define ROUTE_FILE                                                                                \
+	{                                                                                         \
+		"path", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL, "an absolute path" \
+	}
+#define ROUTE_ENCODING                                                                 \
+	{                                                                              \
+		"encoding", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_encodings,      \
+			"of the content: utf8 if not given; what is no text is base64" \
+	}
+
+static const char *const route_requests[] = { "yes", "no", "only", NULL };
+
+/* The same for all that read the log. */
+#define ROUTE_AUDIT_FILTER                                                           \
+	{ "session", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,                    \
+		"only records of this session" },                                    \
+		{ "action", ROUTE_IN_QUERY, ROUTE_WORD, false, 0, audit_actions,     \
+			"only this action" },                                        \
+		{ "decision", ROUTE_IN_QUERY, ROUTE_WORD, false, 0, audit_decisions, \
+			"only this decision" },                                      \
+		{ "target", ROUTE_IN_QUERY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL, \
+			"a pattern over the target" },                               \
+		{ "since", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,              \
+			"since: 10m, 2h, 2026-01-31T14:30:00Z" },                    \
+		{ "until", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,              \
+			"until, in the same forms" },                                \
+		{ "before", ROUTE_IN_QUERY, ROUTE_NUMBER, false, INT64_MAX, NULL,    \
+			"only records with a lower number" },                        \
+	{                                                                            \
+		"requests", ROUTE_IN_QUERY, ROUTE_WORD, false, 0, route_requests,    \
+			"requests to this API: yes if not given, no, only"           \
+	}
+
+#define ROUTE_LIVE_ID(what)                                                \
+	{                                                                  \
+		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 64, NULL,           \
+			"the id of " what ": its sandbox, a dot, a number" \
+	}
+
+#define ROUTE_SKILL_ID                                           \
+	{                                                        \
+		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 64, NULL, \
+			"the id of a skill, as the list has it"  \
+	}
+
+#define ROUTE_SECONDS                                                                   \
+	{                                                                               \
+		"seconds", ROUTE_IN_BODY, ROUTE_NUMBER, false, ROUTE_SECONDS_MAX, NULL, \
+			"for how long; 0, or not given: as long as the sandbox lives"   \
+	}
+
+const struct route routes[ROUTE_COUNT] = {
+	[ROUTE_HEALTH] = { .method = "GET",
+		.path = "/api/health",
+		.is_open = true,
+		.is_local = true,
+		.summary = "Whether the daemon answers; needs no token." },
+	[ROUTE_STATUS] = { .method = "GET",
+		.path = "/api/status",
+		.summary = "The daemon, its processes, and its log." },
+	[ROUTE_CONFIG] = { .method = "GET",
+		.path = "/api/config",
+		.summary = "The configuration in force." },
+	[ROUTE_CONFIG_PUT] = { .method = "PUT",
+		.path = "/api/config",
+		.summary = "Changes keys of the configuration file, and says which count at once.",
+		.fields = {
+			{ "mode", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_modes,
+				"what stored policies do; for each run that starts then" },
+			{ "logLevel", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_levels,
+				"of the lines for people" },
+			{ "heartbeat", ROUTE_IN_BODY, ROUTE_NUMBER, false, 3600, NULL,
+				"seconds, from 1" },
+			{ "watch", ROUTE_IN_BODY, ROUTE_NUMBER, false, 3600, NULL,
+				"seconds, from 1" },
+			{ "port", ROUTE_IN_BODY, ROUTE_NUMBER, false, 65535, NULL,
+				"0: any that is free" },
+			{ "host", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_hosts,
+				"an address of this machine" },
+			{ "logFile", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX - 1, NULL,
+				"an absolute path" },
+		} },
+	[ROUTE_AUDIT] = { .method = "GET",
+		.path = "/api/audit",
+		.summary = "The latest records of the audit log, oldest first.",
+		.fields = {
+			{ "limit", ROUTE_IN_QUERY, ROUTE_NUMBER, false, 1000, NULL,
+				"how many records; 100 if not given" },
+			ROUTE_AUDIT_FILTER,
+		} },
+	[ROUTE_AUDIT_SUMMARY] = { .method = "GET",
+		.path = "/api/audit/summary",
+		.summary = "Counts of the audit log: decisions, over time, what was denied most, bytes "
+			   "by host.",
+		.fields = { ROUTE_AUDIT_FILTER } },
+	[ROUTE_AUDIT_EXPORT] = { .method = "GET",
+		.path = "/api/audit/export",
+		.summary = "Records of the audit log, newest first, as many as fit into an answer. "
+			   "`before`, with the lowest number of them, asks for those that follow.",
+		.fields = { ROUTE_AUDIT_FILTER } },
+	[ROUTE_AUDIT_VERIFY] = { .method = "GET",
+		.path = "/api/audit/verify",
+		.summary = "Checks the whole audit log against its hashes and signatures." },
+	[ROUTE_POLICY_CHECK] = { .method = "POST",
+		.path = "/api/policies/check",
+		.summary = "Decides about one request: verdict, rule, reason, remedy.",
+		.fields = {
+			ROUTE_POLICY_TEXT,
+			{ "operation", ROUTE_IN_BODY, ROUTE_WORD, true, 0, route_operations,
+				"what is asked for" },
+			{ "target", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
+				"a path, a host:port or URL, a command line, a variable, a "
+				"service" },
+			{ "method", ROUTE_IN_BODY, ROUTE_TEXT, false, 32, NULL,
+				"the HTTP method, for a URL" },
+			ROUTE_POLICY_STORED,
+		} },
+	[ROUTE_POLICY_LINT] = { .method = "POST",
+		.path = "/api/policies/lint",
+		.summary = "Reports what is valid in a policy but probably a mistake.",
+		.fields = { ROUTE_POLICY_TEXT, ROUTE_POLICY_STORED } },
+	[ROUTE_POLICIES] = { .method = "GET",
+		.path = "/api/policies",
+		.summary = "The stored policies, which bind every run, and the error of a broken one." },
+	[ROUTE_POLICY_GET] = { .method = "GET",
+		.path = "/api/policies/{name}",
+		.summary = "One of them: its text, etag and history.",
+		.fields = { ROUTE_NAME } },
+	[ROUTE_POLICY_PUT] = { .method = "PUT",
+		.path = "/api/policies/{name}",
+		.summary = "Stores a policy, if it can be compiled.",
+		.fields = { ROUTE_NAME,
+			{ "text", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_POLICY_MAX, NULL,
+				"what it says then" },
+			{ "etag", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL,
+				"of the text that was edited; empty: there is none yet", true } } },
+	[ROUTE_POLICY_REMOVE] = { .method = "DELETE",
+		.path = "/api/policies/{name}",
+		.summary = "Removes a stored policy; its history stays.",
+		.fields = { ROUTE_NAME,
+			{ "etag", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,
+				"only if it still has this etag" } } },
+	[ROUTE_POLICY_VERSION] = { .method = "GET",
+		.path = "/api/policies/{name}/history/{version}",
+		.summary = "The text of an earlier version.",
+		.fields = { ROUTE_NAME,
+			{ "version", ROUTE_IN_PATH, ROUTE_NUMBER, true, 99999999, NULL,
+				"its number in the history" } } },
+	[ROUTE_POLICY_UNDO] = { .method = "POST",
+		.path = "/api/policies/{name}/undo",
+		.summary = "Puts the version before the last change in force again, or a given one.",
+		.fields = { ROUTE_NAME,
+			{ "version", ROUTE_IN_BODY, ROUTE_NUMBER, false, 99999999, NULL,
+				"its number in the history" },
+			{ "etag", ROUTE_IN_BODY, ROUTE_TEXT, false, 64, NULL,
+				"only if it still has this etag", true } } },
+	[ROUTE_RULES] = { .method = "GET",
+		.path = "/api/rules",
+		.summary = "The rules of the stored policies, each with its place.",
+		.fields = { { "policy", ROUTE_IN_QUERY, ROUTE_TEXT, false, 80, NULL,
+			"only those of this policy" } } },
+	[ROUTE_RULE] = { .method = "GET",
+		.path = "/api/rules/{id}",
+		.summary = "One of them.",
+		.fields = { ROUTE_RULE_ID } },
+	[ROUTE_RULE_ADD] = { .method = "POST",
+		.path = "/api/rules",
+		.summary = "Adds a rule to a policy of AgenShield's rules.",
+		.fields = { { "id", ROUTE_IN_BODY, ROUTE_TEXT, true, 128, NULL,
+				    "its id in that policy" },
+			{ "policy", ROUTE_IN_BODY, ROUTE_TEXT, false, 80, NULL,
+				"default or custom/NAME; custom/rules if not given" },
+			ROUTE_RULE_KEYS(true) } },
+	[ROUTE_RULE_PUT] = { .method = "PUT",
+		.path = "/api/rules/{id}",
+		.summary = "A rule becomes this; what is not given is as in a new one.",
+		.fields = { ROUTE_RULE_ID, ROUTE_RULE_KEYS(true), ROUTE_RULE_ETAG } },
+	[ROUTE_RULE_CHANGE] = { .method = "PATCH",
+		.path = "/api/rules/{id}",
+		.summary = "Changes what is given of a rule; the rest stays.",
+		.fields = { ROUTE_RULE_ID, ROUTE_RULE_KEYS(false), ROUTE_RULE_ETAG } },
+	[ROUTE_RULE_REMOVE] = { .method = "DELETE",
+		.path = "/api/rules/{id}",
+		.summary = "Removes a rule; the policy's history has it.",
+		.fields = { ROUTE_RULE_ID,
+			{ "etag", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,
+				"only if it still has this etag" } } },
+	[ROUTE_DOCTOR] = { .method = "GET",
+		.path = "/api/doctor",
+		.summary = "What this system supports, by trying it." },
+	[ROUTE_SANDBOXES] = { .method = "GET",
+		.path = "/api/sandboxes",
+		.summary = "The sandboxes that run." },
+	[ROUTE_SANDBOX] = { .method = "GET",
+		.path = "/api/sandboxes/{id}",
+		.summary = "One of them.",
+		.fields = { ROUTE_ID } },
+	[ROUTE_SANDBOX_END] = { .method = "DELETE",
+		.path = "/api/sandboxes/{id}",
+		.summary = "Ends its command, with all its processes.",
+		.fields = { ROUTE_ID } },
+	[ROUTE_LOGIN] = { .method = "POST",
+		.path = "/api/login",
+		.is_open = true,
+		.summary = "The token, for the code of a link; needs no token. A code works once, "
+			   "for a minute, and is void after five that were wrong.",
+		.fields = { { "code", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL,
+			"what stands behind #code= in the link" } } },
+	[ROUTE_LOGIN_CODE] = { .method = "POST",
+		.path = "/api/login/code",
+		.summary = "A new code, and the link to the page with it. The one before is void." },
+	[ROUTE_FS_READ] = { .method = "POST",
+		.path = "/api/invoke/fs_read",
+		.summary = "A file, as the daemon's enclave allows it.",
+		.fields = { ROUTE_FILE, ROUTE_ENCODING } },
+	[ROUTE_FS_WRITE] = { .method = "POST",
+		.path = "/api/invoke/fs_write",
+		.summary = "Writes a file as a whole.",
+		.fields = { ROUTE_FILE,
+			{ "content", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_POLICY_MAX, NULL,
+				"what it holds then", true },
+			ROUTE_ENCODING } },
+	[ROUTE_FS_LIST] = { .method = "POST",
+		.path = "/api/invoke/fs_list",
+		.summary = "The entries of a folder that may be read.",
+		.fields = { ROUTE_FILE,
+			{ "pattern", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
+				"only entries that match: * ? [abc] {a,b}" },
+			{ "recursive", ROUTE_IN_BODY, ROUTE_FLAG, false, 0, NULL,
+				"the folders in it, too" } } },
+	[ROUTE_SHELL_EXEC] = { .method = "POST",
+		.path = "/api/invoke/shell_exec",
+		.summary = "Runs a program in a sandbox of the enclave.",
+		.fields = {
+			{ "cmd", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
+				"a name or an absolute path; no shell" },
+			{ "args", ROUTE_IN_BODY, ROUTE_LIST, false, ROUTE_LIST_MAX, NULL,
+				"its arguments" },
+			{ "cwd", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
+				"the folder in which it starts" },
+			{ "stdin", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_POLICY_MAX, NULL,
+				"its standard input", true },
+			{ "timeout_ms", ROUTE_IN_BODY, ROUTE_NUMBER, false, 600000, NULL,
+				"30000 if not given" },
+			{ "id", ROUTE_IN_BODY, ROUTE_TEXT, false, 64, NULL,
+				"what it prints is sent as events, too, with this `call`" } } },
+	[ROUTE_GET_POLICY] = { .method = "POST",
+		.path = "/api/invoke/get_policy",
+		.summary = "What the enclave grants now." },
+	[ROUTE_SET_POLICY] = { .method = "POST",
+		.path = "/api/invoke/set_policy",
+		.summary = "Grants this instead, until its file changes or the daemon ends.",
+		.fields = { ROUTE_POLICY } },
+	[ROUTE_GET_AUDIT_LOG] = { .method = "POST",
+		.path = "/api/invoke/get_audit_log",
+		.summary = "The latest events of the enclave, oldest first.",
+		.fields = { { "limit", ROUTE_IN_BODY, ROUTE_NUMBER, false, 1000, NULL,
+			"how many; 100 if not given" } } },
+	[ROUTE_EXPORT_AUDIT_LOG] = { .method = "POST",
+		.path = "/api/invoke/export_audit_log",
+		.summary = "All of them, as a document or into a file.",
+		.fields = {
+			{ "path", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
+				"a file, as fs_write; without it the content is the answer" },
+			{ "format", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_exports,
+				"json if not given" } } },
+	[ROUTE_SECURITY] = { .method = "GET",
+		.path = "/api/security",
+		.summary = "What the security watcher found, each with what to do." },
+	[ROUTE_WRAPPERS] = { .method = "GET",
+		.path = "/api/wrappers",
+		.summary = "Scripts in PATH that run an agent by `corral run`, and whether they "
+			   "are what they were." },
+	[ROUTE_SANDBOX_GRANT] = { .method = "POST",
+		.path = "/api/sandboxes/{id}/grants",
+		.summary = "Grants it something while it runs, below its ceiling.",
+		.fields = { ROUTE_ID,
+			{ "action", ROUTE_IN_BODY, ROUTE_WORD, true, 0, route_operations,
+				"what is granted" },
+			{ "target", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
+				"a pattern, as in a policy" },
+			ROUTE_SECONDS } },
+	[ROUTE_QUESTIONS] = { .method = "GET",
+		.path = "/api/questions",
+		.summary = "What sandboxes ask, and wait for." },
+	[ROUTE_ANSWER] = { .method = "POST",
+		.path = "/api/questions/{id}",
+		.summary = "Answers a question: once, for a time, or no.",
+		.fields = { ROUTE_LIVE_ID("a question"),
+			{ "answer", ROUTE_IN_BODY, ROUTE_WORD, true, 0, route_answers,
+				"once: this call; allow: for a time; deny" },
+			{ "scope", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
+				"of allow: one of the question's scopes; the first if not given" },
+			ROUTE_SECONDS } },
+	[ROUTE_GRANTS] = { .method = "GET",
+		.path = "/api/grants",
+		.summary = "What sandboxes were granted while they run." },
+	[ROUTE_REVOKE] = { .method = "DELETE",
+		.path = "/api/grants/{id}",
+		.summary = "Takes a grant back, for the next call.",
+		.fields = { ROUTE_LIVE_ID("a grant") } },
+	[ROUTE_SKILLS] = { .method = "GET",
+		.path = "/api/skills",
+		.summary = "The skills that are known: risk, permissions, findings, and whether they "
+			   "are as they were approved." },
+	[ROUTE_SKILL] = { .method = "GET",
+		.path = "/api/skills/{id}",
+		.summary = "One of them, with all that was found in its files.",
+		.fields = { ROUTE_SKILL_ID } },
+	[ROUTE_SKILL_CHANGES] = { .method = "GET",
+		.path = "/api/skills/{id}/changes",
+		.summary = "What of it is not as it was approved: files and permissions.",
+		.fields = { ROUTE_SKILL_ID } },
+	[ROUTE_SKILL_APPROVE] = { .method = "POST",
+		.path = "/api/skills/{id}/approve",
+		.summary = "Approves its content, if that is still what was seen.",
+		.fields = { ROUTE_SKILL_ID,
+			{ "digest", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL,
+				"of the content that was seen" } } },
+	[ROUTE_METRICS] = { .method = "GET",
+		.path = "/metrics",
+		.is_text = true,
+		.summary = "Counters and gauges, in the text format of Prometheus." },
+	[ROUTE_OPENAPI] = { .method = "GET",
+		.path = "/api/openapi.json",
+		.is_local = true,
+		.summary = "This description." },
+	[ROUTE_EVENTS] = { .method = "GET",
+		.path = "/sse/events",
+		.is_stream = true,
+		.is_local = true,
+		.summary = "Events as they happen, as text/event-stream. Last-Event-ID goes on "
+			   "where a client was cut off." },
+};
+
+bool route_has(const struct route *r, enum route_place place)
+{
+	for (const struct route_field *f = r->fields; f->name; f++)
+		if (f->place == place)
+			return true;
+	return false;
+}
+
+bool route_takes_body(const struct route *r)
+{
+	return strcmp(r->method, "POST") == 0 || route_has(r, ROUTE_IN_BODY);
+}
+
+bool route_needs_body(const struct route *r)
+{
+	for (const struct route_field *f = r->fields; f->name; f++)
+		if (f->place == ROUTE_IN_BODY && f->required)
+			return true;
+	return false;
+}
+
+/* Whether the path is the row's, and what stands for each {…}. */
+static bool route_matches(const struct route *r, const char *path, struct route_places *ret)
+{
+	const char *row = r->path;
+
+	ret->n = 0;
+	while (*row) {
+		size_t len;
+
+		if (*row != '{') {
+			if (*row++ != *path++)
+				return false;
+			continue;
+		}
+		len = strcspn(path, "/");
+		if (len == 0 || ret->n == ROUTE_PLACES_MAX)
+			return false;
+		ret->values[ret->n] = path;
+		ret->lens[ret->n++] = len;
+		path += len;
+		row += strcspn(row, "}") + 1;
+	}
+	return *path == '\0';
+}
+
+const struct route *route_find(
+	const char *method, const char *path, struct route_places *ret, bool *ret_known)
+{
+	*ret_known = false;
+	for (size_t i = 0; i < ROUTE_COUNT; i++) {
+		if (!route_matches(&routes[i], path, ret))
+			continue;
+		*ret_known = true;
+		if (strcmp(routes[i].method, method) == 0)
+			return &routes[i];
+	}
+	ret->n = 0;
+	return NULL;
+}
+
+void route_methods(const char *path, struct buffer *out)
+{
+	struct route_places places;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ROUTE_COUNT; i++)
+		if (route_matches(&routes[i], path, &places))
+			buffer_printf(out, "%s%s", n++ ? ", " : "", routes[i].method);
+}
+
+static bool route_is_number(const char *value, uint64_t max)
+{
+	uint64_t number = 0;
+	const size_t len = strlen(value);
+
+	if (len == 0 || len > 18)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (value[i] < '0' || value[i] > '9')
+			return false;
+		number = number * 10 + (uint64_t)(value[i] - '0');
+	}
+	return number <= max;
+}
+
+bool route_allows(const struct route_field *f, const char *value)
+{
+	const size_t len = strlen(value);
+
+	switch (f->kind) {
+	case ROUTE_TEXT:
+		return (len > 0 || f->may_be_empty) && len <= f->max &&
+		       utf8_valid(value, len, NULL);
+	case ROUTE_LIST:
+		return len <= f->max && value[0] == '[' && utf8_valid(value, len, NULL);
+	case ROUTE_NUMBER:
+		return route_is_number(value, f->max);
+	case ROUTE_WORD:
+		return words_find(f->words, value, len) >= 0;
+	case ROUTE_FLAG:
+		return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+	}
+	return false;
+}
+
+struct route_call_head {
+	uint32_t number, flags, given; /* row; ROUTE_CALL_FLAGS; 1 << field */
+};
+
+static bool route_call_is_valid(const struct route_call *c)
+{
+	const struct route_field *f = c->route->fields;
+
+	for (size_t i = 0; i < ROUTE_FIELDS_MAX; i++) {
+		const char *value = c->values[i];
+
+		if (!f->name && value)
+			return false;
+		if (!f->name)
+			continue;
+		if (value ? !route_allows(f, value) : f->required)
+			return false;
+		f++;
+	}
+	return !(c->flags & ~(uint32_t)ROUTE_CALL_FLAGS);
+}
+
+int route_call_encode(const struct route_call *c, struct buffer *out)
+{
+	struct route_call_head h = { .number = (uint32_t)(c->route - routes), .flags = c->flags };
+
+	if (!route_call_is_valid(c))
+		return -EINVAL;
+	for (size_t i = 0; i < ROUTE_FIELDS_MAX; i++)
+		h.given |= c->values[i] ? UINT32_C(1) << i : 0;
+	buffer_add(out, &h, sizeof(h));
+	for (size_t i = 0; i < ROUTE_FIELDS_MAX; i++)
+		if (c->values[i])
+			buffer_add(out, c->values[i], strlen(c->values[i]) + 1);
+	return out->failed ? -ENOMEM : 0;
+}
+
+int route_call_decode(struct route_call *ret, const void *body, size_t len)
+{
+	struct reader r = { body, len };
+	struct route_call c = { 0 };
+	struct route_call_head h;
+
+	if (!reader_bytes(&r, &h, sizeof(h)) || h.number >= ROUTE_COUNT ||
+		routes[h.number].is_local || h.given >= UINT32_C(1) << ROUTE_FIELDS_MAX)
+		return -EPROTO;
+	c.route = &routes[h.number];
+	c.flags = h.flags;
+	for (size_t i = 0; i < ROUTE_FIELDS_MAX; i++) {
+		if (!(h.given & UINT32_C(1) << i))
+			continue;
+		c.values[i] = reader_string(&r);
+		if (!c.values[i])
+			return -EPROTO;
+	}
+	if (r.left > 0 || !route_call_is_valid(&c))
+		return -EPROTO;
+	*ret = c;
+	return 0;
+}
+
+const char *route_value(const struct route_call *c, const char *name)
+{
+	for (size_t i = 0; i < ROUTE_FIELDS_MAX && c->route->fields[i].name; i++)
+		if (strcmp(c->route->fields[i].name, name) == 0)
+			return c->values[i];
+	return NULL;
+}

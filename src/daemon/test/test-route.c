@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "codec/json.h"
+#include "daemon/openapi.h"
+#include "daemon/route.h"
+
+static void test_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROUTE_COUNT; i++) {
+		const struct route *r = &routes[i];
+
+		assert_true(r->path[0] == '/' && r->summary[0]);
+		/* What changes something, or has a body, is no GET. */
+		assert_true(!route_has(r, ROUTE_IN_BODY) || strcmp(r->method, "GET") != 0);
+		assert_int_equal(route_has(r, ROUTE_IN_PATH), strchr(r->path, '{') != NULL);
+		/* Those of the path come first. */
+		for (size_t k = 1; k < ROUTE_FIELDS_MAX && r->fields[k].name; k++)
+			assert_true(r->fields[k].place != ROUTE_IN_PATH ||
+				    r->fields[k - 1].place == ROUTE_IN_PATH);
+		/* Only these. */
+		assert_int_equal(r->is_open, i == ROUTE_HEALTH || i == ROUTE_LOGIN);
+	}
+}
+
+static void test_find(void **state)
+{
+	static const struct {
+		const char *method, *path;
+		int row; /* -1: no such path; -2: not with this method */
+	} rows[] = {
+		{ "GET", "/api/status", ROUTE_STATUS },
+		{ "POST", "/api/status", -2 },
+		{ "get", "/api/status", -2 },
+		{ "GET", "/api/status/", -1 },
+		{ "GET", "//api/status", -1 },
+		{ "GET", "/api/Status", -1 },
+		{ "GET", "/api", -1 },
+		{ "GET", "", -1 },
+		{ "GET", "*", -1 },
+		{ "GET", "/api/sandboxes/0123abcd", ROUTE_SANDBOX },
+		{ "DELETE", "/api/sandboxes/0123abcd", ROUTE_SANDBOX_END },
+		{ "PUT", "/api/sandboxes/0123abcd", -2 },
+		{ "GET", "/api/sandboxes/", -1 },
+		{ "GET", "/api/sandboxes/a/b", -1 },
+		{ "GET", "/api/policies", ROUTE_POLICIES },
+		{ "GET", "/api/policies/check", ROUTE_POLICY_GET },
+		{ "POST", "/api/policies/check", ROUTE_POLICY_CHECK },
+		{ "GET", "/api/policies/a/history/7", ROUTE_POLICY_VERSION },
+		{ "GET", "/api/policies/a/history/", -1 },
+		{ "GET", "/api/policies//history/7", -1 },
+		{ "GET", "/api/policies/a/history/7/", -1 },
+		{ "GET", "/api/policies/a/b/history/7", -1 },
+		{ "POST", "/api/policies/a/undo", ROUTE_POLICY_UNDO },
+		{ "GET", "/api/rules", ROUTE_RULES },
+		{ "POST", "/api/rules", ROUTE_RULE_ADD },
+		{ "PATCH", "/api/rules", -2 },
+		{ "PATCH", "/api/rules/a%3Ab", ROUTE_RULE_CHANGE },
+		{ "POST", "/api/rules/a", -2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct route_places places;
+		bool known;
+		const struct route *r = route_find(rows[i].method, rows[i].path, &places, &known);
+
+		assert_ptr_equal(r, rows[i].row >= 0 ? &routes[rows[i].row] : NULL);
+		assert_int_equal(known, rows[i].row != -1);
+	}
+}
+
+static void test_call(void **state)
+{
+	const struct route_call given = { .route = &routes[ROUTE_POLICY_CHECK],
+		.flags = ROUTE_BY_UNIX,
+		.values = { "fs: {}", "fs.read", "/x" } };
+	auto_buffer body = { 0 };
+	struct route_call c;
+
+	(void)state;
+	assert_int_equal(route_call_encode(&given, &body), 0);
+	assert_int_equal(route_call_decode(&c, body.data, body.len), 0);
+	assert_ptr_equal(c.route, given.route);
+	assert_int_equal(c.flags, ROUTE_BY_UNIX);
+	assert_string_equal(route_value(&c, "target"), "/x");
+	assert_null(route_value(&c, "method"));
+	assert_null(route_value(&c, "nothing"));
+	/* Each byte less is none. */
+	for (size_t n = 0; n < body.len; n++)
+		assert_int_equal(route_call_decode(&c, body.data, n), -EPROTO);
+	buffer_addc(&body, 'x');
+	assert_int_equal(route_call_decode(&c, body.data, body.len), -EPROTO);
+}
+
+/* What corrald-http would never send, unless it was taken over. */
+static void test_call_forged(void **state)
+{
+	const struct {
+		uint32_t number, flags, given;
+		const char *texts;
+		size_t len;
+	} rows[] = {
+		{ ROUTE_COUNT, 0, 0, "", 0 },
+		{ UINT32_MAX, 0, 0, "", 0 },
+		{ ROUTE_HEALTH, 0, 0, "", 0 }, /* not corrald's to answer */
+		{ ROUTE_STATUS, 2, 0, "", 0 },
+		{ ROUTE_STATUS, 0, 1, "x", 2 },
+		{ ROUTE_STATUS, 0, 1u << ROUTE_FIELDS_MAX, "", 0 },
+		{ ROUTE_AUDIT, 0, 1, "1001", 5 },
+		{ ROUTE_AUDIT, 0, 1, "-1", 3 },
+		{ ROUTE_AUDIT, 0, 1, "1x", 3 },
+		{ ROUTE_AUDIT, 0, 1, "", 1 },
+		{ ROUTE_AUDIT, 0, 4, "fly", 4 },
+		{ ROUTE_AUDIT, 0, 2, "\xff", 2 },
+		{ ROUTE_SET_POLICY, 0, 0, "", 0 },       /* the policy is missing */
+		{ ROUTE_FS_READ, 0, 1, "", 1 },          /* only a content may be empty */
+		{ ROUTE_SHELL_EXEC, 0, 3, "sh\0{}", 6 }, /* no list */
+		{ ROUTE_SHELL_EXEC, 0, 17, "sh\000600001", 10 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_buffer body = { 0 };
+		struct route_call c;
+
+		buffer_add(&body, &rows[i].number, 12);
+		buffer_add(&body, rows[i].texts, rows[i].len);
+		assert_int_equal(route_call_decode(&c, body.data, body.len), -EPROTO);
+	}
+}
+
+/* What may be empty, and what has no body at all. */
+static void test_bodies(void **state)
+{
+	const struct route_call empty = { .route = &routes[ROUTE_FS_WRITE],
+		.values = { "/x", "" } };
+	auto_buffer body = { 0 };
+	struct route_call c;
+
+	(void)state;
+	assert_int_equal(route_call_encode(&empty, &body), 0);
+	assert_int_equal(route_call_decode(&c, body.data, body.len), 0);
+	assert_string_equal(route_value(&c, "content"), "");
+	assert_true(route_takes_body(&routes[ROUTE_GET_POLICY]));
+	assert_false(route_needs_body(&routes[ROUTE_GET_POLICY]));
+	assert_true(route_needs_body(&routes[ROUTE_SET_POLICY]));
+	assert_false(route_takes_body(&routes[ROUTE_STATUS]));
+}
+
+static void test_openapi(void **state)
+{
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	struct node *paths;
+
+	(void)state;
+	openapi_print(&text, "1.2.3");
+	assert_int_equal(json_read(&d, NULL, text.data, text.len, NULL), 0);
+	paths = node_get(d.root, "paths");
+	for (size_t i = 0; i < ROUTE_COUNT; i++)
+		assert_non_null(node_get(paths, routes[i].path));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_call),
+		cmocka_unit_test(test_call_forged),
+		cmocka_unit_test(test_bodies),
+		cmocka_unit_test(test_openapi),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
