@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * corrald-http, as a child: it gets the listener and the token, and is started anew when it dies,
+ * at a bounded rate. Clients wait meanwhile: the listener stays open here. Answers to those it had
+ * are dropped; a call that it sends against the rules is its end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/supervisor/internal.h"
+
+enum { HTTP_WAITING_MAX = 64 };
+
+static void http_process_on_again(struct timer *t)
+{
+	(void)http_process_start(
+		container_of(container_of(t, struct http_process, again), struct supervisor, http));
+}
+
+void http_process_lose(struct supervisor *s, const char *why)
+{
+	journal_say(s, CONFIG_WARN, "corrald-http %s; it is started again", why);
+	http_process_end(s);
+	(void)http_process_start(s);
+}
+
+static void http_process_on_frame(struct supervisor *s, const struct frame *f)
+{
+	struct message_note refused;
+	struct route_call call;
+
+	if (f->type == FRAME_API_CALL && route_call_decode(&call, f->body, f->len) == 0)
+		api_call(s, f->id, &call);
+	else if (f->type == FRAME_API_NOTE && message_note_decode(&refused, f->body, f->len) == 0)
+		api_note(s, &refused);
+	else
+		s->http.out.broken = true;
+}
+
+static void http_process_on_link(struct watcher *w, uint32_t events)
+{
+	struct http_process *p = container_of(w, struct http_process, link);
+	struct supervisor *s = container_of(p, struct supervisor, http);
+	const pid_t pid = p->child.pid;
+
+	if (events & EPOLLOUT)
+		outbox_flush(&p->out);
+	/* Not without end: others wait, too. */
+	for (int i = 0; i < 64 && !p->out.broken && p->child.pid == pid; i++) {
+		int r = frame_receive(p->out.socket, &p->frame);
+
+		if (r == -EAGAIN)
+			break;
+		if (r == 1)
+			http_process_on_frame(s, &p->frame);
+		else
+			p->out.broken = true;
+	}
+	http_process_flush(s);
+}
+
+void http_process_flush(struct supervisor *s)
+{
+	struct http_process *p = &s->http;
+
+	if (p->child.pid == 0)
+		return;
+	if (p->out.broken || loop_change(s->loop, &p->link,
+				     EPOLLIN | (outbox_is_empty(&p->out) ? 0 : EPOLLOUT)) < 0)
+		http_process_lose(s, "ended, or broke a rule");
+}
+
+static int http_process_equip(struct supervisor *s)
+{
+	struct message_setup m = { .heartbeat_ms = s->config.heartbeat_ms, .port = s->port };
+	auto_buffer body = { 0 };
+	int r;
+
+	memcpy(m.token, s->folder.token, sizeof(m.token));
+	r = message_setup_encode(&m, &body);
+	if (r == 0)
+		outbox_add(&s->http.out, FRAME_API_SETUP, 0, body.data, body.len, s->tcp);
+	if (r == 0)
+		bus_repeat(s);
+	return r < 0 ? r : s->http.out.broken ? -EPIPE : 0;
+}
+
+static int http_process_try(struct supervisor *s)
+{
+	const char *named = secure_getenv("CORRALD_HTTP");
+	struct http_process *p = &s->http;
+	const char *const argv[] = { "corrald-http", NULL };
+	struct child child;
+	int r = child_start(&child, named && *named ? named : CORRALD_HTTP_PATH, argv, NULL);
+
+	if (r < 0)
+		return r;
+	p->child = child;
+	p->out = (struct outbox){ .socket = child.socket };
+	p->link = (struct watcher){ .ready = http_process_on_link, .fd = -1 };
+	r = loop_add(s->loop, &p->link, p->out.socket, EPOLLIN);
+	if (r == 0)
+		r = http_process_equip(s);
+	if (r < 0)
+		http_process_end(s);
+	return r;
+}
+
+int http_process_start(struct supervisor *s)
+{
+	struct http_process *p = &s->http;
+	const uint64_t now = loop_now(s->loop), oldest = p->started[p->n_started % HTTP_STARTS_MAX];
+	uint64_t wait = 1000;
+	int r = -EAGAIN;
+
+	if (p->n_started >= HTTP_STARTS_MAX && now - oldest < HTTP_STARTS_MS) {
+		wait = HTTP_STARTS_MS - (now - oldest);
+	} else {
+		p->started[p->n_started++ % HTTP_STARTS_MAX] = now;
+		r = http_process_try(s);
+	}
+	if (r == 0)
+		return 0;
+	if (r != -EAGAIN)
+		journal_say(s, CONFIG_ERROR, "cannot start corrald-http: %s", strerror(-r));
+	p->again.expired = http_process_on_again;
+	if (loop_start(s->loop, &p->again, wait) < 0)
+		s->is_over = true;
+	return r;
+}
+
+void http_process_end(struct supervisor *s)
+{
+	struct http_process *p = &s->http;
+
+	if (p->child.pid == 0)
+		return;
+	loop_remove(s->loop, &p->link);
+	outbox_deinit(&p->out);
+	child_end(&p->child);
+	frame_deinit(&p->frame);
+}
+
+void http_process_hand_over(struct supervisor *s, int fd, const char *refusal)
+{
+	/* Without room it is closed. */
+	if (s->http.child.pid == 0 || s->http.out.n >= HTTP_WAITING_MAX)
+		return;
+	outbox_add(&s->http.out, FRAME_API_CLIENT, 0, refusal, strlen(refusal) + 1, fd);
+	http_process_flush(s);
+}
+
+void http_process_answer(
+	struct supervisor *s, uint64_t id, unsigned status, const char *json, size_t len)
+{
+	const struct message_answer a = { status, json, len };
+	auto_buffer body = { 0 };
+
+	if (s->http.child.pid == 0)
+		return;
+	if (message_answer_encode(&a, &body) < 0) {
+		api_fail(s, id, 500, "the answer is too long");
+		return;
+	}
+	outbox_add(&s->http.out, FRAME_API_ANSWER, id, body.data, body.len, -1);
+}

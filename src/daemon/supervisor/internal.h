@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * corrald.c has options, start and end; supervisor.c the loop and the sockets; http-process.c the
+ * process that reads HTTP; enclave-process.c the one that has /api/invoke; sandboxes.c those that
+ * joined; bus.c events; api.c and tool.c the answers; security-watch.c what is wrong; journal.c
+ * what is written.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "audit/trail.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "daemon/config.h"
+#include "daemon/login.h"
+#include "daemon/message.h"
+#include "daemon/route.h"
+#include "daemon/supervisor/runtime-folder.h"
+#include "daemon/supervisor/origin.h"
+#include "broker/front/link.h"
+#include "net/loop.h"
+#include "warden/outbox.h"
+#include "wire/child.h"
+#include "wire/frame.h"
+#include "wire/join.h"
+
+enum {
+	HTTP_STARTS_MAX = 5, /* of corrald-http in HTTP_STARTS_MS; more wait until those are over */
+	HTTP_STARTS_MS = 10 * 1000,
+	ENCLAVE_CALLS_MAX = 64,
+	BUS_KEPT = 256,      /* events that a new corrald-http gets */
+	TOOLS_CALLS_MAX = 8, /* that answer calls at once */
+	TOOLS_MAX = 10,      /* with those of the daemon itself */
+	SANDBOXES_MAX = 4096,
+	SANDBOX_HELLO_MS = 5 * 1000, /* for one that connected to say who it is */
+	ORDERS_MAX = 64,
+	ORDER_MS = 10 * 1000, /* for a sandbox to carry one out */
+	TOOL_MS = 30 * 1000,
+	TOOL_OUTPUT_MAX = 3 << 20,
+};
+
+struct http_process {
+	struct child child;
+	struct watcher link;
+	struct outbox out;
+	struct timer again;
+	uint64_t started[HTTP_STARTS_MAX]; /* ms: the last ones, in a ring */
+	size_t n_started;
+	struct frame frame;
+};
+
+/* A call that corrald-enclave has. */
+struct enclave_policy {
+	struct buffer call;
+	struct stat
+		files[2]; /* enclave.yaml and .json before it: what is changed since counts more */
+};
+
+struct enclave_call {
+	uint64_t number;              /* its own; 0: none */
+	uint64_t id;                  /* corrald-http's */
+	size_t generation;            /* of corrald-http: another one has other calls */
+	struct enclave_policy policy; /* of set_policy: the call itself */
+};
+
+struct enclave_process {
+	struct child child;
+	struct watcher link;
+	struct outbox out;
+	struct frame frame;
+	struct enclave_call calls[ENCLAVE_CALLS_MAX];
+	uint64_t n_calls;
+	size_t n_started;
+	struct enclave_policy policy; /* the last call of set_policy that succeeded */
+};
+
+/* health.c */
+struct health {
+	struct timer timer;
+	struct watcher answer; /* our end of a connection to corrald-http */
+	pid_t asked;           /* which one */
+	uint64_t asked_at;     /* by the loop */
+	bool is_good;          /* the last answer was right */
+};
+
+struct bus_event {
+	uint64_t id;
+	struct buffer body;
+};
+
+struct bus {
+	struct bus_event kept[BUS_KEPT];
+	uint64_t first_id, next_id;
+};
+
+struct tool;
+struct order;
+struct questions;
+
+/* What finds. A look of one replaces what it found before. */
+enum security_source { WATCH_SCAN, WATCH_LOG, WATCH_OWN, WATCH_PEER };
+
+struct security_finding {
+	enum security_source source;
+	char id[64];
+	const char *severity, *kind; /* words of tables */
+	char *text, *where, *remedy;
+	uint64_t since_ms, until_ms; /* until: of what happened once; 0: until it is cured */
+	bool is_seen;                /* by the look that is under way */
+};
+
+/* The security watcher (security-watch.c). */
+struct security_watch {
+	struct timer timer, soon;
+	struct watcher changes; /* inotify */
+	struct security_finding *findings;
+	size_t n, cap;
+	uint64_t checked_ms, verified_ms; /* time of day; 0: not yet */
+	uint64_t scanned_at, verify_at;   /* by the loop: when it was begun; when it is due */
+	uint64_t verify_began;
+	bool is_scanning, is_verifying, is_changed;
+};
+
+/* A sandbox that joined: whoever holds its session is at the other end. */
+struct sandbox {
+	struct link link;
+	struct supervisor *s;
+	struct watcher watcher;
+	struct timer timer;
+	struct origin_peer peer;
+	struct arena arena; /* of the texts below */
+	struct join who;    /* .id is NULL before it said so */
+	uint64_t events, denied;
+	bool is_stopping;
+	struct questions *questions; /* and its grants; NULL: none yet */
+	struct buffer details;       /* what it may do, as JSON: ,"permissions":[…] … */
+};
+
+/* The folder policy.d, custom/ in it, and the nearest folder above that is there. */
+enum { POLICIES_WATCHED = 3 };
+
+struct policies {
+	struct watcher watcher;
+	struct timer timer;
+	int watched[POLICIES_WATCHED]; /* inotify's numbers; -1: it is not there */
+	bool is_busy, is_due;          /* corral runs; something changed meanwhile */
+	unsigned failures;             /* one after the other */
+};
+
+/* What is counted for Prometheus (metrics.c), since the daemon started. */
+struct metrics {
+	uint64_t joined, refused_peers;
+	uint64_t decisions[AUDIT_DECISION_COUNT]; /* of events of sandboxes */
+	uint64_t requests[6];                     /* by the first digit of their status */
+};
+
+struct supervisor {
+	struct loop *loop;
+	struct metrics metrics;
+	struct config config;
+	bool is_system;
+	struct buffer config_folder; /* "": none is known */
+	struct runtime_folder folder;
+	struct login login;
+	struct marks own;
+	uint64_t started_ms; /* time of day */
+	/* Listeners. Given ones are the service manager's, and stay. */
+	int tcp;
+	uint16_t port;
+	struct watcher api, join;
+	bool is_given;
+	struct link sandboxes;
+	size_t n_sandboxes;
+	struct watcher signals;
+	struct timer watchdog, tick;
+	struct http_process http;
+	struct health health;
+	struct enclave_process enclave;
+	struct policies policies;
+	struct bus bus;
+	struct tool *tools[TOOLS_MAX];
+	struct security_watch watch;
+	struct order *orders[ORDERS_MAX]; /* that a sandbox has not answered yet */
+	uint64_t last_order;
+	/* The log. */
+	struct audit_trail *trail;
+	struct buffer log_path;
+	int log_fd; /* for people */
+	bool is_over;
+};
+
+/* supervisor.c */
+int supervisor_open(struct supervisor *s, struct error *e);
+int supervisor_run(struct supervisor *s);
+void supervisor_close(struct supervisor *s);
+
+/* http-process.c */
+int http_process_start(struct supervisor *s);
+void http_process_end(struct supervisor *s);
+/* It broke a rule, has died, or does not answer: another one is started. */
+void http_process_lose(struct supervisor *s, const char *why);
+/* Something was put into its outbox. */
+void http_process_flush(struct supervisor *s);
+/* A connection by the Unix socket; refusal: why all that it asks is refused, or "". */
+void http_process_hand_over(struct supervisor *s, int fd, const char *refusal);
+void http_process_answer(
+	struct supervisor *s, uint64_t id, unsigned status, const char *json, size_t len);
+
+/* enclave-process.c */
+/* Hands a call of /api/invoke/… over, and answers it when that is done. */
+void enclave_process_call(struct supervisor *s, uint64_t id, const struct route_call *c);
+void enclave_process_end(struct supervisor *s);
+/* The same, for good. */
+void enclave_process_close(struct supervisor *s);
+
+/* bus.c */
+/* Tells all who listen; json is one object in one line. */
+void bus_publish(struct supervisor *s, const char *type, const char *json);
+/* What a new corrald-http has missed. */
+void bus_repeat(struct supervisor *s);
+void bus_begin(struct bus *b);
+void bus_deinit(struct bus *b);
+
+/* security-watch.c */
+int security_watch_open(struct supervisor *s);
+void security_watch_close(struct supervisor *s);
+/* Something that happened once; it is shown for WATCH_PEER_MS. */
+void security_watch_tell_peer(struct supervisor *s, const char *socket, pid_t pid, const char *why);
+void security_watch_print(const struct supervisor *s, struct buffer *out);
+size_t security_watch_count(const struct supervisor *s, const char *severity); /* NULL: any */
+
+/* metrics.c */
+void metrics_print(const struct supervisor *s, struct buffer *out);
+
+/* health.c */
+/* Asks corrald-http for /api/health now and then; one that does not answer is started again. */
+int health_open(struct supervisor *s);
+void health_close(struct supervisor *s);
+/* It has answered lately. */
+bool health_is_good(const struct supervisor *s);
+
+/* api.c */
+void api_call(struct supervisor *s, uint64_t id, const struct route_call *c);
+void api_note(struct supervisor *s, const struct message_note *m);
+/* {"error": text} with this status. */
+void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *text);
+void api_send(struct supervisor *s, uint64_t id, const struct buffer *json);
+typedef void api_handler(struct supervisor *s, uint64_t id, const struct route_call *c);
+/* A word "--option=value" for a tool: a value may begin with "-". */
+const char *api_option(struct arena *a, const char *option, const char *value);
+/* "key":"text" */
+void api_text(struct buffer *out, const char *key, const char *text);
+/* api-config.c */
+api_handler api_config, api_config_put;
+/* api-policies.c */
+api_handler api_policies, api_policy, api_policy_put, api_policy_remove, api_policy_version,
+	api_policy_undo;
+/* api-rules.c */
+api_handler api_rules, api_rule, api_rule_add, api_rule_put, api_rule_change, api_rule_remove;
+/* api-skills.c */
+api_handler api_skills, api_skill, api_skill_changes, api_skill_approve;
+/* api-login.c */
+api_handler api_login, api_login_code;
+
+/* tool.c: `corral` itself answers, in a process of its own; what it reads is not read here. */
+/* What one of the daemon itself printed; status: its exit status, or -EIO if it did not end well.
+ */
+typedef void tool_taker(struct supervisor *s, int status, struct buffer *text);
+/* What one answered a call with: for the log. status: HTTP's. subject: the request's. */
+typedef void tool_teller(
+	struct supervisor *s, unsigned status, const char *subject, const struct buffer *text);
+struct tool_request {
+	const char *const *argv; /* behind "corral"; ends with NULL */
+	const char *input;       /* for its standard input; NULL: none */
+	bool is_lines;           /* its output is JSON Lines: {"records": […]} is made of it */
+	bool is_cut;             /* and lines that do not fit are left out */
+	bool refuses;            /* its statuses 1, 4 and 5 are refusals: 422, 409, 404 */
+	const char *record;      /* what is done then, for the log; NULL: nothing is */
+	uint64_t id;             /* of the call */
+	tool_taker *take;        /* gets the output, and there is no call; NULL: the call does */
+	tool_teller *tell;       /* is called with the answer, too; or NULL */
+	const char *subject;     /* what the call is about, for `tell`; or NULL */
+	uint64_t ms;             /* how long it may take; 0: TOOL_MS */
+};
+/* Answers the call that it cannot be started, too. */
+void tool_start(struct supervisor *s, const struct tool_request *r);
+/* Of the daemon itself. -EBUSY: too many run. */
+int tool_start_own(struct supervisor *s, const struct tool_request *r);
+void tool_end_all(struct supervisor *s);
+
+/* policies.c: stored policies are watched; a change is recorded, and an event. */
+int policies_open(struct supervisor *s);
+void policies_close(struct supervisor *s);
+
+/* sandboxes.c */
+int sandboxes_open(struct supervisor *s, int listener);
+void sandboxes_close(struct supervisor *s);
+/* Each appends one JSON value. */
+void sandboxes_print(const struct supervisor *s, struct buffer *out);
+void sandboxes_print_one(const struct sandbox *b, struct buffer *out);
+struct sandbox *sandboxes_find(const struct supervisor *s, const char *id);
+/* Asks its holder to end the command. */
+int sandboxes_stop(struct sandbox *b);
+
+/* One JSON value of its details: kind, what it may do, its grants. */
+void sandboxes_print_details(const struct sandbox *b, struct buffer *out);
+
+/* questions.c: what sandboxes ask, and what they were granted. */
+/* Frames of a sandbox; -EPROTO. */
+int questions_on_frame(struct sandbox *b, const struct frame *f);
+void questions_free(struct sandbox *b);
+void questions_print(const struct supervisor *s, struct buffer *out);
+void questions_print_all_grants(const struct supervisor *s, struct buffer *out);
+void questions_print_grants(const struct sandbox *b, struct buffer *out);
+size_t questions_count(const struct sandbox *b);
+/* What is known of an id, "SANDBOX.N". */
+enum questions_state { QUESTIONS_UNKNOWN, QUESTIONS_OPEN, QUESTIONS_ANSWERED, QUESTIONS_EXPIRED };
+enum questions_state questions_find(
+	struct supervisor *s, const char *id, struct sandbox **ret, uint64_t *ret_number);
+/* What was granted and ends soon, unless the same lasts longer by another grant. */
+struct questions_ending {
+	const struct sandbox *sandbox;
+	uint64_t number, until_ms; /* of the grant */
+	const char *action, *pattern;
+};
+typedef void questions_taker(struct supervisor *s, const struct questions_ending *e);
+void questions_each_ending(struct supervisor *s, questions_taker *take);
+struct sandbox *questions_find_grant(struct supervisor *s, const char *id, uint64_t *ret_number);
+
+/* orders.c: what a sandbox is to do for a call of the API; its reply is the answer. */
+struct order_request {
+	enum frame_type type;
+	const struct buffer *body;
+	uint64_t call;
+	const char *done; /* the JSON of an answer; NULL: {"id": …} of what was made */
+};
+void orders_send(struct sandbox *b, const struct order_request *r);
+int orders_on_reply(struct sandbox *b, const struct frame *f);
+/* The sandbox has gone; NULL: the daemon ends. */
+void orders_drop(struct supervisor *s, const struct sandbox *b);
+
+/* api-questions.c */
+void api_questions(struct supervisor *s, uint64_t id, const struct route_call *c);
+void api_answer(struct supervisor *s, uint64_t id, const struct route_call *c);
+void api_grants(struct supervisor *s, uint64_t id, const struct route_call *c);
+void api_sandbox_grant(struct supervisor *s, uint64_t id, const struct route_call *c);
+void api_revoke(struct supervisor *s, uint64_t id, const struct route_call *c);
+
+/* supervisor.c */
+/* A process inside a sandbox tried a socket: for the log, and an event. */
+void supervisor_tell_refused(
+	struct supervisor *s, const char *name, const struct origin_peer *peer, const char *why);
+
+/* journal.c */
+int journal_open(struct supervisor *s, struct error *e);
+void journal_close(struct supervisor *s);
+void journal_say(struct supervisor *s, enum config_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A record of the log: who asked the API for what. */
+void journal_record(struct supervisor *s, const struct audit_event *event);

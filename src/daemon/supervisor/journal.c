@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines for people go to standard error, or to a file; under systemd with the level in front, which
+ * the journal takes away again. Records go to the user's audit log (audit/trail.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "audit/place.h"
+#include "audit/store/store.h"
+#include "base/file.h"
+#include "daemon/supervisor/internal.h"
+#include "host/account.h"
+
+enum { JOURNAL_SESSION = 8, JOURNAL_LINE = 1024 };
+
+void journal_say(struct supervisor *s, enum config_level level, const char *format, ...)
+{
+	static const int priorities[] = { 3, 4, 6, 7 };
+	char text[JOURNAL_LINE];
+	auto_buffer line = { 0 };
+	va_list arguments;
+
+	if (level > s->config.level)
+		return;
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (s->log_fd == STDERR_FILENO && getenv("JOURNAL_STREAM"))
+		buffer_printf(&line, "<%d>", priorities[level]);
+	if (s->log_fd != STDERR_FILENO) {
+		const time_t now = time(NULL);
+		struct tm tm;
+		char stamp[32];
+
+		(void)strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ ", gmtime_r(&now, &tm));
+		buffer_adds(&line, stamp);
+	}
+	buffer_adds(&line, "corrald: ");
+	buffer_add_visible(&line, text, strlen(text));
+	buffer_addc(&line, '\n');
+	(void)file_write_all(s->log_fd, line.data, line.len);
+}
+
+static int journal_place(struct supervisor *s, struct error *e)
+{
+	int r = 0;
+
+	if (s->is_system)
+		buffer_adds(&s->log_path, "/var/lib/corral/audit.db");
+	else
+		r = audit_place(&s->log_path, e);
+	return r < 0 ? r : audit_place_make(buffer_text(&s->log_path), e);
+}
+
+int journal_open(struct supervisor *s, struct error *e)
+{
+	struct audit_store_options store = { 0 };
+	uint8_t bytes[JOURNAL_SESSION];
+	char user[ACCOUNT_NAME_BYTES], session[2 * JOURNAL_SESSION + 1];
+	const struct audit_trail_options o = {
+		.store = &store, .session = session, .user = user, .sandbox = "corrald"
+	};
+	int r = 0;
+
+	if (s->config.log_file[0]) {
+		s->log_fd = open(s->config.log_file,
+			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (s->log_fd < 0) {
+			s->log_fd = STDERR_FILENO;
+			return error_set(e, -errno, NULL, "cannot open the log file %s: %s",
+				s->config.log_file, strerror(errno));
+		}
+	}
+	r = journal_place(s, e);
+	if (r < 0)
+		return r;
+	store.path = buffer_text(&s->log_path);
+	if (account_name("/etc/passwd", geteuid(), user) < 0)
+		return error_no_memory(e);
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return error_set(e, -errno, NULL, "getrandom: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(session + 2 * i, 3, "%02x", bytes[i]);
+	return audit_trail_new(&s->trail, &o, e);
+}
+
+void journal_record(struct supervisor *s, const struct audit_event *event)
+{
+	if (s->trail)
+		(void)audit_trail_add(s->trail, event);
+}
+
+void journal_close(struct supervisor *s)
+{
+	struct error e = { 0 };
+
+	if (s->trail && audit_trail_close(s->trail, &e) < 0)
+		journal_say(s, CONFIG_ERROR, "the audit log is incomplete: %s", e.text);
+	s->trail = NULL;
+	buffer_deinit(&s->log_path);
+	if (s->log_fd > STDERR_FILENO)
+		(void)close(s->log_fd);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Orders to sandboxes. A call of the API that changes one is answered when its holder has replied,
+ * so what is said to be in force is. A holder that does not reply in time is not waited for; what
+ * it does later is an event.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "daemon/supervisor/internal.h"
+#include "wire/question.h"
+
+struct order {
+	struct supervisor *s;
+	const struct sandbox *to;
+	uint64_t id, call;
+	size_t generation; /* of corrald-http: another one has other calls */
+	const char *done;
+	struct timer timer;
+};
+
+static void order_free(struct order *o)
+{
+	struct supervisor *s = o->s;
+
+	loop_stop(s->loop, &o->timer);
+	for (size_t i = 0; i < ORDERS_MAX; i++)
+		if (s->orders[i] == o)
+			s->orders[i] = NULL;
+	free(o);
+}
+
+static void order_fail(struct order *o, unsigned status, const char *text)
+{
+	if (o->generation == o->s->http.n_started)
+		api_fail(o->s, o->call, status, text);
+	http_process_flush(o->s);
+	order_free(o);
+}
+
+static void order_on_timer(struct timer *t)
+{
+	order_fail(container_of(t, struct order, timer), 504, "the sandbox did not answer in time");
+}
+
+static unsigned order_status(int error)
+{
+	static const struct {
+		int error;
+		unsigned status;
+	} rows[] = {
+		{ ENOENT, 404 },
+		{ EINVAL, 400 },
+		{ EPERM, 409 },
+		{ EOPNOTSUPP, 409 },
+		{ ESHUTDOWN, 409 },
+		{ EBUSY, 429 },
+		{ ENOSPC, 429 },
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++)
+		if (rows[i].error == error)
+			return rows[i].status;
+	return 500;
+}
+
+void orders_send(struct sandbox *b, const struct order_request *r)
+{
+	struct supervisor *s = b->s;
+	struct order *o;
+	size_t i = 0;
+
+	while (i < ORDERS_MAX && s->orders[i])
+		i++;
+	o = i < ORDERS_MAX ? calloc(1, sizeof(*o)) : NULL;
+	if (!o) {
+		api_fail(s, r->call, 429, "too many changes are under way; try again");
+		return;
+	}
+	*o = (struct order){ .s = s,
+		.to = b,
+		.id = ++s->last_order,
+		.call = r->call,
+		.generation = s->http.n_started,
+		.done = r->done,
+		.timer = { .expired = order_on_timer } };
+	s->orders[i] = o;
+	if (r->body->failed || loop_start(s->loop, &o->timer, ORDER_MS) < 0 ||
+		frame_send(b->watcher.fd, r->type, o->id, r->body->data, r->body->len, NULL, 0) < 0)
+		order_fail(o, 503, "the sandbox cannot be reached now; try again");
+}
+
+static void order_answer(struct order *o, const struct join_reply *reply)
+{
+	auto_buffer json = { 0 };
+
+	if (o->done)
+		buffer_adds(&json, o->done);
+	else
+		buffer_printf(&json, "{\"id\":\"%s.%" PRIu64 "\"}\n", o->to->who.id, reply->made);
+	if (o->generation == o->s->http.n_started)
+		api_send(o->s, o->call, &json);
+	http_process_flush(o->s);
+	order_free(o);
+}
+
+int orders_on_reply(struct sandbox *b, const struct frame *f)
+{
+	struct join_reply reply;
+	struct order *o = NULL;
+
+	if (!b->who.id || join_reply_decode(&reply, f->body, f->len) < 0)
+		return -EPROTO;
+	for (size_t i = 0; !o && i < ORDERS_MAX; i++)
+		if (b->s->orders[i] && b->s->orders[i]->id == f->id && b->s->orders[i]->to == b)
+			o = b->s->orders[i];
+	/* It came too late. */
+	if (!o)
+		return 0;
+	if (reply.error)
+		order_fail(o, order_status(reply.error), reply.text);
+	else
+		order_answer(o, &reply);
+	return 0;
+}
+
+void orders_drop(struct supervisor *s, const struct sandbox *b)
+{
+	for (size_t i = 0; i < ORDERS_MAX; i++)
+		if (s->orders[i] && (!b || s->orders[i]->to == b))
+			order_fail(s->orders[i], 404, "the sandbox has ended");
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sandboxes that joined. Whoever holds a session connects to join.sock, says who it is, and what
+ * happens; the connection is the sandbox's life here. What it says of itself is shown, and nothing
+ * is decided by it; whether it is inside a sandbox is asked of the kernel, so that a command cannot
+ * announce others or fill the log.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "codec/json.h"
+#include "daemon/supervisor/internal.h"
+
+enum { SANDBOXES_ACCEPT_MAX = 32, SANDBOX_TURN_MAX = 64 };
+
+static void sandboxes_text(struct buffer *out, const char *key, const char *text)
+{
+	buffer_printf(out, ",\"%s\":", key);
+	json_print_string(out, text, strlen(text));
+}
+
+void sandboxes_print_one(const struct sandbox *b, struct buffer *out)
+{
+	buffer_printf(out,
+		"{\"id\":\"%s\",\"pid\":%d,\"started_ms\":%" PRIu64 ",\"events\":%" PRIu64
+		",\"denied\":%" PRIu64 ",\"stopping\":%s",
+		b->who.id, (int)b->peer.pid, b->who.started_ms, b->events, b->denied,
+		b->is_stopping ? "true" : "false");
+	sandboxes_text(out, "name", b->who.name);
+	sandboxes_text(out, "command", b->who.command);
+	sandboxes_text(out, "folder", b->who.folder);
+	sandboxes_text(out, "policy", b->who.policy);
+	sandboxes_text(out, "kind", join_kinds[b->who.kind]);
+	buffer_printf(out, ",\"questions\":%zu}", questions_count(b));
+}
+
+void sandboxes_print_details(const struct sandbox *b, struct buffer *out)
+{
+	sandboxes_print_one(b, out);
+	out->len--; /* the brace */
+	if (b->details.len)
+		buffer_add(out, b->details.data, b->details.len);
+	else
+		buffer_adds(out, ",\"permissions\":[],\"ceiling\":[],\"limits\":{}");
+	buffer_adds(out, ",\"grants\":[");
+	questions_print_grants(b, out);
+	buffer_adds(out, "]}");
+}
+
+static void sandboxes_print_lines(
+	struct buffer *out, const char *key, const char *const *lines, uint32_t n)
+{
+	buffer_printf(out, ",\"%s\":[", key);
+	for (uint32_t i = 0; i < n; i++) {
+		buffer_adds(out, i ? "," : "");
+		json_print_string(out, lines[i], strlen(lines[i]));
+	}
+	buffer_addc(out, ']');
+}
+
+static int sandboxes_on_details(struct sandbox *b, const struct frame *f)
+{
+	static const char *const limits[LIMIT_COUNT] = { "timeout_ms", "memory", "pids", "output",
+		"file_size", "open_files", "fuel", "wasm_memory" };
+	static struct join_details d;
+	size_t n = 0;
+
+	if (!b->who.id || join_details_decode(&d, f->body, f->len) < 0)
+		return -EPROTO;
+	buffer_deinit(&b->details);
+	sandboxes_print_lines(&b->details, "permissions", d.permissions, d.n_permissions);
+	sandboxes_print_lines(&b->details, "ceiling", d.ceiling, d.n_ceiling);
+	buffer_adds(&b->details, ",\"limits\":{");
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		if (d.limits[i] != LIMIT_NONE)
+			buffer_printf(&b->details, "%s\"%s\":%" PRIu64, n++ ? "," : "", limits[i],
+				d.limits[i]);
+	buffer_addc(&b->details, '}');
+	return b->details.failed ? -ENOMEM : 0;
+}
+
+#define sandboxes_for_each(b, s)                                                          \
+	for (struct sandbox *b = container_of((s)->sandboxes.next, struct sandbox, link), \
+			    *next_ = container_of(b->link.next, struct sandbox, link);    \
+		&b->link != &(s)->sandboxes;                                              \
+		b = next_, next_ = container_of(b->link.next, struct sandbox, link))
+
+void sandboxes_print(const struct supervisor *s, struct buffer *out)
+{
+	size_t n = 0;
+
+	buffer_adds(out, "{\"sandboxes\":[");
+	sandboxes_for_each(b, s)
+	{
+		if (!b->who.id)
+			continue;
+		buffer_adds(out, n++ ? "," : "");
+		sandboxes_print_one(b, out);
+	}
+	buffer_adds(out, "]}\n");
+}
+
+struct sandbox *sandboxes_find(const struct supervisor *s, const char *id)
+{
+	sandboxes_for_each(b, s)
+	{
+		if (b->who.id && strcmp(b->who.id, id) == 0)
+			return b;
+	}
+	return NULL;
+}
+
+int sandboxes_stop(struct sandbox *b)
+{
+	int r = frame_send(b->watcher.fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0);
+
+	if (r == 0)
+		b->is_stopping = true;
+	return r;
+}
+
+/* {"state":"joined","id":…} */
+static void sandboxes_tell(const struct sandbox *b, const char *state)
+{
+	auto_buffer json = { 0 };
+
+	buffer_printf(&json, "{\"state\":\"%s\",\"sandbox\":", state);
+	sandboxes_print_one(b, &json);
+	buffer_addc(&json, '}');
+	if (!json.failed)
+		bus_publish(b->s, "sandbox", json.data);
+}
+
+static void sandboxes_free(struct sandbox *b)
+{
+	struct supervisor *s = b->s;
+	int fd = b->watcher.fd;
+
+	if (b->who.id)
+		sandboxes_tell(b, "left");
+	s->n_sandboxes -= b->who.id != NULL;
+	loop_remove(s->loop, &b->watcher);
+	loop_stop(s->loop, &b->timer);
+	link_remove(&b->link);
+	orders_drop(s, b);
+	questions_free(b);
+	buffer_deinit(&b->details);
+	fd_close(&fd);
+	arena_deinit(&b->arena);
+	free(b);
+}
+
+/* Texts of its own: those of a frame go with it. */
+static int sandboxes_on_hello(struct sandbox *b, const struct frame *f)
+{
+	struct join who;
+	int r = b->who.id ? -EPROTO : join_decode(&who, f->body, f->len);
+
+	/* Two of one id cannot be told apart. */
+	if (r < 0 || sandboxes_find(b->s, who.id) || b->s->n_sandboxes >= SANDBOXES_MAX)
+		return r < 0 ? r : -EEXIST;
+	who.id = arena_strdup(&b->arena, who.id);
+	who.name = arena_strdup(&b->arena, who.name);
+	who.command = arena_strdup(&b->arena, who.command);
+	who.folder = arena_strdup(&b->arena, who.folder);
+	who.policy = arena_strdup(&b->arena, who.policy);
+	if (!who.id || !who.name || !who.command || !who.folder || !who.policy)
+		return -ENOMEM;
+	b->who = who;
+	b->s->n_sandboxes++;
+	b->s->metrics.joined++;
+	(void)frame_send(b->watcher.fd, FRAME_JOINED, 0, NULL, 0, NULL, 0);
+	loop_stop(b->s->loop, &b->timer);
+	sandboxes_tell(b, "joined");
+	return 0;
+}
+
+static const char *sandboxes_type(const struct audit_event *e)
+{
+	switch (e->action) {
+	case AUDIT_COMMAND_START:
+	case AUDIT_COMMAND_END:
+	case AUDIT_SESSION:
+	case AUDIT_CONFINEMENT:
+		return "sandbox";
+	case AUDIT_POLICY:
+		return "policy";
+	default:
+		return "decision";
+	}
+}
+
+static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
+{
+	auto_buffer json = { 0 };
+	struct audit_event e;
+
+	/* Its records are its own: no other's session. */
+	if (!b->who.id || audit_event_decode(&e, f->body, f->len) < 0 ||
+		strcmp(e.session, b->who.id) != 0)
+		return -EPROTO;
+	journal_record(b->s, &e);
+	b->events++;
+	b->denied += e.decision == AUDIT_DENIED;
+	b->s->metrics.decisions[e.decision]++;
+	buffer_printf(&json,
+		"{\"id\":\"%s\",\"time_ms\":%" PRIu64 ",\"pid\":%u,\"status\":%" PRId64
+		",\"count\":%" PRIu64,
+		b->who.id, e.time_ns / 1000000, e.pid, e.status, e.count);
+	sandboxes_text(&json, "action", audit_action_name(e.action));
+	sandboxes_text(&json, "decision", audit_decision_name(e.decision));
+	sandboxes_text(&json, "target", e.target);
+	sandboxes_text(&json, "program", e.program);
+	sandboxes_text(&json, "rule", e.rule);
+	sandboxes_text(&json, "reason", e.reason);
+	buffer_addc(&json, '}');
+	if (!json.failed)
+		bus_publish(b->s, sandboxes_type(&e), json.data);
+	return 0;
+}
+
+static void sandboxes_on_ready(struct watcher *w, uint32_t events)
+{
+	struct sandbox *b = container_of(w, struct sandbox, watcher);
+	static struct frame f;
+	int r = 0;
+
+	(void)events;
+	for (int i = 0; r == 0 && i < SANDBOX_TURN_MAX; i++) {
+		r = frame_receive(w->fd, &f);
+		if (r == 1)
+			r = f.type == FRAME_JOIN           ? sandboxes_on_hello(b, &f)
+			    : f.type == FRAME_JOIN_EVENT   ? sandboxes_on_event(b, &f)
+			    : f.type == FRAME_JOIN_DETAILS ? sandboxes_on_details(b, &f)
+			    : f.type == FRAME_JOIN_REPLY   ? orders_on_reply(b, &f)
+							   : questions_on_frame(b, &f);
+		else if (r == 0)
+			r = -EPIPE;
+	}
+	frame_deinit(&f);
+	if (r == -EAGAIN || r == 0)
+		return;
+	if (r != -EPIPE && r != -ECONNRESET)
+		journal_say(b->s, CONFIG_WARN, "pid %d broke the rules of joining: %s",
+			(int)b->peer.pid, strerror(-r));
+	sandboxes_free(b);
+}
+
+/* It did not say who it is. */
+static void sandboxes_on_timer(struct timer *t)
+{
+	sandboxes_free(container_of(t, struct sandbox, timer));
+}
+
+static int sandboxes_take_in(struct supervisor *s, int fd, const struct origin_peer *peer)
+{
+	struct sandbox *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	*b = (struct sandbox){ .s = s,
+		.peer = *peer,
+		.watcher = { .ready = sandboxes_on_ready, .fd = -1 },
+		.timer = { .expired = sandboxes_on_timer } };
+	r = loop_start(s->loop, &b->timer, SANDBOX_HELLO_MS);
+	if (r == 0)
+		r = loop_add(s->loop, &b->watcher, fd, EPOLLIN);
+	if (r < 0) {
+		loop_stop(s->loop, &b->timer);
+		free(b);
+		return r;
+	}
+	link_append(&s->sandboxes, &b->link);
+	return 0;
+}
+
+static void sandboxes_on_join(struct watcher *w, uint32_t events)
+{
+	struct supervisor *s = container_of(w, struct supervisor, join);
+
+	(void)events;
+	for (int i = 0; i < SANDBOXES_ACCEPT_MAX; i++) {
+		auto_fd fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct origin_peer peer;
+		const char *why;
+
+		if (fd < 0)
+			return;
+		if (origin_check(&s->own, fd, &peer, &why) < 0)
+			supervisor_tell_refused(s, "join.sock", &peer, why);
+		else if (sandboxes_take_in(s, fd, &peer) == 0)
+			(void)fd_take(&fd);
+	}
+}
+
+int sandboxes_open(struct supervisor *s, int listener)
+{
+	link_init(&s->sandboxes);
+	s->join = (struct watcher){ .ready = sandboxes_on_join, .fd = -1 };
+	return loop_add(s->loop, &s->join, listener, EPOLLIN);
+}
+
+void sandboxes_close(struct supervisor *s)
+{
+	int listener = s->join.fd;
+
+	if (listener < 0)
+		return;
+	sandboxes_for_each(b, s) sandboxes_free(b);
+	loop_remove(s->loop, &s->join);
+	fd_close(&listener);
+	runtime_folder_remove(&s->folder, "join.sock");
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The security watcher. It looks every ten seconds (`daemon.watch`), and at most once in a second
+ * when folders of Corral change. The look itself is `corral security`, a process of its own
+ * (decision 0070): what it reads of processes and files is not read here, and it takes the daemon
+ * no time. The log is verified by `corral audit verify`, so often that it takes one fiftieth of the
+ * time at most.
+ *
+ * A look replaces what its source found before: what is new is an event, what is not found any more
+ * is cured, and an event as well. A look that fails changes nothing but is said.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/words.h"
+#include "codec/json.h"
+#include "daemon/supervisor/internal.h"
+
+enum {
+	WATCH_GAP_MS = 1000,
+	WATCH_VERIFY_MS = 10 * 60 * 1000, /* a log of any reasonable length */
+	WATCH_VERIFY_SHARE = 50,
+	WATCH_PEER_MS = 10 * 60 * 1000,
+	WATCH_FINDINGS_MAX = 512,
+	WATCH_PEERS_MAX = 64, /* of them: so nobody who knocks pushes others out */
+	WATCH_TEXT_MAX = 2048,
+};
+
+static const char *const security_watch_severities[] = { "low", "medium", "high", NULL };
+static const char *const security_watch_kinds[] = { "agent_outside", "file_mode", "drift",
+	"log_unverified", "log_lost", "refused_peer", "answer_expires", "unchecked", NULL };
+
+static const char *security_watch_word(const char *const *words, const char *word)
+{
+	const int i = word ? words_find(words, word, strlen(word)) : -1;
+
+	return i < 0 ? NULL : words[i];
+}
+
+/* Findings */
+
+static void security_watch_text(struct buffer *out, const char *key, const char *text)
+{
+	buffer_printf(out, ",\"%s\":", key);
+	json_print_string(out, text, strlen(text));
+}
+
+static void security_watch_print_one(const struct security_finding *f, struct buffer *out)
+{
+	buffer_printf(out, "{\"id\":\"%s\",\"severity\":\"%s\",\"kind\":\"%s\"", f->id, f->severity,
+		f->kind);
+	security_watch_text(out, "text", f->text);
+	security_watch_text(out, "where", f->where);
+	security_watch_text(out, "remedy", f->remedy);
+	buffer_printf(out, ",\"since_ms\":%" PRIu64 "}", f->since_ms);
+}
+
+size_t security_watch_count(const struct supervisor *s, const char *severity)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->watch.n; i++)
+		n += !severity || strcmp(s->watch.findings[i].severity, severity) == 0;
+	return n;
+}
+
+static bool security_watch_is_found(const struct security_watch *w, const char *kind)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (strcmp(w->findings[i].kind, kind) == 0)
+			return true;
+	return false;
+}
+
+void security_watch_print(const struct supervisor *s, struct buffer *out)
+{
+	const struct security_watch *w = &s->watch;
+	size_t n = 0;
+
+	buffer_printf(out, "{\"checked_ms\":%" PRIu64 ",\"verified_ms\":%" PRIu64 ",\"findings\":[",
+		w->checked_ms, w->verified_ms);
+	for (size_t i = 0; i < w->n; i++) {
+		buffer_adds(out, i ? "," : "");
+		security_watch_print_one(&w->findings[i], out);
+	}
+	buffer_adds(out, "],\"ok\":[");
+	for (size_t i = 0; w->checked_ms && security_watch_kinds[i]; i++) {
+		const bool is_log = strcmp(security_watch_kinds[i], "log_unverified") == 0;
+
+		if (!security_watch_is_found(w, security_watch_kinds[i]) &&
+			(!is_log || w->verified_ms))
+			buffer_printf(out, "%s\"%s\"", n++ ? "," : "", security_watch_kinds[i]);
+	}
+	buffer_adds(out, "]}\n");
+}
+
+static void security_watch_publish(
+	struct supervisor *s, const struct security_finding *f, const char *state)
+{
+	auto_buffer json = { 0 };
+
+	journal_say(s, strcmp(state, "found") == 0 ? CONFIG_WARN : CONFIG_INFO, "%s: %s", state,
+		f->text);
+	buffer_printf(&json, "{\"state\":\"%s\",\"finding\":", state);
+	security_watch_print_one(f, &json);
+	buffer_addc(&json, '}');
+	if (!json.failed)
+		bus_publish(s, "finding", json.data);
+	s->watch.is_changed = true;
+}
+
+static void security_watch_publish_status(struct supervisor *s)
+{
+	char json[96];
+
+	if (!s->watch.is_changed)
+		return;
+	s->watch.is_changed = false;
+	(void)snprintf(json, sizeof(json), "{\"findings\":%zu,\"high\":%zu}",
+		security_watch_count(s, NULL), security_watch_count(s, "high"));
+	bus_publish(s, "security_status", json);
+}
+
+static void security_watch_free(struct security_finding *f)
+{
+	free(f->text);
+	free(f->where);
+	free(f->remedy);
+}
+
+/* What was found: a new one, or one that is known and gets its words anew. */
+struct security_words {
+	enum security_source source;
+	const char *severity, *kind, *text, *where, *remedy;
+	uint64_t until_ms;
+};
+
+static struct security_finding *security_watch_find(struct security_watch *w, const char *id)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (strcmp(w->findings[i].id, id) == 0)
+			return &w->findings[i];
+	return NULL;
+}
+
+static void security_watch_add(struct supervisor *s, const struct security_words *o)
+{
+	struct security_watch *w = &s->watch;
+	struct security_finding f = { .source = o->source,
+		.severity = security_watch_word(security_watch_severities, o->severity),
+		.kind = security_watch_word(security_watch_kinds, o->kind),
+		.since_ms = clock_ms(CLOCK_REALTIME),
+		.until_ms = o->until_ms,
+		.is_seen = true };
+	struct security_finding *known;
+
+	if (!f.severity || !f.kind || !o->text || !o->where || !o->remedy)
+		return;
+	(void)snprintf(f.id, sizeof(f.id), "%s-%016" PRIx64, f.kind,
+		hash_bytes(HASH_START, o->where, strlen(o->where)));
+	known = security_watch_find(w, f.id);
+	if (known) {
+		known->is_seen = true;
+		known->until_ms = o->until_ms;
+		return;
+	}
+	f.text = strndup(o->text, WATCH_TEXT_MAX);
+	f.where = strndup(o->where, WATCH_TEXT_MAX);
+	f.remedy = strndup(o->remedy, WATCH_TEXT_MAX);
+	if (!f.text || !f.where || !f.remedy || w->n >= WATCH_FINDINGS_MAX ||
+		ARRAY_PUSH(w->findings, w->n, w->cap, f) < 0) {
+		security_watch_free(&f);
+		return;
+	}
+	security_watch_publish(s, &f, "found");
+}
+
+/* A look of a source begins; and it is over: what it did not find is cured. */
+static void security_watch_begin(struct security_watch *w, enum security_source source)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->findings[i].source == source)
+			w->findings[i].is_seen = false;
+}
+
+static void security_watch_end(struct supervisor *s, enum security_source source)
+{
+	struct security_watch *w = &s->watch;
+	const uint64_t now = clock_ms(CLOCK_REALTIME);
+
+	for (size_t i = 0; i < w->n;) {
+		struct security_finding f = w->findings[i];
+		const bool is_over =
+			f.until_ms ? f.until_ms <= now : f.source == source && !f.is_seen;
+
+		if (!is_over) {
+			i++;
+			continue;
+		}
+		memmove(&w->findings[i], &w->findings[i + 1],
+			(--w->n - i) * sizeof(w->findings[0]));
+		security_watch_publish(s, &f, "cleared");
+		security_watch_free(&f);
+	}
+	security_watch_publish_status(s);
+}
+
+void security_watch_tell_peer(struct supervisor *s, const char *socket, pid_t pid, const char *why)
+{
+	auto_buffer text = { 0 }, where = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->watch.n; i++)
+		n += s->watch.findings[i].source == WATCH_PEER;
+	if (n >= WATCH_PEERS_MAX)
+		return;
+	buffer_printf(&where, "%s, pid %d", socket, (int)pid);
+	buffer_printf(
+		&text, "pid %d tried the daemon's %s and was refused: %s", (int)pid, socket, why);
+	security_watch_add(
+		s, &(struct security_words){ .source = WATCH_PEER,
+			   .severity = "high",
+			   .kind = "refused_peer",
+			   .text = buffer_text(&text),
+			   .where = buffer_text(&where),
+			   .remedy = "see what this sandbox does, and end it if that is not "
+				     "wanted: `corral ps`",
+			   .until_ms = clock_ms(CLOCK_REALTIME) + WATCH_PEER_MS });
+	security_watch_publish_status(s);
+}
+
+/* What the daemon knows by itself */
+
+/* The command that grants it anew; a pattern with control characters is none to be pasted. */
+static void security_watch_print_renewal(struct buffer *out, const struct questions_ending *e)
+{
+	for (const char *c = e->pattern; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f) {
+			buffer_adds(out, "grant it again if it is still needed: `corral grants`");
+			return;
+		}
+	buffer_printf(out, "corral grants add %s %s '", e->sandbox->who.id, e->action);
+	for (const char *c = e->pattern; *c; c++)
+		if (*c == '\'')
+			buffer_adds(out, "'\\''");
+		else
+			buffer_addc(out, *c);
+	buffer_adds(out, "' --for 1h");
+}
+
+static void security_watch_tell_ending(struct supervisor *s, const struct questions_ending *e)
+{
+	const time_t at = (time_t)(e->until_ms / 1000);
+	auto_buffer text = { 0 }, where = { 0 }, remedy = { 0 };
+	char when[16] = "?";
+	struct tm tm;
+
+	if (localtime_r(&at, &tm))
+		(void)strftime(when, sizeof(when), "%H:%M:%S", &tm);
+	buffer_printf(&where, "%s.%" PRIu64, e->sandbox->who.id, e->number);
+	buffer_printf(&text, "what sandbox %s was granted ends at %s: %s ", e->sandbox->who.id,
+		when, e->action);
+	buffer_add_visible(&text, e->pattern, strlen(e->pattern));
+	security_watch_print_renewal(&remedy, e);
+	security_watch_add(s, &(struct security_words){ .source = WATCH_OWN,
+				      .severity = "low",
+				      .kind = "answer_expires",
+				      .text = buffer_text(&text),
+				      .where = buffer_text(&where),
+				      .remedy = buffer_text(&remedy) });
+}
+
+static void security_watch_look_own(struct supervisor *s)
+{
+	const int failure = audit_trail_failure(s->trail);
+
+	security_watch_begin(&s->watch, WATCH_OWN);
+	if (failure < 0 || audit_trail_lost(s->trail) > 0)
+		security_watch_add(
+			s, &(struct security_words){ .source = WATCH_OWN,
+				   .severity = "high",
+				   .kind = "log_lost",
+				   .text = "records could not be written to the audit log",
+				   .where = buffer_text(&s->log_path),
+				   .remedy = "see whether the disk is full, then start corrald "
+					     "again" });
+	questions_each_ending(s, security_watch_tell_ending);
+	security_watch_end(s, WATCH_OWN);
+}
+
+/* A look could not be made: that is known, and not taken for health. */
+static void security_watch_tell_unchecked(
+	struct supervisor *s, enum security_source source, const char *what, const char *remedy)
+{
+	security_watch_add(s, &(struct security_words){ .source = source,
+				      .severity = "medium",
+				      .kind = "unchecked",
+				      .text = "a check of the security watcher did not work",
+				      .where = what,
+				      .remedy = remedy });
+	security_watch_publish_status(s);
+}
+
+/* `corral security` */
+
+static void security_watch_on_scan(struct supervisor *s, int status, struct buffer *text)
+{
+	struct security_watch *w = &s->watch;
+	auto_document d = { 0 };
+	struct error e;
+	const struct node *list;
+
+	w->is_scanning = false;
+	if (status < 0 || status > 1 || json_read(&d, NULL, buffer_text(text), text->len, &e) < 0 ||
+		!(list = node_get(d.root, "findings"))) {
+		security_watch_tell_unchecked(
+			s, WATCH_SCAN, "corral security", "run `corral security`: it says why");
+		return;
+	}
+	security_watch_begin(w, WATCH_SCAN);
+	node_for_each(n, list)
+		security_watch_add(s, &(struct security_words){ .source = WATCH_SCAN,
+					      .severity = node_text(node_get(n, "severity")),
+					      .kind = node_text(node_get(n, "kind")),
+					      .text = node_text(node_get(n, "text")),
+					      .where = node_text(node_get(n, "where")),
+					      .remedy = node_text(node_get(n, "remedy")) });
+	w->is_changed |= w->checked_ms == 0;
+	w->checked_ms = clock_ms(CLOCK_REALTIME);
+	security_watch_end(s, WATCH_SCAN);
+}
+
+static void security_watch_scan(struct supervisor *s)
+{
+	const char *argv[] = { "security", "--json", "--record", s->is_system ? "--system" : NULL,
+		NULL };
+	struct security_watch *w = &s->watch;
+
+	if (w->is_scanning)
+		return;
+	w->scanned_at = loop_now(s->loop);
+	w->is_scanning = true;
+	if (tool_start_own(
+		    s, &(struct tool_request){ .argv = argv, .take = security_watch_on_scan }) < 0)
+		security_watch_on_scan(s, -EIO, &(struct buffer){ 0 });
+}
+
+/* `corral audit verify` */
+
+static void security_watch_on_verified(struct supervisor *s, int status, struct buffer *text)
+{
+	struct security_watch *w = &s->watch;
+	const uint64_t took = loop_now(s->loop) - w->verify_began;
+	auto_document d = { 0 };
+	struct error e;
+	const struct node *error;
+	const char *what, *remedy;
+	bool is_fine = false;
+
+	w->is_verifying = false;
+	w->verify_at = loop_now(s->loop) + took * WATCH_VERIFY_SHARE;
+	if (status < 0 || json_read(&d, NULL, buffer_text(text), text->len, &e) < 0) {
+		security_watch_tell_unchecked(s, WATCH_LOG, "corral audit verify",
+			"run `corral audit verify`: it says why");
+		return;
+	}
+	security_watch_begin(w, WATCH_LOG);
+	(void)node_boolean(node_get(d.root, "fine"), &is_fine);
+	error = node_get(d.root, "error");
+	what = node_text(node_get(error ? error : d.root, "text"));
+	remedy = node_text(node_get(error ? error : d.root, error ? "hint" : "advice"));
+	if (!is_fine)
+		security_watch_add(
+			s, &(struct security_words){ .source = WATCH_LOG,
+				   .severity = "high",
+				   .kind = "log_unverified",
+				   .text = what ? what : "the audit log does not verify",
+				   .where = buffer_text(&s->log_path),
+				   .remedy = remedy ? remedy : "run `corral audit verify`" });
+	w->is_changed |= w->verified_ms == 0;
+	w->verified_ms = clock_ms(CLOCK_REALTIME);
+	security_watch_end(s, WATCH_LOG);
+}
+
+static void security_watch_verify(struct supervisor *s)
+{
+	const char *argv[] = { "audit", "verify", "--json", "--", buffer_text(&s->log_path), NULL };
+	struct security_watch *w = &s->watch;
+	struct error e;
+
+	if (w->is_verifying || loop_now(s->loop) < w->verify_at)
+		return;
+	w->is_verifying = true;
+	w->verify_began = loop_now(s->loop);
+	/* Its own records are there. */
+	(void)audit_trail_flush(s->trail, &e);
+	if (tool_start_own(s, &(struct tool_request){ .argv = argv,
+				      .take = security_watch_on_verified,
+				      .ms = WATCH_VERIFY_MS }) < 0)
+		security_watch_on_verified(s, -EIO, &(struct buffer){ 0 });
+}
+
+/* Time and changes */
+
+/* Those that appear later are watched from the next look on; of the log's folder only modes count,
+ * since the log itself is written all the time. */
+static void security_watch_add_folders(struct supervisor *s)
+{
+	static const char *const below[] = { "", "/profiles", "/policy.d", "/policy.d/custom" };
+	const uint32_t any = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_CLOSE_WRITE;
+	const int fd = s->watch.changes.fd;
+	char path[PATH_BYTES + 32];
+
+	(void)inotify_add_watch(fd, buffer_text(&s->folder.path), any | IN_ONLYDIR);
+	for (size_t i = 0; s->config_folder.len && i < ROWS(below); i++) {
+		(void)snprintf(
+			path, sizeof(path), "%s%s", buffer_text(&s->config_folder), below[i]);
+		(void)inotify_add_watch(fd, path, any | IN_ONLYDIR);
+	}
+	(void)snprintf(path, sizeof(path), "%s", buffer_text(&s->log_path));
+	if (strrchr(path, '/') > path) {
+		*strrchr(path, '/') = '\0';
+		(void)inotify_add_watch(fd, path, IN_ATTRIB | IN_ONLYDIR);
+	}
+}
+
+static void security_watch_on_changes(struct watcher *watcher, uint32_t events)
+{
+	struct supervisor *s = container_of(
+		container_of(watcher, struct security_watch, changes), struct supervisor, watch);
+	const uint64_t since = loop_now(s->loop) - s->watch.scanned_at;
+	char room[4096];
+
+	(void)events;
+	while (read(watcher->fd, room, sizeof(room)) > 0)
+		;
+	if (s->watch.soon.place == 0 &&
+		loop_start(s->loop, &s->watch.soon,
+			since >= WATCH_GAP_MS ? 50 : WATCH_GAP_MS - since) < 0)
+		s->is_over = true;
+}
+
+static void security_watch_on_soon(struct timer *t)
+{
+	struct supervisor *s = container_of(
+		container_of(t, struct security_watch, soon), struct supervisor, watch);
+
+	/* What changed while one looked may not be in it. */
+	if (s->watch.is_scanning && loop_start(s->loop, t, WATCH_GAP_MS) < 0)
+		s->is_over = true;
+	security_watch_scan(s);
+}
+
+static void security_watch_on_timer(struct timer *t)
+{
+	struct supervisor *s = container_of(
+		container_of(t, struct security_watch, timer), struct supervisor, watch);
+
+	security_watch_add_folders(s);
+	security_watch_look_own(s);
+	security_watch_scan(s);
+	security_watch_verify(s);
+	if (loop_start(s->loop, t, s->config.watch_ms) < 0)
+		s->is_over = true;
+}
+
+int security_watch_open(struct supervisor *s)
+{
+	struct security_watch *w = &s->watch;
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), r = 0;
+
+	*w = (struct security_watch){ .timer = { .expired = security_watch_on_timer },
+		.soon = { .expired = security_watch_on_soon },
+		.changes = { .ready = security_watch_on_changes, .fd = -1 } };
+	/* Without a watch it looks every ten seconds all the same. */
+	if (fd >= 0)
+		r = loop_add(s->loop, &w->changes, fd, EPOLLIN);
+	return r < 0 ? r : loop_start(s->loop, &w->timer, 0);
+}
+
+void security_watch_close(struct supervisor *s)
+{
+	struct security_watch *w = &s->watch;
+	int fd = w->changes.fd;
+
+	loop_stop(s->loop, &w->timer);
+	loop_stop(s->loop, &w->soon);
+	loop_remove(s->loop, &w->changes);
+	fd_close(&fd);
+	for (size_t i = 0; i < w->n; i++)
+		security_watch_free(&w->findings[i]);
+	free(w->findings);
+	w->findings = NULL;
+	w->n = w->cap = 0;
+}
