@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The configuration: what is in force, and changes to its file. The daemon's own file is the one
+ * that it reads itself (daemon/config.h); what comes by the API are values of the table's rows.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "codec/json.h"
+#include "daemon/supervisor/internal.h"
+
+static void api_config_print(const struct supervisor *s, struct buffer *json)
+{
+	const struct config *f = &s->config;
+
+	buffer_adds(json, "{");
+	if (f->source[0])
+		api_text(json, "file", f->source);
+	else
+		buffer_adds(json, "\"file\":null");
+	buffer_adds(json, ",\"daemon\":{\"port\":");
+	if (f->no_port)
+		buffer_adds(json, "\"none\",");
+	else
+		buffer_printf(json, "%u,", f->port);
+	buffer_printf(json, "\"host\":\"%s\",\"logLevel\":\"%s\",\"heartbeat\":%u,\"watch\":%u,",
+		f->is_v6 ? "::1" : "127.0.0.1", config_level_name(f->level), f->heartbeat_ms / 1000,
+		f->watch_ms / 1000);
+	if (f->has_mode)
+		buffer_printf(json, "\"mode\":\"%s\",", config_mode_name(f->mode));
+	else
+		buffer_adds(json, "\"mode\":null,");
+	if (f->log_file[0])
+		api_text(json, "logFile", f->log_file);
+	else
+		buffer_adds(json, "\"logFile\":null");
+	buffer_adds(json, ",\"skills\":[");
+	for (const char *path = f->skills; *path; path += strlen(path) + 1) {
+		buffer_adds(json, path == f->skills ? "" : ",");
+		json_print_string(json, path, strlen(path));
+	}
+	buffer_adds(json, "]}");
+}
+
+void api_config(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	auto_buffer json = { 0 };
+
+	(void)c;
+	api_config_print(s, &json);
+	buffer_adds(&json, "}\n");
+	api_send(s, id, &json);
+}
+
+/* What counts at once is taken from what was read; the rest waits for the next start. */
+static bool api_config_apply(struct supervisor *s, const char *key, const struct config *now)
+{
+	if (strcmp(key, "mode") == 0) {
+		s->config.has_mode = now->has_mode;
+		s->config.mode = now->mode;
+	} else if (strcmp(key, "logLevel") == 0) {
+		s->config.level = now->level;
+	} else if (strcmp(key, "watch") == 0) {
+		s->config.watch_ms = now->watch_ms;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void api_config_tell(struct supervisor *s, uint64_t id, const struct config_change *changes,
+	size_t n, const struct config *now)
+{
+	auto_buffer json = { 0 }, later = { 0 };
+	size_t applied = 0;
+
+	(void)snprintf(s->config.source, sizeof(s->config.source), "%s", now->source);
+	for (size_t i = 0; i < n; i++)
+		if (!api_config_apply(s, changes[i].key, now))
+			buffer_printf(&later, "%s\"%s\"", later.len ? "," : "", changes[i].key);
+	api_config_print(s, &json);
+	buffer_adds(&json, ",\"at_once\":[");
+	for (size_t i = 0; i < n; i++)
+		if (api_config_apply(s, changes[i].key, now))
+			buffer_printf(&json, "%s\"%s\"", applied++ ? "," : "", changes[i].key);
+	buffer_printf(&json, "],\"at_next_start\":[%s]}\n", buffer_text(&later));
+	journal_record(s, &(struct audit_event){ .action = AUDIT_POLICY,
+				  .program = "corrald",
+				  .target = s->config.source,
+				  .decision = AUDIT_ALLOWED,
+				  .reason = "PUT /api/config",
+				  .exact = true });
+	api_send(s, id, &json);
+}
+
+/* daemon.json or daemon.yaml of the folder: the one that runs read the mode from. */
+static bool api_config_is_found(const struct supervisor *s, const char *file)
+{
+	const size_t len = s->config_folder.len;
+
+	return len && strncmp(file, buffer_text(&s->config_folder), len) == 0 &&
+	       (strcmp(file + len, "/daemon.json") == 0 || strcmp(file + len, "/daemon.yaml") == 0);
+}
+
+void api_config_put(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	struct config_change changes[CONFIG_CHANGES_MAX];
+	char file[PATH_BYTES];
+	struct config now;
+	struct error e = { 0 };
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < CONFIG_CHANGES_MAX && c->route->fields[i].name; i++)
+		if (c->values[i])
+			changes[n++] =
+				(struct config_change){ c->route->fields[i].name, c->values[i] };
+	if (n == 0 || (!s->config.source[0] && !s->config_folder.len)) {
+		api_fail(s, id, 400,
+			n ? "there is no place for a configuration: HOME is not set"
+			  : "no key to change was given");
+		return;
+	}
+	if (snprintf(file, sizeof(file), "%s%s",
+		    s->config.source[0] ? s->config.source : buffer_text(&s->config_folder),
+		    s->config.source[0] ? "" : "/daemon.json") >= PATH_BYTES) {
+		api_fail(s, id, 500, "the name of the configuration file is too long");
+		return;
+	}
+	if (route_value(c, "mode") && !api_config_is_found(s, file)) {
+		api_fail(s, id, 409,
+			"runs read the mode from daemon.json in the configuration folder, and this "
+			"daemon was started with another file");
+		return;
+	}
+	r = config_write(file, s->is_system ? 0644 : 0600, changes, n, &now, &e);
+	if (r < 0)
+		api_fail(s, id, r == -EINVAL ? 422 : 500, e.text);
+	else
+		api_config_tell(s, id, changes, n, &now);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules of stored policies: each call is a use of `corral policy rules`, which reads the rule from
+ * its standard input and checks it with its policy. What was done is a record of the log.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "codec/json.h"
+#include "daemon/supervisor/internal.h"
+
+enum { API_RULE_WORDS = 8 };
+
+/* The values of the body that are keys of a rule, as one object. */
+static void api_rule_print(struct buffer *out, const struct route_call *c)
+{
+	size_t n = 0;
+
+	buffer_addc(out, '{');
+	for (size_t i = 0; c->route->fields[i].name; i++) {
+		const struct route_field *f = &c->route->fields[i];
+		const char *value = c->values[i];
+
+		if (f->place != ROUTE_IN_BODY || !value || strcmp(f->name, "etag") == 0 ||
+			strcmp(f->name, "policy") == 0)
+			continue;
+		buffer_printf(out, "%s\"%s\":", n++ ? "," : "", f->name);
+		if (f->kind == ROUTE_TEXT || f->kind == ROUTE_WORD)
+			json_print_string(out, value, strlen(value));
+		else
+			buffer_adds(out, value);
+	}
+	buffer_addc(out, '}');
+}
+
+/* {"policy": "custom/team", "rule": …, "state": "added"}; of one that is there, its whole id. */
+static void api_rule_print_record(struct buffer *out, const struct route_call *c, const char *state)
+{
+	const char *policy = route_value(c, "policy");
+
+	buffer_addc(out, '{');
+	if (policy) {
+		api_text(out, "policy", policy);
+		buffer_addc(out, ',');
+	}
+	api_text(out, "rule", route_value(c, "id"));
+	buffer_printf(out, ",\"state\":\"%s\"}", state);
+}
+
+/* option: NULL, or the one with the id in the path. */
+static void api_rule_tool(struct supervisor *s, uint64_t id, const struct route_call *c,
+	const char *option, const char *state)
+{
+	const char *argv[API_RULE_WORDS + 1] = { "policy", "rules", "--json" };
+	const char *const optional[] = { "policy", "etag" };
+	auto_buffer input = { 0 }, record = { 0 };
+	auto_arena a = { 0 };
+	size_t n = 3;
+
+	if (s->is_system)
+		argv[n++] = "--system";
+	if (option)
+		argv[n++] = api_option(&a, option, route_value(c, "id"));
+	else if (state)
+		argv[n++] = "--add";
+	for (size_t i = 0; i < ROWS(optional); i++)
+		if (route_value(c, optional[i]))
+			argv[n++] = api_option(&a, optional[i], route_value(c, optional[i]));
+	if (route_takes_body(c->route)) {
+		argv[n++] = "-";
+		api_rule_print(&input, c);
+	}
+	if (state)
+		api_rule_print_record(&record, c, state);
+	if (input.failed || record.failed)
+		api_fail(s, id, 503, "out of memory");
+	else
+		tool_start(s, &(struct tool_request){ .argv = argv,
+				      .input = input.len ? buffer_text(&input) : NULL,
+				      .refuses = true,
+				      .record = state ? buffer_text(&record) : NULL,
+				      .id = id });
+}
+
+void api_rules(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	api_rule_tool(s, id, c, NULL, NULL);
+}
+
+void api_rule(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	api_rule_tool(s, id, c, "rule", NULL);
+}
+
+void api_rule_add(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	api_rule_tool(s, id, c, NULL, "added");
+}
+
+void api_rule_put(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	api_rule_tool(s, id, c, "replace", "replaced");
+}
+
+void api_rule_change(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	api_rule_tool(s, id, c, "change", "changed");
+}
+
+void api_rule_remove(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	api_rule_tool(s, id, c, "remove", "removed");
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a call does: one row for each route. A handler answers at once, or starts what answers later
+ * (tool.c). Each call is in the audit log, and an event.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "codec/json.h"
+#include "daemon/supervisor/internal.h"
+
+void api_text(struct buffer *out, const char *key, const char *text)
+{
+	buffer_printf(out, "\"%s\":", key);
+	json_print_string(out, text, strlen(text));
+}
+
+void api_send(struct supervisor *s, uint64_t id, const struct buffer *json)
+{
+	if (json->failed)
+		api_fail(s, id, 503, "out of memory");
+	else
+		http_process_answer(s, id, 200, json->data, json->len);
+}
+
+void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *text)
+{
+	auto_buffer json = { 0 };
+
+	buffer_addc(&json, '{');
+	api_text(&json, "error", text);
+	buffer_adds(&json, "}\n");
+	if (!json.failed)
+		http_process_answer(s, id, status, json.data, json.len);
+}
+
+static void api_status(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	const uint64_t now = clock_ms(CLOCK_REALTIME);
+	auto_buffer json = { 0 };
+
+	(void)c;
+	buffer_printf(&json, "{\"version\":\"%s\",\"pid\":%d,\"mode\":\"%s\",", CORRAL_VERSION,
+		(int)getpid(), s->is_system ? "system" : "user");
+	buffer_printf(&json, "\"started_ms\":%" PRIu64 ",\"uptime_ms\":%" PRIu64 ",", s->started_ms,
+		now - s->started_ms);
+	if (s->port)
+		buffer_printf(&json, "\"port\":%u,", s->port);
+	else
+		buffer_adds(&json, "\"port\":null,");
+	api_text(&json, "runtime", buffer_text(&s->folder.path));
+	buffer_printf(&json, ",\"http\":{\"pid\":%d,\"restarts\":%zu},\"log\":{",
+		(int)s->http.child.pid, s->http.n_started ? s->http.n_started - 1 : 0);
+	api_text(&json, "path", buffer_text(&s->log_path));
+	buffer_printf(&json, ",\"lost\":%" PRIu64 ",\"error\":", audit_trail_lost(s->trail));
+	if (audit_trail_failure(s->trail) < 0) {
+		const char *why = strerror(-audit_trail_failure(s->trail));
+
+		json_print_string(&json, why, strlen(why));
+	} else {
+		buffer_adds(&json, "null");
+	}
+	buffer_printf(&json, "},\"sandboxes\":%zu,\"events\":{\"next\":%" PRIu64 "}}\n",
+		s->n_sandboxes, s->bus.next_id);
+	api_send(s, id, &json);
+}
+
+/* A value may begin with "-": it stands in the same word as its option. */
+const char *api_option(struct arena *a, const char *option, const char *value)
+{
+	const char *word = arena_printf(a, "--%s=%s", option, value);
+
+	/* A word that no verb takes. */
+	return word ? word : "--";
+}
+
+/* `corral audit …` of the daemon's log, with the filters of the call. */
+static void api_audit_tool(struct supervisor *s, const char *const *words,
+	const struct route_call *c, struct tool_request *r)
+{
+	const char *argv[ROUTE_FIELDS_MAX + 10];
+	const struct route_field *fields = c->route->fields;
+	auto_arena a = { 0 };
+	size_t n = 0;
+	struct error e;
+
+	/* What was acknowledged is there. */
+	(void)audit_trail_flush(s->trail, &e);
+	for (; words[n]; n++)
+		argv[n] = words[n];
+	for (size_t i = 0; fields[i].name; i++) {
+		const bool is_limit = strcmp(fields[i].name, "limit") == 0;
+		const char *value = c->values[i] ? c->values[i] : is_limit ? "100" : NULL;
+
+		if (value)
+			argv[n++] = api_option(&a, is_limit ? "lines" : fields[i].name, value);
+	}
+	argv[n++] = "--";
+	argv[n++] = buffer_text(&s->log_path);
+	argv[n] = NULL;
+	r->argv = argv;
+	tool_start(s, r);
+}
+
+static void api_audit(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	static const char *const words[] = { "audit", "tail", "--json", NULL };
+
+	api_audit_tool(s, words, c, &(struct tool_request){ .is_lines = true, .id = id });
+}
+
+static void api_audit_summary(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	static const char *const words[] = { "audit", "stats", "--json", NULL };
+
+	api_audit_tool(s, words, c, &(struct tool_request){ .id = id });
+}
+
+static void api_audit_export(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	static const char *const words[] = { "audit", "list", "--json", "--newest", "--limit=10000",
+		NULL };
+
+	api_audit_tool(
+		s, words, c, &(struct tool_request){ .is_lines = true, .is_cut = true, .id = id });
+}
+
+static void api_audit_verify(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	const char *argv[] = { "audit", "verify", "--json", "--", buffer_text(&s->log_path), NULL };
+	struct error e;
+
+	(void)c;
+	(void)audit_trail_flush(s->trail, &e);
+	tool_start(s, &(struct tool_request){ .argv = argv, .id = id });
+}
+
+/* The policy of a call: its text by standard input, or a stored one. False: it was refused. */
+static bool api_take_policy(struct supervisor *s, uint64_t id, const struct route_call *c,
+	struct arena *a, const char **ret_word)
+{
+	const char *text = route_value(c, "policy"), *stored = route_value(c, "stored");
+
+	if (!text == !stored) {
+		api_fail(s, id, 400, "one of the parameters policy and stored is needed");
+		return false;
+	}
+	*ret_word = stored ? api_option(a, "stored", stored) : NULL;
+	return true;
+}
+
+static void api_policy_check(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	const char *argv[10] = { "policy", "check", "--json" }, *stored = NULL;
+	const char *method = route_value(c, "method");
+	auto_arena a = { 0 };
+	size_t n = 3;
+
+	if (!api_take_policy(s, id, c, &a, &stored))
+		return;
+	argv[n++] = stored ? stored : "--policy=-";
+	if (s->is_system && stored)
+		argv[n++] = "--system";
+	argv[n++] = api_option(&a, "op", route_value(c, "operation"));
+	argv[n++] = api_option(&a, "target", route_value(c, "target"));
+	if (method)
+		argv[n++] = api_option(&a, "method", method);
+	tool_start(s, &(struct tool_request){
+			      .argv = argv, .input = route_value(c, "policy"), .id = id });
+}
+
+static void api_policy_lint(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	const char *argv[6] = { "policy", "lint", "--json" }, *stored = NULL;
+	auto_arena a = { 0 };
+
+	if (!api_take_policy(s, id, c, &a, &stored))
+		return;
+	argv[3] = stored ? stored : "-";
+	if (s->is_system && stored)
+		argv[4] = "--system";
+	tool_start(s, &(struct tool_request){
+			      .argv = argv, .input = route_value(c, "policy"), .id = id });
+}
+
+static void api_doctor(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	static const char *const argv[] = { "doctor", "--json", NULL };
+
+	(void)c;
+	tool_start(s, &(struct tool_request){ .argv = argv, .id = id });
+}
+
+static void api_sandboxes(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	auto_buffer json = { 0 };
+
+	(void)c;
+	sandboxes_print(s, &json);
+	api_send(s, id, &json);
+}
+
+/* NULL: there is none, and that was answered. */
+static struct sandbox *api_find_sandbox(
+	struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	struct sandbox *b = sandboxes_find(s, route_value(c, "id"));
+
+	if (!b)
+		api_fail(s, id, 404, "there is no such sandbox; see /api/sandboxes");
+	return b;
+}
+
+static void api_sandbox(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	const struct sandbox *b = api_find_sandbox(s, id, c);
+	auto_buffer json = { 0 };
+
+	if (!b)
+		return;
+	sandboxes_print_details(b, &json);
+	buffer_addc(&json, '\n');
+	api_send(s, id, &json);
+}
+
+static void api_sandbox_end(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	struct sandbox *b = api_find_sandbox(s, id, c);
+	auto_buffer json = { 0 };
+
+	if (!b)
+		return;
+	if (sandboxes_stop(b) < 0) {
+		api_fail(s, id, 503, "the sandbox cannot be reached now; try again");
+		return;
+	}
+	buffer_adds(&json, "{\"stopping\":true}\n");
+	api_send(s, id, &json);
+}
+
+static void api_security(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	auto_buffer json = { 0 };
+
+	(void)c;
+	security_watch_print(s, &json);
+	api_send(s, id, &json);
+}
+
+static void api_metrics(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	auto_buffer text = { 0 };
+
+	(void)c;
+	metrics_print(s, &text);
+	api_send(s, id, &text);
+}
+
+static void api_wrappers(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	const char *argv[] = { "security", "--json", "--wrappers", s->is_system ? "--system" : NULL,
+		NULL };
+
+	(void)c;
+	tool_start(s, &(struct tool_request){ .argv = argv, .id = id });
+}
+
+static api_handler *const api_handlers[ROUTE_COUNT] = {
+	[ROUTE_STATUS] = api_status,
+	[ROUTE_CONFIG] = api_config,
+	[ROUTE_CONFIG_PUT] = api_config_put,
+	[ROUTE_AUDIT] = api_audit,
+	[ROUTE_AUDIT_SUMMARY] = api_audit_summary,
+	[ROUTE_AUDIT_EXPORT] = api_audit_export,
+	[ROUTE_AUDIT_VERIFY] = api_audit_verify,
+	[ROUTE_POLICY_CHECK] = api_policy_check,
+	[ROUTE_POLICY_LINT] = api_policy_lint,
+	[ROUTE_POLICIES] = api_policies,
+	[ROUTE_POLICY_GET] = api_policy,
+	[ROUTE_POLICY_PUT] = api_policy_put,
+	[ROUTE_POLICY_REMOVE] = api_policy_remove,
+	[ROUTE_POLICY_VERSION] = api_policy_version,
+	[ROUTE_POLICY_UNDO] = api_policy_undo,
+	[ROUTE_RULES] = api_rules,
+	[ROUTE_RULE] = api_rule,
+	[ROUTE_RULE_ADD] = api_rule_add,
+	[ROUTE_RULE_PUT] = api_rule_put,
+	[ROUTE_RULE_CHANGE] = api_rule_change,
+	[ROUTE_RULE_REMOVE] = api_rule_remove,
+	[ROUTE_DOCTOR] = api_doctor,
+	[ROUTE_SANDBOXES] = api_sandboxes,
+	[ROUTE_SANDBOX] = api_sandbox,
+	[ROUTE_SANDBOX_END] = api_sandbox_end,
+	[ROUTE_SANDBOX_GRANT] = api_sandbox_grant,
+	[ROUTE_QUESTIONS] = api_questions,
+	[ROUTE_ANSWER] = api_answer,
+	[ROUTE_GRANTS] = api_grants,
+	[ROUTE_REVOKE] = api_revoke,
+	[ROUTE_LOGIN] = api_login,
+	[ROUTE_LOGIN_CODE] = api_login_code,
+	[ROUTE_FS_READ] = enclave_process_call,
+	[ROUTE_FS_WRITE] = enclave_process_call,
+	[ROUTE_FS_LIST] = enclave_process_call,
+	[ROUTE_SHELL_EXEC] = enclave_process_call,
+	[ROUTE_GET_POLICY] = enclave_process_call,
+	[ROUTE_SET_POLICY] = enclave_process_call,
+	[ROUTE_GET_AUDIT_LOG] = enclave_process_call,
+	[ROUTE_EXPORT_AUDIT_LOG] = enclave_process_call,
+	[ROUTE_SECURITY] = api_security,
+	[ROUTE_WRAPPERS] = api_wrappers,
+	[ROUTE_SKILLS] = api_skills,
+	[ROUTE_SKILL] = api_skill,
+	[ROUTE_SKILL_CHANGES] = api_skill_changes,
+	[ROUTE_SKILL_APPROVE] = api_skill_approve,
+	[ROUTE_METRICS] = api_metrics,
+};
+
+/* Who asked for what, for the log and for those who listen. */
+static void api_tell(struct supervisor *s, const char *target, unsigned status, bool by_unix,
+	const char *reason, uint64_t count)
+{
+	auto_buffer json = { 0 };
+
+	s->metrics.requests[status / 100 % ROWS(s->metrics.requests)] += count;
+	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
+				  .program = "corrald-http",
+				  .target = target,
+				  .decision = status < 400 ? AUDIT_ALLOWED : AUDIT_DENIED,
+				  .rule = by_unix ? "api.sock" : "loopback",
+				  .reason = reason,
+				  .status = status,
+				  .count = count,
+				  .exact = true });
+	buffer_addc(&json, '{');
+	api_text(&json, "request", target);
+	buffer_printf(&json, ",\"status\":%u,\"channel\":\"%s\",\"count\":%" PRIu64 ",", status,
+		by_unix ? "unix" : "tcp", count);
+	api_text(&json, "reason", reason);
+	buffer_addc(&json, '}');
+	if (!json.failed)
+		bus_publish(s, "api_request", json.data);
+}
+
+void api_call(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	api_handler *handler = api_handlers[c->route - routes];
+	auto_buffer target = { 0 };
+
+	buffer_printf(&target, "%s %s", c->route->method, c->route->path);
+	api_tell(s, buffer_text(&target), 200, c->flags & ROUTE_BY_UNIX, "", 1);
+	if (handler)
+		handler(s, id, c);
+	else
+		api_fail(s, id, 500, "there is nothing behind this path");
+	http_process_flush(s);
+}
+
+void api_note(struct supervisor *s, const struct message_note *m)
+{
+	api_tell(s, m->target, m->status, m->by_unix, m->reason, (uint64_t)m->more + 1);
+	journal_say(s, CONFIG_DEBUG, "refused %s: %u %s", m->target, m->status, m->reason);
+}
