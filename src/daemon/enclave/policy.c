@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the enclave grants: nothing, unless enclave.yaml (or enclave.json) of the daemon's folder
+ * says so, and no more than enclave-ceiling.yaml (.json) allows, if there is one. The file is
+ * looked at before each call; one that cannot be read or understood changes nothing, and its error
+ * is an event and in get_policy. set_policy holds until the file changes.
+ *
+ * Corral's own folders are denied whatever is granted: they have the token, the log, and these
+ * files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/place.h"
+#include "base/array.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "daemon/enclave/internal.h"
+#include "host/daemon-place.h"
+
+enum { POLICY_FILE_MAX = 1 << 20 };
+
+/* The file of that name with either ending: *ret in the arena, NULL if there is none. */
+static int policy_find(
+	const char *folder, const char *name, struct arena *a, const char **ret, struct stat *st)
+{
+	static const char *const endings[] = { "yaml", "json" };
+	const char *found = NULL;
+
+	*st = (struct stat){ 0 };
+	for (size_t i = 0; i < ROWS(endings); i++) {
+		const char *path = arena_printf(a, "%s/%s.%s", folder, name, endings[i]);
+		struct stat here;
+
+		if (!path)
+			return -ENOMEM;
+		if (lstat(path, &here) < 0 && errno == ENOENT)
+			continue;
+		/* A link that leads nowhere is a file that cannot be read, and none that is
+		 * missing. */
+		if (stat(path, &here) < 0)
+			return -errno;
+		if (!S_ISREG(here.st_mode))
+			return -EINVAL;
+		if (found)
+			return -EEXIST;
+		found = path;
+		*st = here;
+	}
+	*ret = found;
+	return 0;
+}
+
+static int policy_read(const char *path, struct corral_permissions **ret, struct corral_error **e)
+{
+	auto_buffer text = { 0 };
+	int r = file_read(path, POLICY_FILE_MAX, &text);
+
+	return r < 0 ? r : corral_permissions_parse(ret, path, buffer_text(&text), text.len, e);
+}
+
+/* What no grant reaches. */
+static int policy_guard(
+	const struct bridge *b, struct corral_permissions *p, struct corral_error **e)
+{
+	auto_buffer runtime = { 0 }, log = { 0 };
+	struct error error = { 0 };
+	char state[PATH_BYTES];
+	const char *folders[] = { b->policy.folder, NULL, NULL };
+	char *slash;
+	int r = 0;
+
+	if (daemon_place(NULL, &runtime) == 0)
+		folders[1] = buffer_text(&runtime);
+	if (audit_place(&log, &error) == 0 && log.len < sizeof(state)) {
+		memcpy(state, buffer_text(&log), log.len + 1);
+		slash = strrchr(state, '/');
+		if (slash && slash != state) {
+			*slash = '\0';
+			folders[2] = state;
+		}
+	}
+	for (size_t i = 0; r == 0 && i < ROWS(folders); i++) {
+		auto_buffer pattern = { 0 };
+
+		if (!folders[i])
+			continue;
+		buffer_printf(&pattern, "%s/{,**}", folders[i]);
+		r = corral_permissions_deny(p, CORRAL_FS_READ, buffer_text(&pattern), e);
+	}
+	return r;
+}
+
+/* With the lock: what went wrong with a file, for get_policy and those who listen; r 0: nothing. */
+static void policy_note(struct bridge *b, char **place, int r, const struct corral_error *e)
+{
+	auto_buffer error = { 0 }, json = { 0 };
+
+	free(*place);
+	*place = NULL;
+	if (r < 0) {
+		buffer_addc(&error, '{');
+		reply_text(&error, "text",
+			e              ? corral_error_message(e)
+			: r == -EEXIST ? "there are two of it, with .yaml and .json; remove one"
+				       : strerror(-r));
+		reply_text(&error, "file",
+			e && corral_error_file(e) ? corral_error_file(e) : b->policy.folder);
+		buffer_printf(&error, ",\"line\":%u,\"column\":%u}", e ? corral_error_line(e) : 0,
+			e ? corral_error_column(e) : 0);
+		*place = buffer_take(&error);
+	}
+	buffer_printf(&json, "{\"name\":\"enclave\",\"state\":\"%s\",\"error\":%s}",
+		r < 0            ? "broken"
+		: b->policy.path ? "in force"
+				 : "removed",
+		*place ? *place : "null");
+	(void)bridge_tell(b, "policy", &json);
+}
+
+static bool policy_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* The grants of a file (NULL: none), or of a text, in force. */
+static int policy_apply(struct bridge *b, struct corral_permissions *p, struct corral_update *u,
+	struct corral_error **e)
+{
+	int r = policy_guard(b, p, e);
+
+	return r < 0 ? r : corral_enclave_set_policy(b->enclave, b->token, p, u, e);
+}
+
+void policy_refresh(struct bridge *b)
+{
+	struct bridge_policy *y = &b->policy;
+	struct corral_permissions *p = NULL;
+	struct corral_error *e = NULL;
+	const char *path = NULL;
+	auto_arena a = { 0 };
+	struct stat st;
+	int r;
+
+	(void)pthread_mutex_lock(&y->lock);
+	r = policy_find(y->folder, "enclave", &a, &path, &st);
+	if (r < 0 ? y->error != NULL : policy_is_same(&st, &y->seen)) {
+		(void)pthread_mutex_unlock(&y->lock);
+		return;
+	}
+	if (r < 0)
+		memset(&st, 0, sizeof(st));
+	y->seen = st;
+	if (r == 0)
+		r = path ? policy_read(path, &p, &e) : corral_permissions_new(&p);
+	if (r == 0)
+		r = policy_apply(b, p, NULL, &e);
+	if (r == 0) {
+		free(y->path);
+		y->path = path ? strdup(path) : NULL;
+	}
+	policy_note(b, &y->error, r, e);
+	(void)pthread_mutex_unlock(&y->lock);
+	corral_permissions_free(p);
+	corral_error_free(e);
+}
+
+int policy_open(struct bridge *b, const char *folder)
+{
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	const struct corral_permissions *ceiling[1];
+	const char *path = NULL, *const guarded[] = { folder };
+	struct corral_error *e = NULL;
+	auto_arena a = { 0 };
+	struct stat st;
+	int r;
+
+	b->policy.folder = folder;
+	(void)pthread_mutex_init(&b->policy.lock, NULL);
+	r = policy_find(folder, "enclave-ceiling", &a, &path, &st);
+	if (r == 0 && path)
+		r = policy_read(path, &b->policy.ceiling, &e);
+	/* Nothing can be granted below a ceiling that cannot be read. */
+	if (r < 0) {
+		policy_note(b, &b->policy.ceiling_error, r, e);
+		corral_error_free(e);
+		e = NULL;
+		r = corral_permissions_new(&b->policy.ceiling);
+	}
+	if (r < 0)
+		return r;
+	ceiling[0] = b->policy.ceiling;
+	o.ceiling = ceiling;
+	o.n_ceiling = b->policy.ceiling ? 1 : 0;
+	o.max_file_bytes = BRIDGE_FILE_MAX;
+	o.guarded = guarded;
+	o.n_guarded = access(folder, F_OK) == 0 ? 1 : 0;
+	r = corral_enclave_new(&b->enclave, &o, b->token, &e);
+	corral_error_free(e);
+	return r;
+}
+
+/* The calls */
+
+void bridge_get_policy(struct bridge_call *c)
+{
+	struct bridge_policy *y = &c->bridge->policy;
+	char *json = NULL;
+	int r = corral_enclave_get_policy(c->bridge->enclave, &json);
+
+	if (r < 0) {
+		reply_refuse(c, r, NULL);
+		return;
+	}
+	buffer_printf(&c->json, "{\"policy\":%s", json);
+	corral_free(json);
+	(void)pthread_mutex_lock(&y->lock);
+	if (y->path)
+		reply_text(&c->json, "file", y->path);
+	else
+		buffer_adds(&c->json, ",\"file\":null");
+	buffer_printf(&c->json, ",\"ceiling\":%s,\"error\":%s}\n", y->ceiling ? "true" : "false",
+		y->error           ? y->error
+		: y->ceiling_error ? y->ceiling_error
+				   : "null");
+	(void)pthread_mutex_unlock(&y->lock);
+}
+
+/* 1: it was refused. */
+static int policy_is_above(struct bridge_call *c, const struct corral_permissions *p)
+{
+	struct corral_error *e = NULL;
+	auto_buffer text = { 0 };
+	char *witness = NULL;
+	int r = c->bridge->policy.ceiling ? corral_permissions_subset(p, c->bridge->policy.ceiling,
+						    NULL, 0, &witness, &e)
+					  : 1;
+
+	if (r == 0) {
+		buffer_printf(&text, "this is above the ceiling, enclave-ceiling.yaml: %s",
+			witness ? witness : "");
+		reply_fail(c, 409, buffer_text(&text));
+	} else if (r < 0) {
+		reply_refuse(c, r, e);
+		e = NULL;
+	}
+	corral_free(witness);
+	corral_error_free(e);
+	return r != 1;
+}
+
+void bridge_set_policy(struct bridge_call *c)
+{
+	const char *text = route_value(&c->call, "policy");
+	struct corral_update u = { .size = sizeof(u) };
+	struct corral_permissions *p = NULL;
+	struct corral_error *e = NULL;
+	int r = corral_permissions_parse(&p, "policy", text, strlen(text), &e);
+
+	if (r < 0) {
+		reply_refuse(c, r, e);
+		c->status = r == -ENOMEM ? 503 : 422;
+		return;
+	}
+	if (policy_is_above(c, p) == 0) {
+		(void)pthread_mutex_lock(&c->bridge->policy.lock);
+		r = policy_apply(c->bridge, p, &u, &e);
+		(void)pthread_mutex_unlock(&c->bridge->policy.lock);
+		if (r < 0)
+			reply_refuse(c, r, e);
+		else
+			buffer_printf(&c->json, "{\"applied\":true,\"running\":%llu}\n",
+				(unsigned long long)u.running);
+	}
+	corral_permissions_free(p);
+}
+
+void bridge_get_audit_log(struct bridge_call *c)
+{
+	const char *limit = route_value(&c->call, "limit");
+	struct corral_error *e = NULL;
+	char *json = NULL;
+	int r = corral_enclave_get_audit_log(c->bridge->enclave,
+		limit && strcmp(limit, "0") != 0 ? strtoull(limit, NULL, 10) : 100, &json, &e);
+
+	if (r < 0)
+		reply_refuse(c, r, e);
+	else
+		buffer_printf(&c->json, "{\"entries\":%s}\n", json);
+	corral_free(json);
+}
+
+/* The log as a text: by a file, as the library has it, in a folder that is ours alone. */
+static int audit_print(
+	struct bridge_call *c, const char *format, struct buffer *ret, struct corral_error **e)
+{
+	char folder[] = "/tmp/corrald-enclave-XXXXXX", path[sizeof(folder) + 8];
+	int r = mkdtemp(folder) ? 0 : -errno;
+
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "%s/log", folder);
+	r = corral_enclave_export_audit_log(c->bridge->enclave, format, path, e);
+	if (r == 0)
+		r = file_read(path, BRIDGE_FILE_MAX, ret);
+	(void)unlink(path);
+	(void)rmdir(folder);
+	return r;
+}
+
+void bridge_export_audit_log(struct bridge_call *c)
+{
+	char room[PATH_BYTES];
+	const char *path;
+	const char *format = route_value(&c->call, "format");
+	struct corral_error *e = NULL;
+	auto_buffer text = { 0 };
+	int r;
+
+	if (!bridge_path(c, "path", room, &path))
+		return;
+	r = audit_print(c, format ? format : "json", &text, &e);
+	/* Into a file only where the policy lets files be written. */
+	if (r == 0 && path)
+		r = corral_enclave_fs_write(
+			c->bridge->enclave, &bridge_by, path, text.data, text.len, &e);
+	if (r < 0) {
+		reply_refuse(c, r, e);
+		return;
+	}
+	buffer_addc(&c->json, '{');
+	if (path)
+		buffer_printf(&c->json, "\"written\":%zu", text.len);
+	else
+		reply_data(&c->json, "content", buffer_text(&text), text.len, false);
+	buffer_adds(&c->json, "}\n");
+}
