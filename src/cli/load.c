@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,7 +153,7 @@ struct folder {
 	const char *describes; /* SKILL.md beside the manifest that grants; NULL: none */
 };
 
-/* More files of rules than this nobody has; a folder full of them would only cost time. */
+/* Files of rules, at most: a folder full of them would only cost time. */
 enum { FILES_MAX = 1000 };
 
 static const char *folder_below(struct call *c, const char *path, const char *name)
@@ -221,7 +222,7 @@ static int folder_open(struct folder *f, struct call *c, const char *path)
 		r = add_if_present(f, c, path, launch_skill_manifests[i]);
 	/* It comes first. */
 	if (r == 0 && !f->is_rules && f->n > 1 &&
-		strcmp(strrchr(f->files[0], '/') + 1, LAUNCH_SKILL_DESCRIPTION) == 0) {
+		strcasecmp(strrchr(f->files[0], '/') + 1, LAUNCH_SKILL_DESCRIPTION) == 0) {
 		f->describes = f->files[0];
 		f->files++;
 		f->n--;
@@ -250,6 +251,13 @@ static int load_note_source(struct load *l, struct call *c, const char *path, co
 	return ARENA_PUSH(c->arena, l->sources, l->n_sources, l->cap_sources, *ret) < 0
 		       ? error_no_memory(c->error)
 		       : 0;
+}
+
+int load_note_folder(struct load *l, struct call *c, const char *path)
+{
+	const char *absolute;
+
+	return load_note_source(l, c, path, &absolute);
 }
 
 /* Not named. */
@@ -351,7 +359,7 @@ static int load_check_description(struct load *l, struct call *c, const char *pa
 	return r < 0 ? r : launch_skill_check_pair(&l->files[l->n - 1], &about, c->error);
 }
 
-/* A folder of rules: the files behind the first join it. */
+/* A folder of rules: the files after the first join it. */
 static int load_read_rules(struct load *l, struct call *c, const struct folder *f)
 {
 	int r = load_read_file(l, c, f->files[0], MANIFEST_RULES);
@@ -426,6 +434,46 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 	if (r == 0)
 		load_tell_notes(&l->files[l->n - 1]);
 	return r < 0 ? r : note_skill(l, c, path);
+}
+
+int load_add_text(struct load *l, struct call *c, const char *path, enum manifest_kind kind,
+	const struct buffer *text)
+{
+	const struct policy_cache_input in = {
+		.file = path, .kind = kind, .text = buffer_text(text), .len = text->len
+	};
+	auto_manifest m = { 0 };
+	const char *absolute;
+	int r = load_note_source(l, c, path, &absolute);
+
+	if (r == 0)
+		r = load_read_manifest(l, c, path, &in, &m);
+	if (r == 0 && c->extend)
+		r = c->extend(l, c, &m);
+	if (r < 0)
+		return r;
+	load_tell_notes(&m);
+	if (ARENA_PUSH(c->arena, l->files, l->n, l->cap, m) < 0)
+		return error_no_memory(c->error);
+	m = (struct manifest){ 0 };
+	return 0;
+}
+
+int load_join_text(struct load *l, struct call *c, const char *path, const struct buffer *text)
+{
+	struct manifest *m = &l->files[l->n - 1];
+	const size_t told = m->n_notes;
+	const char *absolute;
+	int r = load_note_source(l, c, path, &absolute);
+
+	if (r == 0)
+		r = manifest_add_rules(m, path, buffer_text(text), text->len, c->error);
+	if (r == 0) {
+		struct manifest more = { .notes = m->notes + told, .n_notes = m->n_notes - told };
+
+		load_tell_notes(&more);
+	}
+	return r;
 }
 
 int load_add_all(

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buffer.h"
 #include "cli/options.h"
 #include "policy/format/manifest.h"
 #include "policy/policy.h"
@@ -33,7 +34,8 @@ struct load {
 	bool many_skills;            /* of different folders */
 	struct manifest *files;      /* in the order in which they were named */
 	size_t n, cap;
-	bool uses_cache;      /* of what long files became: host/policy-cache.h */
+	bool is_anywhere; /* only looked at: profiles are not asked whether they fit the folder */
+	bool uses_cache;  /* of what long files became: host/policy-cache.h */
 	const char **sources; /* files and folders that were read, absolute and normal */
 	size_t n_sources, cap_sources;
 	struct load_builtin builtin; /* of the first file that extends one */
@@ -52,11 +54,21 @@ options_taker load_kind;
 
 /* Gives the variables their values. Call it before the first file is read. */
 int load_begin(struct load *l, struct call *c);
+/* A folder of which every file is read: commands must not add one. */
+int load_note_folder(struct load *l, struct call *c, const char *path);
 /* Reads one more file or folder; MANIFEST_UNKNOWN: find out what it is. */
 int load_add(struct load *l, struct call *c, const char *path, enum manifest_kind kind);
 /* The same for many. */
 int load_add_all(struct load *l, struct call *c, const char *const *paths, size_t n,
 	enum manifest_kind kind);
+/*
+ * A text that the caller read, in place of the file of that name; nothing is added if it is none
+ * that can be read.
+ */
+int load_add_text(struct load *l, struct call *c, const char *path, enum manifest_kind kind,
+	const struct buffer *text);
+/* The same of one more file of rules, which joins the last one that was added. */
+int load_join_text(struct load *l, struct call *c, const char *path, const struct buffer *text);
 void load_deinit(struct load *l);
 #define auto_load __attribute__((cleanup(load_deinit))) struct load
 

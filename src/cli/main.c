@@ -14,6 +14,7 @@
 #include "cli/profile/profile.h"
 #include "cli/verb.h"
 #include "launch/source.h"
+#include "warden/inherited.h"
 
 static const struct verb *const verbs[] = {
 	&verb_run,
@@ -21,9 +22,18 @@ static const struct verb *const verbs[] = {
 	&verb_policy,
 	&verb_inspect,
 	&verb_approve,
+	&verb_skills,
 	&verb_prompt,
 	&verb_profile,
 	&verb_audit,
+	&verb_service,
+	&verb_dashboard,
+	&verb_ps,
+	&verb_status,
+	&verb_events,
+	&verb_questions,
+	&verb_grants,
+	&verb_security,
 	&verb_doctor,
 	NULL,
 };
@@ -38,13 +48,12 @@ static const struct verb corral = {
 		"to standard error.\n"
 		"Exit status: 0 yes, 1 no, 3 ask the user, 2 an error; `run` and `shell` exit "
 		"with the status of the command.",
-	.examples =
-		"corral run -- make test\n"
-		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
-		"corral policy explain -p policy.yaml --op exec --target 'git push --force'\n"
-		"corral inspect ./weather-skill\n"
-		"corral audit tail -f\n"
-		"corral prompt --mode sandbox --data-dir ~/.agent\n",
+	.examples = "corral run -- make test\n"
+		    "corral policy check -p policy.yaml --op net.connect --target example.com:443\n"
+		    "corral policy explain -p policy.yaml --op exec --target 'git push --force'\n"
+		    "corral inspect ./weather-skill\n"
+		    "corral audit tail -f\n"
+		    "corral prompt --mode sandbox --data-dir ~/.agent\n",
 	.verbs = verbs,
 };
 
@@ -69,6 +78,7 @@ int main(int argc, char **argv)
 	auto_output version = { 0 };
 	int r;
 
+	inherited_words(argc, argv);
 	buffer_adds(&version.text, "corral " CORRAL_VERSION "\n");
 	if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0))
 		r = output_write(&version, STDOUT_FILENO, &error);

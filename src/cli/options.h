@@ -23,7 +23,7 @@ struct options_row {
 	const char *name;     /* without the dashes */
 	char letter;          /* of the short form; 0: none */
 	const char *argument; /* what its value is called; NULL: it takes none */
-	const char *help;     /* lines behind the first are indented by the printer */
+	const char *help;     /* lines after the first are indented by the printer */
 	options_taker *take;
 	void *target;
 	enum options_use use;
@@ -59,7 +59,7 @@ int options_misused(struct call *c, const char *format, ...) __attribute__((form
 
 /*
  * Of a command line that could not be parsed: notes whether it asks for JSON. What stands behind --
- * or behind the name of a command is that command's matter.
+ * or after the name of a command is that command's matter.
  */
 void options_note_json(const struct call *c);
 

@@ -12,11 +12,14 @@
 #include "cli/output.h"
 
 /* More verbs than this no group has. */
-enum { VERBS_MAX = 16 };
+enum { VERBS_MAX = 24 };
+
+/* Columns for the names of options. */
+enum { HELP_LEFT_MAX = 30 };
 
 /* --help, made from what the verb and its options say about themselves. */
 
-/* Lines of text, each behind an indentation. */
+/* Lines of text, each after an indentation. */
 static void indented(struct output *o, const char *lines, size_t indent)
 {
 	while (*lines) {
@@ -35,8 +38,10 @@ static void usage(struct output *o, const struct call *c)
 
 	output_styled(o, OUTPUT_BOLD, "Usage:");
 	buffer_printf(&o->text, " %s", c->name);
-	if (c->verb->synopsis)
-		buffer_printf(&o->text, " %s", c->verb->synopsis);
+	if (c->verb->synopsis) {
+		buffer_addc(&o->text, ' ');
+		output_wrapped(o, c->verb->synopsis, OUTPUT_PROSE);
+	}
 	buffer_addc(&o->text, '\n');
 	for (size_t len; *text; text += len + (text[len] == '\n')) {
 		auto_buffer paragraph = { 0 };
@@ -60,15 +65,24 @@ static void left(const struct options_row *row, char *out, size_t size)
 		row->argument ? row->argument : "");
 }
 
+/* A long option has a line of its own, so that there is room for the help of all. */
 static void row_help(struct output *o, const struct options_row *row, size_t width)
 {
-	size_t first = strcspn(row->help, "\n");
+	auto_buffer help = { 0 };
 	char text[64];
 
 	left(row, text, sizeof(text));
-	buffer_printf(&o->text, "%-*s  %.*s\n", (int)width, text, (int)first, row->help);
-	if (row->help[first])
-		indented(o, row->help + first + 1, width + 2);
+	buffer_printf(&o->text, "%-*s", (int)width, text);
+	if (strlen(text) > width)
+		buffer_printf(&o->text, "\n%*s", (int)width, "");
+	buffer_adds(&o->text, "  ");
+	buffer_adds(&help, row->help);
+	for (size_t i = 0; i < help.len; i++)
+		if (help.data[i] == '\n')
+			help.data[i] = ' ';
+	output_wrapped(o, buffer_text(&help), OUTPUT_PROSE);
+	buffer_addc(&o->text, '\n');
+	o->text.failed |= help.failed;
 }
 
 int verb_print_help(struct call *c, const struct options_row *rows, size_t n)
@@ -86,6 +100,7 @@ int verb_print_help(struct call *c, const struct options_row *rows, size_t n)
 		left(&rows[i], text, sizeof(text));
 		width = strlen(text) > width ? strlen(text) : width;
 	}
+	width = width < HELP_LEFT_MAX ? width : HELP_LEFT_MAX;
 	output_heading(&o, "Options:");
 	for (size_t i = 0; i < n; i++)
 		row_help(&o, &rows[i], width);
@@ -101,8 +116,11 @@ static int help_print_group(struct call *c, int fd)
 
 	usage(&o, c);
 	output_heading(&o, "Commands:");
-	for (const struct verb *const *v = c->verb->verbs; *v; v++)
-		buffer_printf(&o.text, "  %-11s  %s\n", (*v)->name, (*v)->summary);
+	for (const struct verb *const *v = c->verb->verbs; *v; v++) {
+		buffer_printf(&o.text, "  %-11s  ", (*v)->name);
+		output_wrapped(&o, (*v)->summary, OUTPUT_PROSE);
+		buffer_addc(&o.text, '\n');
+	}
 	output_heading(&o, "Examples:");
 	indented(&o, c->verb->examples, 2);
 	buffer_printf(
@@ -126,6 +144,15 @@ static int verb_unknown(struct call *c, const char *word)
 	return -EINVAL;
 }
 
+int verb_refuse(struct call *c, bool json, enum status status)
+{
+	output_error(c->error);
+	if (json)
+		output_error_json(c->error, status);
+	*c->error = (struct error){ 0 };
+	return status;
+}
+
 /* `help policy check` is `policy check --help`. */
 static int help(struct call *c)
 {
@@ -135,7 +162,7 @@ static int help(struct call *c)
 
 	if (!words)
 		return error_no_memory(c->error);
-	/* Without "help" itself, and with the option behind the rest. */
+	/* Without "help" itself, and with the option after the rest. */
 	words[0] = c->words[0];
 	for (size_t i = 2; i < c->n; i++)
 		words[i - 1] = c->words[i];

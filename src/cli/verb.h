@@ -17,6 +17,8 @@ enum status {
 	STATUS_NO = 1,
 	STATUS_ERROR = 2,
 	STATUS_ASK = 3,
+	STATUS_CHANGED = 4, /* it is not what the caller knew */
+	STATUS_ABSENT = 5,  /* there is no such object */
 };
 
 struct call;
@@ -59,10 +61,23 @@ struct call {
 
 /* Finds the verb that the words of c ask for, below c->verb, and runs it. Returns as run() does. */
 int verb_dispatch(struct call *c);
+/*
+ * An answer that is no: the call's error, for people on standard error, for programs also as
+ * output_error_json() prints it. Returns the status.
+ */
+int verb_refuse(struct call *c, bool json, enum status status);
 
 extern const struct verb verb_run;
 extern const struct verb verb_shell;
 extern const struct verb verb_doctor;
+extern const struct verb verb_ps;
+extern const struct verb verb_status;
+extern const struct verb verb_events;
+extern const struct verb verb_questions;
+extern const struct verb verb_grants;
+extern const struct verb verb_dashboard;
+extern const struct verb verb_security;
+extern const struct verb verb_service;
 extern const struct verb verb_audit;
 extern const struct verb verb_audit_tail;
 extern const struct verb verb_audit_stats;
@@ -73,7 +88,15 @@ extern const struct verb verb_policy;
 extern const struct verb verb_show;
 extern const struct verb verb_merge;
 extern const struct verb verb_intersect;
+extern const struct verb verb_stored_list;
+extern const struct verb verb_stored_history;
+extern const struct verb verb_stored_record;
+extern const struct verb verb_stored_save;
+extern const struct verb verb_stored_remove;
+extern const struct verb verb_stored_undo;
+extern const struct verb verb_stored_rules;
 extern const struct verb verb_inspect;
 extern const struct verb verb_approve;
+extern const struct verb verb_skills;
 extern const struct verb verb_profile;
 extern const struct verb verb_seatbelt;

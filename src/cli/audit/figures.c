@@ -151,7 +151,7 @@ static bool time_take_clock(const char **s, struct tm *t, uint64_t *fraction)
 	if (time_take_char(s, ":")) {
 		if (!time_take_digits(s, 2, &t->tm_sec))
 			return false;
-		/* .678: nanoseconds; digits behind the ninth do not count. */
+		/* .678: nanoseconds; digits after the ninth do not count. */
 		if (time_take_char(s, ".")) {
 			uint64_t unit = SECOND / 10;
 

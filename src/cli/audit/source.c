@@ -12,6 +12,7 @@
 
 #include "audit/field.h"
 #include "audit/place.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -187,6 +188,31 @@ int audit_filter_number(struct call *c, const struct options_row *row, const cha
 	return 0;
 }
 
+int audit_filter_requests(struct call *c, const struct options_row *row, const char *value)
+{
+	static const char *const words[] = { "yes", "no", "only", NULL };
+
+	for (size_t i = 0; words[i]; i++)
+		if (strcmp(value, words[i]) == 0) {
+			*(const char **)row->target = words[i];
+			return 0;
+		}
+	return options_unknown_word(c, row, value, words, ROWS(words) - 1);
+}
+
+/* A request to the API of corrald, as the daemon records it. */
+static bool audit_filter_is_request(const struct audit_event *v)
+{
+	return v->action == AUDIT_SERVICE && strcmp(v->program, "corrald-http") == 0;
+}
+
+static bool audit_filter_requests_fit(const char *requests, const struct audit_event *v)
+{
+	if (!requests || strcmp(requests, "yes") == 0)
+		return true;
+	return audit_filter_is_request(v) == (strcmp(requests, "only") == 0);
+}
+
 /* One reading. */
 struct filter_pass {
 	const struct audit_filter *filter;
@@ -218,7 +244,8 @@ static int audit_filter_visit(void *context, const struct audit_row *row)
 
 	if ((f->actions && !(f->actions >> v->action & 1)) ||
 		(f->decisions && !(f->decisions >> v->decision & 1)) ||
-		(f->session && !audit_filter_session_fits(f->session, v->session)))
+		(f->session && !audit_filter_session_fits(f->session, v->session)) ||
+		!audit_filter_requests_fit(f->requests, v))
 		return 0;
 	r = p->visit(p->context, row);
 	if (r)
@@ -229,9 +256,10 @@ static int audit_filter_visit(void *context, const struct audit_row *row)
 int audit_filter_read(struct audit_log *l, const struct audit_filter *f, uint64_t from, uint64_t to,
 	audit_log_visit *visit, void *context, struct error *e)
 {
+	const uint64_t below = f->before ? f->before - 1 : 0;
 	const struct audit_query query = {
 		.from = from,
-		.to = to,
+		.to = below && (to == 0 || to > below) ? below : to,
 		.since_ns = f->since_ns,
 		.until_ns = f->until_ns,
 		.action = -1,
@@ -240,7 +268,8 @@ int audit_filter_read(struct audit_log *l, const struct audit_filter *f, uint64_
 		.newest_first = f->newest,
 	};
 	struct filter_pass p = { f, visit, context, f->limit ? f->limit : UINT64_MAX };
-	int r = audit_log_read(l, &query, audit_filter_visit, &p, e);
+	/* Below the first there is none. */
+	int r = f->before == 1 ? 0 : audit_log_read(l, &query, audit_filter_visit, &p, e);
 
 	return r == ENOUGH && !p.left ? 0 : r;
 }

@@ -31,12 +31,16 @@ struct audit_filter {
 	uint32_t actions, decisions; /* sets of bits; 0: any */
 	const char *session, *target;
 	uint64_t since_ns, until_ns; /* 0: no bound */
+	uint64_t before;             /* only numbers below; 0: no bound */
 	uint64_t limit;              /* 0: none */
 	bool newest;
+	const char *requests; /* to the daemon's own API: "yes", "no", "only"; NULL: yes */
 };
 
 /* By the name of the option: sets of words of the field (audit/field.h); a moment. */
 options_taker audit_filter_words, audit_filter_time;
+/* "yes", "no" or "only". */
+options_taker audit_filter_requests;
 /* A whole number from 1; the target is a uint64_t. */
 options_taker audit_filter_number;
 int audit_filter_parse_number(const char *text, uint64_t *ret);
@@ -58,8 +62,14 @@ int audit_filter_parse_number(const char *text, uint64_t *ret);
 		{ "since", 0, "TIME",                                                               \
 			"since: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z",              \
 			audit_filter_time, f, OPTIONS_OPTIONAL },                                   \
+		{ "until", 0, "TIME", "until (same forms)", audit_filter_time, f,                   \
+			OPTIONS_OPTIONAL },                                                         \
+		{ "before", 0, "NUMBER", "only records with a lower number than this",              \
+			audit_filter_number, &(f)->before, OPTIONS_OPTIONAL },                      \
 	{                                                                                           \
-		"until", 0, "TIME", "until (same forms)", audit_filter_time, f, OPTIONS_OPTIONAL    \
+		"requests", 0, "WHICH",                                                             \
+			"requests to the daemon's own API: yes (the default), no or only",          \
+			audit_filter_requests, &(f)->requests, OPTIONS_OPTIONAL                     \
 	}
 
 #define AUDIT_FILTER_AMOUNT(f)                                                              \

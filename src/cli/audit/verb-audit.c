@@ -81,7 +81,7 @@ static int audit_file_begin(struct audit_file *f, const char *path, struct error
 	struct stat st;
 	int r;
 
-	/* A device, a pipe or a link would be replaced by a file: nobody means that. */
+	/* A device, a pipe or a link would be replaced by a file, which is never intended. */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		(void)error_set(e, -EINVAL, NULL, "%s: exists and is not a regular file", path);
 		error_hint(e, "omit --output to write to standard output");
@@ -105,7 +105,7 @@ static int audit_file_begin(struct audit_file *f, const char *path, struct error
 	return audit_file_fail(f, r, e);
 }
 
-/* A name beside its own that nobody has. */
+/* An unused name beside its own. */
 static int audit_file_give_name(struct audit_file *f)
 {
 	char self[64];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a log comes to: counts, in a space that does not depend on what is in it. */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "audit/field.h"
 #include "base/array.h"
 #include "cli/audit/figures.h"
 #include "cli/audit/source.h"
+#include "cli/audit/timeline.h"
 #include "cli/output.h"
 
 enum {
@@ -27,15 +29,32 @@ struct audit_tally {
 	uint64_t from_ns, to_ns;  /* the earliest and the latest */
 	struct audit_top *denied; /* targets; kind: the action */
 	struct audit_top *programs;
+	struct audit_top *hosts; /* by bytes */
+	struct audit_timeline timeline;
 };
 
 static void tally_deinit(struct audit_tally *t)
 {
 	audit_top_free(t->denied);
 	audit_top_free(t->programs);
+	audit_top_free(t->hosts);
 }
 
 #define auto_audit_tally __attribute__((cleanup(tally_deinit))) struct audit_tally
+
+/* "api.example.com:443" without its port. */
+static int stats_add_host(struct audit_tally *t, const struct audit_event *v)
+{
+	const char *port = strrchr(v->target, ':');
+	auto_buffer host = { 0 };
+	uint64_t bytes = v->sent;
+
+	audit_amount_add(&bytes, v->received);
+	if (bytes == 0 || (v->action != AUDIT_NET_CONNECT && v->action != AUDIT_NET_CLOSE))
+		return 0;
+	buffer_add(&host, v->target, port ? (size_t)(port - v->target) : strlen(v->target));
+	return host.failed ? -ENOMEM : audit_top_add(t->hosts, 0, buffer_text(&host), bytes);
+}
 
 /* Counts a record; the context is the tally. */
 static int stats_add(void *context, const struct audit_row *row)
@@ -62,7 +81,8 @@ static int stats_add(void *context, const struct audit_row *row)
 		r = audit_top_add(t->denied, v->action, v->target, n);
 	if (r == 0 && *v->program)
 		r = audit_top_add(t->programs, 0, v->program, n);
-	return r;
+	audit_timeline_add(&t->timeline, v->time_ns, v->decision, n);
+	return r < 0 ? r : stats_add_host(t, v);
 }
 
 struct stats_page {
@@ -224,6 +244,30 @@ static void tally_put_top_list(struct json_tree *t, struct node *to, const char 
 	}
 }
 
+/* Steps in which nothing was decided are left out. */
+static void tally_put_timeline(
+	struct json_tree *t, struct node *root, const struct audit_timeline *l)
+{
+	struct node *list;
+
+	tally_put_number(t, root, "step_ms", (UINT64_C(1) << l->doubled) * 1000);
+	list = tree_put_list(t, root, "timeline");
+	for (size_t i = 0; i < l->n; i++) {
+		struct node *map = NULL;
+
+		for (unsigned d = AUDIT_NONE + 1; d < AUDIT_DECISION_COUNT; d++) {
+			if (l->counts[i][d] == 0)
+				continue;
+			if (!map) {
+				map = tree_append_map(t, list);
+				tally_put_number(t, map, "time_ms",
+					(l->start_s + ((uint64_t)i << l->doubled)) * 1000);
+			}
+			tally_put_number(t, map, audit_decisions[d], l->counts[i][d]);
+		}
+	}
+}
+
 static int tally_print_tree(struct call *c, const char *path, const struct audit_tally *tally)
 {
 	struct json_tree t = { .arena = c->arena };
@@ -254,6 +298,8 @@ static int tally_print_tree(struct call *c, const char *path, const struct audit
 	tree_put_flag(&t, root, "denied_approximate", tally->denied->is_approximate);
 	tally_put_top_list(&t, root, "programs", tally->programs, "program", false);
 	tree_put_flag(&t, root, "programs_approximate", tally->programs->is_approximate);
+	tally_put_top_list(&t, root, "hosts", tally->hosts, "host", false);
+	tally_put_timeline(&t, root, &tally->timeline);
 	return tree_print(&t, root, c->error);
 }
 
@@ -272,8 +318,10 @@ static int verb_stats_run(struct call *c)
 	r = audit_source_find(c, 0, &path);
 	if (r < 0)
 		return r;
-	tally = (struct audit_tally){ .denied = audit_top_new(), .programs = audit_top_new() };
-	if (!tally.denied || !tally.programs)
+	tally = (struct audit_tally){
+		.denied = audit_top_new(), .programs = audit_top_new(), .hosts = audit_top_new()
+	};
+	if (!tally.denied || !tally.programs || !tally.hosts)
 		return error_no_memory(c->error);
 	r = audit_source_open(c, path, &log);
 	if (r == 0)
@@ -282,6 +330,7 @@ static int verb_stats_run(struct call *c)
 		return r == -ENOMEM ? error_no_memory(c->error) : r;
 	audit_top_sort(tally.denied);
 	audit_top_sort(tally.programs);
+	audit_top_sort(tally.hosts);
 	r = json ? tally_print_tree(c, path, &tally) : tally_print(&tally, c->error);
 	return r < 0 ? r : STATUS_YES;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a log, and what comes behind it. Ten times a second the two files that a commit
+ * The end of a log, and what comes after it. Ten times a second the two files that a commit
  * changes are looked at (three calls of stat); only if they changed is the log opened, read on from
  * where we were, and closed. So nothing is held in between: it works for a log that is not there
  * yet, that is put in another's place, or that a writer leaves and another takes up.

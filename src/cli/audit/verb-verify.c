@@ -83,7 +83,7 @@ static int verb_verify_print(
 	audit_line_field(&o, "verified");
 	audit_amount_count(&o.text, v->records);
 	buffer_adds(&o.text, v->records == 1 ? " record" : " records");
-	/* Numbers below 0, which somebody put there, look like very large ones. */
+	/* Numbers below 0, which only tampering puts there, look like very large ones. */
 	if (v->last && v->first <= v->last)
 		buffer_printf(&o.text, "; there are %" PRIu64 " to %" PRIu64, v->first, v->last);
 	if (v->removed)

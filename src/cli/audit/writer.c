@@ -84,7 +84,7 @@ static size_t audit_line_width_of(const char *text)
 	return n;
 }
 
-/* Behind as many characters as fit into n cells. */
+/* After as many characters as fit into n cells. */
 static const char *audit_line_within(const char *text, size_t n)
 {
 	for (size_t len, cells; *text && (cells = audit_line_cells(text, &len)) <= n; text += len)
@@ -408,7 +408,7 @@ int audit_writer_copy(struct audit_writer *w, struct audit_log *l, const struct 
 		const uint64_t before = w->n;
 
 		r = audit_filter_read(l, &rest, from, to, audit_writer_add, w, e);
-		/* What came before something that cannot be read is told. */
+		/* What came before something that cannot be read is reported. */
 		ret = audit_writer_flush(w, e);
 		if (ret < 0 || r != FULL)
 			break;

@@ -45,7 +45,7 @@ bool run_explain_is_protected(const struct run *r, const char *folder)
 	       (home && path_is_below(home, folder));
 }
 
-/* Somebody passed through, on the way to something that is known better. */
+/* A path was passed through, on the way to one that is known better. */
 static void drop_steps(struct denials *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -208,7 +208,7 @@ int run_explain_group(
 
 		*d = from->items[i];
 		d->is_fixed = is_fixed(r, d);
-		/* Somebody looked along PATH, and went on to the next folder. */
+		/* A search along PATH went on to the next folder. */
 		if ((d->kind == DENIAL_READ || d->kind == DENIAL_EXEC) && !d->is_folder &&
 			run_explain_found(r, run_explain_name(d->path)) &&
 			access(d->path, X_OK) == 0)

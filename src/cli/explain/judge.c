@@ -20,10 +20,10 @@
 #include "host/links.h"
 #include "host/planted.h"
 
-/* EAGAIN: somebody, anywhere on the machine, renamed or mounted something meanwhile. */
+/* EAGAIN: another process of the machine renamed or mounted something meanwhile. */
 enum { TRIES = 16 };
 
-struct question {
+struct judge_question {
 	const struct run *run;
 	const struct sight *sight;
 	char path[PATH_BYTES]; /* as the command named it, normal */
@@ -80,7 +80,7 @@ bool run_explain_is_planted(const struct run *r, const char *path, char real[PAT
 }
 
 /* Where the path leads on the host; its last part is not followed if it is meant itself. */
-static int find_real(struct question *q, bool itself)
+static int find_real(struct judge_question *q, bool itself)
 {
 	char folder[PATH_BYTES];
 	const char *name;
@@ -112,7 +112,7 @@ static int open_inside(const struct sight *s, const char *path, bool itself)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool has_inside(const struct question *q, const char *path, bool itself)
+static bool has_inside(const struct judge_question *q, const char *path, bool itself)
 {
 	auto_fd fd = open_inside(q->sight, path, itself);
 
@@ -120,12 +120,12 @@ static bool has_inside(const struct question *q, const char *path, bool itself)
 	return fd >= 0 || (fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES && fd != -ELOOP);
 }
 
-static bool is_inside(const struct question *q, bool itself)
+static bool is_inside(const struct judge_question *q, bool itself)
 {
 	return has_inside(q, q->sight->path, itself);
 }
 
-static bool is_masked(const struct question *q)
+static bool is_masked(const struct judge_question *q)
 {
 	const struct plan_entry *entry = plan_find(q->run->plan, q->real);
 
@@ -133,7 +133,7 @@ static bool is_masked(const struct question *q)
 }
 
 /* In a folder of the sandbox's own, whatever the host has there: it is there, or can be made. */
-static bool explain_judge_is_private(const struct question *q)
+static bool explain_judge_is_private(const struct judge_question *q)
 {
 	const struct plan_entry *entry = plan_find(q->run->plan, q->real);
 	const struct sight *s = q->sight;
@@ -161,7 +161,7 @@ static bool host_lets(const char *path, int mode)
 
 /* The name that the command used, as long as it leads to the same: a grant of it makes its links,
  * too. If that is granted already, then where it leads is what is missing. */
-static const char *either(const struct question *q, const char *path, const char *real)
+static const char *either(const struct judge_question *q, const char *path, const char *real)
 {
 	char leads_to[PATH_BYTES];
 	bool same =
@@ -170,7 +170,7 @@ static const char *either(const struct question *q, const char *path, const char
 	return same && !explain_judge_may(q->run, OPERATION_FS_READ, path) ? path : real;
 }
 
-static int denied(struct question *q, enum denial_kind kind, const char *path, bool is_folder)
+static int denied(struct judge_question *q, enum denial_kind kind, const char *path, bool is_folder)
 {
 	/* Places in which programs look, and do without. */
 	static const char *const quiet[] = { "/sys", "/run/nscd", "/var/run/nscd", "/run/systemd",
@@ -213,7 +213,7 @@ static bool leads_on(
  * folder far above what they want. Their arguments often have the rest: the deepest part of it that
  * exists. Some cut the argument itself for that, so that one is looked at with the next as well.
  */
-static void deepen(const struct question *q, char folder[PATH_BYTES])
+static void deepen(const struct judge_question *q, char folder[PATH_BYTES])
 {
 	char file[64], words[PATH_BYTES], both[2 * PATH_BYTES], found[PATH_BYTES];
 	size_t n, len;
@@ -232,8 +232,8 @@ static void deepen(const struct question *q, char folder[PATH_BYTES])
 	}
 }
 
-/* A folder on the way, of which nobody said that it is wanted. */
-static int denied_on_the_way(struct question *q, enum denial_kind kind)
+/* A folder on the way, which was not asked for itself. */
+static int denied_on_the_way(struct judge_question *q, enum denial_kind kind)
 {
 	struct stat st;
 	int r = denied(q, kind, either(q, q->path, q->real), true);
@@ -246,7 +246,7 @@ static int denied_on_the_way(struct question *q, enum denial_kind kind)
 
 /* Reading */
 
-static int judge_read(struct question *q, bool is_look)
+static int judge_read(struct judge_question *q, bool is_look)
 {
 	bool is_folder = S_ISDIR(q->host.st_mode);
 	int r;
@@ -268,7 +268,7 @@ static int judge_read(struct question *q, bool is_look)
 
 /* Writing */
 
-static int denied_file(struct question *q)
+static int denied_file(struct judge_question *q)
 {
 	if (!host_lets(q->real, W_OK))
 		return 0;
@@ -276,7 +276,7 @@ static int denied_file(struct question *q)
 }
 
 /* A folder gets or loses a name. */
-static int denied_folder(struct question *q)
+static int denied_folder(struct judge_question *q)
 {
 	char folder[PATH_BYTES], named[PATH_BYTES];
 
@@ -309,7 +309,7 @@ enum explain_skill run_explain_skill(const struct run *r, const char *path)
  * replaced by another that is renamed to it, as most programs save their settings. With its folder
  * it can.
  */
-static bool explain_judge_is_mount(const struct question *q)
+static bool explain_judge_is_mount(const struct judge_question *q)
 {
 	const enum notify_kind kind = q->sight->kind;
 	const struct plan_entry *entry = plan_at(q->run->plan, q->real);
@@ -318,7 +318,7 @@ static bool explain_judge_is_mount(const struct question *q)
 	       entry->kind == PLAN_BIND && !entry->is_dir && entry->writable;
 }
 
-static int denied_replacement(struct question *q)
+static int denied_replacement(struct judge_question *q)
 {
 	char folder[PATH_BYTES];
 	int r;
@@ -329,7 +329,7 @@ static int denied_replacement(struct question *q)
 	return r;
 }
 
-static int judge_write(struct question *q)
+static int judge_write(struct judge_question *q)
 {
 	if (explain_judge_is_mount(q))
 		return denied_replacement(q);
@@ -372,17 +372,17 @@ const char *run_explain_name(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-static int explain_judge_look_at(struct question *q, const struct sight *s);
+static int explain_judge_look_at(struct judge_question *q, const struct sight *s);
 
 /* A loader has to be there; a script's program has to be one that may run. */
-static int judge_interpreter(struct question *q)
+static int judge_interpreter(struct judge_question *q)
 {
 	char path[PATH_BYTES];
 	struct sight sight = *q->sight;
 	enum explain_interpreter kind = run_explain_interpreter(q->real, path);
 	int r;
 
-	/* One that is a script itself is not followed: nobody has such. */
+	/* One that is a script itself is not followed: that is not used in practice. */
 	if (kind == EXPLAIN_NO_INTERPRETER || (kind == EXPLAIN_SCRIPT && sight.extra))
 		return EXPLAIN_RUNS;
 	sight.path = path;
@@ -393,7 +393,7 @@ static int judge_interpreter(struct question *q)
 	return r == EXPLAIN_NOTHING && kind == EXPLAIN_LOADER ? EXPLAIN_RUNS : r;
 }
 
-static int judge_exec(struct question *q)
+static int judge_exec(struct judge_question *q)
 {
 	const struct run *r = q->run;
 	bool may_run = explain_judge_may(r, OPERATION_EXEC, q->real);
@@ -435,7 +435,7 @@ static bool explain_judge_is_in_path(const struct run *r, const char *path)
  * Who asks whether a file can be run wants to run it; so do shells, which ask in each folder of
  * PATH whether it is there. Without a list of programs it only has to be there to be read.
  */
-static bool explain_judge_is_for_program(const struct question *q)
+static bool explain_judge_is_for_program(const struct judge_question *q)
 {
 	const struct sight *s = q->sight;
 	bool asks = s->kind == NOTIFY_ACCESS && s->extra & X_OK;
@@ -449,7 +449,7 @@ static bool explain_judge_is_for_program(const struct question *q)
  * and gives up where a mount begins, which is where the working folder is granted; so it is looked
  * for further up here. What it needs is the repository as a whole.
  */
-static bool explain_judge_is_repository(const struct question *q, char folder[PATH_BYTES])
+static bool explain_judge_is_repository(const struct judge_question *q, char folder[PATH_BYTES])
 {
 	static const char *const names[] = { ".git", ".hg", ".jj", ".svn" };
 	const char *name = run_explain_name(q->path);
@@ -468,7 +468,7 @@ static bool explain_judge_is_repository(const struct question *q, char folder[PA
 	return folder[1] && !explain_judge_may(q->run, OPERATION_FS_READ, folder);
 }
 
-static int judge_look(struct question *q)
+static int judge_look(struct judge_question *q)
 {
 	char folder[PATH_BYTES];
 	int r;
@@ -487,7 +487,7 @@ static int judge_look(struct question *q)
 }
 
 /* A socket with a name. */
-static int judge_connect(struct question *q)
+static int judge_connect(struct judge_question *q)
 {
 	char name[PATH_BYTES + 8];
 
@@ -500,7 +500,7 @@ static int judge_connect(struct question *q)
 	return denied(q, DENIAL_CONNECT, name, false);
 }
 
-static int explain_judge_look_at(struct question *q, const struct sight *s)
+static int explain_judge_look_at(struct judge_question *q, const struct sight *s)
 {
 	bool itself = s->itself || s->kind == NOTIFY_MAKE || s->kind == NOTIFY_REMOVE;
 	size_t len;
@@ -548,7 +548,7 @@ static int explain_judge_look_at(struct question *q, const struct sight *s)
 int run_explain_judge(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES])
 {
-	struct question q = { .run = r, .denial = ret, .target = path };
+	struct judge_question q = { .run = r, .denial = ret, .target = path };
 	struct sight sight = *s;
 	/* What is there may still not be written, or be run. */
 	const uint64_t more = r->plan->exec_listed ? W_OK | X_OK : W_OK;

@@ -118,7 +118,7 @@ static void explain_line_find_real(
 
 static void set_option(const struct denial *d, struct denial_words *w)
 {
-	/* Nobody could type it, and no policy could hold it. */
+	/* It cannot be typed, and no policy can have it. */
 	if (!utf8_valid(d->path, strlen(d->path), NULL))
 		return;
 	buffer_adds(&w->option, run_explain_kinds[d->kind].option);
@@ -171,7 +171,7 @@ static void add_policy_line(const struct denial *d, const struct request *reques
 	buffer_adds(out, "]}");
 }
 
-/* The base is not made of files that somebody wrote for it. */
+/* The base is not made of files that a user wrote. */
 static bool is_profile(const struct run *r)
 {
 	return r->load.n == 0 && !r->options.skill;

@@ -125,7 +125,7 @@ void run_explain_print(const struct run *r, struct buffer *out)
 
 /*
  * With --explain, what the command was denied of files and programs: seen by the witness, so not
- * exact. Hosts that the relay denied are recorded when it happens. They are told at the end, as
+ * exact. Hosts that the relay denied are recorded when it happens. They are reported at the end, as
  * each is counted; there is a bound on them (explain/internal.h).
  */
 

@@ -12,7 +12,7 @@
 #include "cli/profile/profile.h"
 #include "policy/algebra/extend.h"
 
-/* Profiles that extend each other, one behind the other; nobody needs more. */
+/* Profiles that extend each other, one after the other, at most. */
 enum { EXTENDS_DEPTH_MAX = 8 };
 
 static int extends_check_chain(

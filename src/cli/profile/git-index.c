@@ -6,7 +6,7 @@
  * takes what is in it from a tree, and looks at it where the folder is there.
  *
  * The index is read as documented (gitformat-index), versions 2 to 4, with names of 20 or 32 bytes
- * as the repository has them, split or not. What is none of these is told as a whole, and so is
+ * as the repository has them, split or not. What is none of these is reported as a whole, and so is
  * what git would read in another way than we do: names that are longer or shorter than their entry
  * says, a second file that it is split from, offsets for threads that lead elsewhere.
  *
@@ -110,7 +110,7 @@ static bool profile_git_index_is_new(const struct index *x, int fd, const struct
 	return is_since(x, st) || (fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC);
 }
 
-/* Those in .git/modules are kept from being written, or were told already. */
+/* Those in .git/modules are kept from being written, or were reported already. */
 static bool profile_git_index_is_suspect(const struct index *x, const char *module)
 {
 	static const char *const names[] = { "", "config", "config.worktree", "commondir",
@@ -183,7 +183,7 @@ static int take_strip(const unsigned char *p, size_t len, size_t *at, size_t *re
 	return 0;
 }
 
-/* A name, and where the entry behind it starts. */
+/* A name, and where the entry after it starts. */
 struct index_name {
 	uint64_t at;
 	size_t len;

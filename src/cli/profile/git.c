@@ -66,7 +66,7 @@ static int read_settings(const char *path, struct buffer *out)
 	return r < 0 ? r : 1;
 }
 
-/* A file with one path in it, behind a prefix. 1: out is that path. */
+/* A file with one path in it, after a prefix. 1: out is that path. */
 int profile_git_read_path(
 	const char *file, const char *prefix, const char *base, char out[PATH_BYTES])
 {
@@ -164,7 +164,7 @@ static void take_section(struct text *t, char out[WORD_MAX])
 		t->at++;
 }
 
-/* Behind "=", as git reads it: quotes, escapes, comments, lines that go on. */
+/* After "=", as git reads it: quotes, escapes, comments, lines that go on. */
 static void take_value(struct text *t, struct buffer *out)
 {
 	bool quoted = false;

@@ -84,7 +84,7 @@ struct profile_git_leads {
 
 /* text, a path as git has them, from base. */
 int profile_git_resolve(const char *base, const char *text, char out[PATH_BYTES]);
-/* A file with one path in it, behind a prefix. 1: out is that path. */
+/* A file with one path in it, after a prefix. 1: out is that path. */
 int profile_git_read_path(
 	const char *file, const char *prefix, const char *base, char out[PATH_BYTES]);
 /* The folder that .git is or names: 1; 0: there is none. */

@@ -8,7 +8,7 @@
  * Folders are read breadth first, so those near the top come first. There are two looks. The first
  * one stands on the way to a command, so it reads a number of folders and names that does not grow
  * with the workspace; it goes on while the sandbox is built, when there is nothing else to do. The
- * second one, behind the command, asks each of these folders only whether
+ * second one, after the command, asks each of these folders only whether
  * it changed, reads those that did and those that are new, and goes on with folders that the first
  * one did not reach for as long as the command has earned by the time it took. What was not reached
  * is never passed over in silence: is_cut.
@@ -53,7 +53,7 @@ struct look_heads {
 	struct look_head items[LOOK_HEADS_MAX];
 	size_t n;
 	uint16_t slots[4 * LOOK_HEADS_MAX]; /* head + 1 */
-	uint16_t next[4 * LOOK_HEADS_MAX];  /* row + 1 behind each row of the same head */
+	uint16_t next[4 * LOOK_HEADS_MAX];  /* row + 1 after each row of the same head */
 };
 
 int look_heads_init(struct look_heads *h);

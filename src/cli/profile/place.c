@@ -33,7 +33,7 @@ struct kept {
 	bool is_ours; /* nothing inside of it is a place to work in either */
 };
 
-/* Why nobody should work in folder; NULL: no reason. */
+/* Why a folder should not be worked in; NULL: no reason. */
 static const char *profile_place_judge(const char *folder, const struct kept *k, const char *place)
 {
 	if (strcmp(folder, place) == 0)

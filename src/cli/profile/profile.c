@@ -76,7 +76,7 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 {
 	const char *home = l->variables.values[VARIABLE_HOME];
 	const char *work_dir = l->variables.values[VARIABLE_WORK_DIR], *path = getenv("PATH");
-	int r = profile_place_check(c, name, l);
+	int r = l->is_anywhere ? 0 : profile_place_check(c, name, l);
 
 	if (r < 0)
 		return r;

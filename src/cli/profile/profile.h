@@ -39,7 +39,7 @@ void profile_deinit(struct profile *p);
  * sources of l, and a built-in one is remembered there. The verb_extender of main().
  */
 int profile_extend_file(struct load *l, struct call *c, struct manifest *m);
-/* The file of a location is a built-in profile: nobody can edit it. */
+/* The file of a location is a built-in profile, which cannot be edited. */
 bool profile_is_origin(const char *file);
 
 /* The system's part; the baseline protects this very place, so it is no matter of a prefix. */

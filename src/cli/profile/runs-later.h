@@ -3,7 +3,7 @@
 /*
  * Files in a folder that other programs run later, with all of the user's rights: git's hooks,
  * .envrc, an editor's tasks. A sandbox holds the command; it does not hold what the command leaves
- * behind for the user's own git or editor.
+ * after for the user's own git or editor.
  *
  * Those that exist are kept from being written (they can still be read), at any depth that a
  * bounded look finds (look.h), and where its repositories lead (git.c). Those that do not exist
@@ -40,7 +40,7 @@ struct runs_later_news {
 
 /* Looks at the folder as it is now. Takes no copy of its name. */
 int runs_later_open(struct runs_later *d, const char *folder);
-/* Looks at a little more of it, where that costs nothing: what is found is told of if it changes.
+/* Looks at a little more of it, where that costs nothing: what is found is reported if it changes.
  * True if there is more. */
 bool runs_later_idle(struct runs_later *d);
 void runs_later_close(struct runs_later *d);

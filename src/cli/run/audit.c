@@ -18,15 +18,19 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
+#include "cli/run/internal.h"
 #include "cli/run/run.h"
 #include "codec/json.h"
 #include "host/account.h"
 #include "jail/landlock.h"
 #include "launch/record.h"
+#include "policy/explain.h"
 
-enum { SESSION_BYTES = (RUN_AUDIT_SESSION - 1) / 2 };
+/* Of a run without a log, for the daemon: it is not read again. */
+enum { SESSION_BYTES = (RUN_AUDIT_SESSION - 1) / 2, RUN_AUDIT_RING = 64 << 10 };
 
 static const char *run_audit_program_of(const struct run *r)
 {
@@ -78,9 +82,13 @@ static int run_audit_open_trail(struct run *r)
 		.sign_records = r->plan ? 0 : 1 };
 	uint8_t bytes[SESSION_BYTES];
 	char user[ACCOUNT_NAME_BYTES], *session = r->audit.session;
-	const struct audit_trail_options o = {
-		.store = &store, .session = session, .user = user, .sandbox = run_audit_sandbox(r)
-	};
+	const struct audit_trail_options o = { .store = r->audit.path ? &store : NULL,
+		.ring_bytes = r->audit.path ? 0 : RUN_AUDIT_RING,
+		.session = session,
+		.user = user,
+		.sandbox = run_audit_sandbox(r),
+		.tell = r->audit.join.is_on ? launch_join_tell : NULL,
+		.context = &r->audit.join };
 	struct error e = { 0 };
 	int ret;
 
@@ -267,28 +275,99 @@ static int run_audit_tell_beginning(struct run *r)
 	return ret;
 }
 
+/* Who we are, for a daemon: what the log's first records say, without secrets. */
+static void run_audit_hello(struct run *r)
+{
+	auto_buffer layers = { 0 };
+	const char *program = run_audit_program_of(r);
+
+	for (size_t i = 0; r->policy && i < policy_layers(r->policy); i++) {
+		const char *origin = policy_layer(r->policy, i)->origin;
+
+		buffer_printf(&layers, "%s%s", i ? ", " : "", origin ? origin : "");
+	}
+	(void)launch_join_hello(&r->audit.join,
+		&(struct join){ .started_ms = clock_ms(CLOCK_REALTIME),
+			.id = r->audit.session,
+			.name = run_audit_sandbox(r),
+			/* Arguments may be secrets; the record of its start has them redacted. */
+			.command = program,
+			.folder = r->cwd,
+			.policy = buffer_text(&layers) });
+}
+
+static void run_audit_forget(struct run *r)
+{
+	(void)audit_trail_close(r->audit.trail, NULL);
+	r->audit.trail = NULL;
+	launch_join_close(&r->audit.join);
+}
+
 int run_audit_begin(struct run *r)
 {
-	int ret = r->audit.path ? run_audit_open_trail(r) : 0;
+	int ret;
 
-	if (ret < 0 || !r->audit.path)
-		return ret;
-	ret = run_audit_tell_beginning(r);
-	if (ret < 0) {
-		(void)audit_trail_close(r->audit.trail, NULL);
-		r->audit.trail = NULL;
+	r->audit.join = LAUNCH_JOIN_NONE;
+	/* Without a plan this process becomes the command: no process is left to report it. */
+	if (r->plan)
+		(void)launch_join_open(&r->audit.join);
+	if (!r->audit.path && !r->audit.join.is_on)
+		return 0;
+	ret = run_audit_open_trail(r);
+	/* Its loop comes back to what is kept. */
+	r->audit.join.delay_ms = LAUNCH_JOIN_DELAY_MS;
+	if (ret == 0 && r->audit.join.is_on)
+		run_audit_hello(r);
+	if (ret == 0)
+		ret = run_audit_tell_beginning(r);
+	if (ret < 0)
+		run_audit_forget(r);
+	/* The daemon is told where that can be done; a log that was asked for must be written. */
+	if (ret < 0 && !r->audit.path) {
+		*r->call->error = (struct error){ 0 };
+		return 0;
 	}
 	return ret;
 }
 
 /* While it runs */
 
+/* What a layer in mode monitor or audit let pass: the log has what it would have been. */
+static void run_audit_watched(
+	struct run *r, enum audit_action action, const struct request *request)
+{
+	auto_buffer rule = { 0 }, reason = { 0 };
+	bool is_watched = false;
+	struct decision d;
+
+	for (size_t i = 0; r->audit.trail && r->policy && i < policy_layers(r->policy); i++)
+		is_watched = is_watched || policy_layer(r->policy, i)->mode != MODE_ENFORCE;
+	if (!is_watched || policy_decide(r->policy, request, &d) < 0 || !d.monitored)
+		return;
+	explain_rule(&d, &rule);
+	explain_reason(request, &d, &reason);
+	run_audit_add(r, &(struct audit_event){ .action = action,
+				 .target = request->target,
+				 .decision = AUDIT_ALLOWED,
+				 .rule = buffer_text(&rule),
+				 .reason = buffer_text(&reason),
+				 .exact = true });
+}
+
 void run_audit_started(struct run *r)
 {
+	char path[PATH_BYTES];
+
 	run_audit_add(r, &(struct audit_event){ .action = AUDIT_EXEC,
 				 .target = run_audit_program_of(r),
 				 .decision = AUDIT_ALLOWED,
 				 .exact = true });
+	if (r->n_argv && run_inside_find(r, path))
+		run_audit_watched(r, AUDIT_EXEC,
+			&(struct request){ .op = OPERATION_EXEC,
+				.target = path,
+				.args = (const char *const *)r->argv + 1,
+				.n_args = r->n_argv - 1 });
 }
 
 /* A program that is not there was not denied. The policy's own words are best, then ours. */
@@ -346,8 +425,12 @@ void run_audit_network(struct run *r, const struct record *record)
 		return;
 	if (*n == RUN_AUDIT_NETWORK_MAX)
 		run_audit_tell_left_out(r, 1, "further events of this kind are not recorded");
-	if ((*n)++ < RUN_AUDIT_NETWORK_MAX)
-		launch_record_network(&to, record);
+	if ((*n)++ >= RUN_AUDIT_NETWORK_MAX)
+		return;
+	launch_record_network(&to, record);
+	if (record->kind != RECORD_DENIED && !record->dns)
+		run_audit_watched(r, AUDIT_NET_CONNECT,
+			&(struct request){ .op = OPERATION_NET_CONNECT, .target = record->target });
 }
 
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped)
@@ -361,10 +444,26 @@ void run_audit_exited(struct run *r, const struct report *report, uint64_t dropp
 		&(struct launch_end){ .report = report, .limits = &r->limits, .dropped = dropped });
 }
 
+int run_audit_fd(const struct run *r)
+{
+	return r->audit.join.is_on ? r->audit.join.fd : -1;
+}
+
+void run_audit_connect(struct run *r)
+{
+	launch_join_connect(&r->audit.join);
+}
+
+bool run_audit_dispatch(struct run *r, bool is_readable)
+{
+	return launch_join_dispatch(&r->audit.join, is_readable);
+}
+
 int run_audit_wait_ms(const struct run *r, int otherwise)
 {
 	int wait = r->audit.trail ? audit_trail_wait_ms(r->audit.trail) : -1;
 
+	otherwise = launch_join_wait_ms(&r->audit.join, otherwise);
 	if (wait < 0)
 		return otherwise;
 	return otherwise < 0 || wait < otherwise ? wait : otherwise;
@@ -401,6 +500,7 @@ void run_audit_end(struct run *r, int status)
 		ret = audit_trail_close(trail, &why);
 	else
 		(void)audit_trail_close(trail, NULL);
+	launch_join_close(&r->audit.join);
 	if (ret == 0 && !lost)
 		return;
 	(void)error_set(&told, -EIO, NULL, "the audit log of this run is incomplete: %s",

@@ -2,7 +2,8 @@
 #pragma once
 /*
  * --audit FILE: what a run did and what it was kept from, as events in a durable log
- * (audit/trail.h). Without one, everything here does nothing.
+ * (audit/trail.h); and for the daemon, which has a log of its own (launch/join.h). Without
+ * either, everything here does nothing.
  *
  *     run_audit_find()   which file; out of the command's reach, or nothing runs
  *     run_audit_begin()  the sandbox stands: opens the log; what is about to start is committed
@@ -14,6 +15,7 @@
 
 #include "audit/trail.h"
 #include "base/buffer.h"
+#include "launch/join.h"
 #include "policy/permissions.h"
 #include "wire/record.h"
 #include "wire/report.h"
@@ -32,6 +34,7 @@ struct run_audit {
 	uint64_t network[RUN_AUDIT_NETWORK_KINDS]; /* records of the network so far */
 	/* Of the policy about a program that it refused; NULL: it was not that. */
 	const char *rule, *reason;
+	struct launch_join join; /* the daemon, if there is one: it hears what the log does */
 };
 
 /* The file of --audit, or else of CORRAL_AUDIT. The policy is compiled, or there is none (rwx). */
@@ -61,6 +64,11 @@ void run_audit_network(struct run *r, const struct record *record);
 /* dropped: bytes of output beyond the limit. */
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped);
 
+/* For the loop: what to poll for reading, -1: nothing; true: the daemon asks to end the command. */
+int run_audit_fd(const struct run *r);
+/* Says who we are to a daemon, while the sandbox is built. */
+void run_audit_connect(struct run *r);
+bool run_audit_dispatch(struct run *r, bool is_readable);
 /* For the loop: how long poll() may wait if it would wait so long otherwise (-1: for ever). */
 int run_audit_wait_ms(const struct run *r, int otherwise);
 void run_audit_tick(struct run *r);

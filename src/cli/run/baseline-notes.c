@@ -163,7 +163,7 @@ static bool baseline_notes_is_free(
 	       !baseline_paths_match(home, op == OPERATION_FS_WRITE, text, len);
 }
 
-/* What a built-in profile and a mode grant nobody wrote for this run. */
+/* What a built-in profile and a mode grant was not written for this run. */
 static void baseline_notes_each(struct baseline_notes *n, const struct permissions *p,
 	const struct grant_list *list, enum operation op, baseline_notes_one *one)
 {

@@ -15,11 +15,16 @@
 #include "launch/command.h"
 #include "policy/format/image.h"
 #include "wire/broker.h"
+#include "wire/question.h"
 
 static bool run_broker_is_wanted(const struct run *r)
 {
 	bool wanted = r->options.broker || r->options.broker_http;
 
+	/* A module has no sockets: what it may reach, it reaches by calls. */
+	if (!r->options.no_broker && r->options.skill && !r->options.is_command && r->policy &&
+		launch_wasm_is(&r->skill))
+		wanted = wanted || launch_wasm_needs_broker(&r->skill);
 	for (size_t i = 0; !wanted && !r->options.no_broker && i < r->n_layers; i++)
 		wanted = launch_broker_is_granted(r->layers[i]);
 	return wanted;
@@ -45,7 +50,7 @@ static void run_broker_make_token(struct run *r)
 	(void)sodium_bin2hex(r->http_token, sizeof(r->http_token), bytes, sizeof(bytes));
 }
 
-/* Once before there are layers, and once behind them: the sooner it starts, the better. */
+/* Once before there are layers, and once after that: the sooner it starts, the better. */
 int run_broker_begin(struct run *r)
 {
 	struct error why = { 0 };
@@ -84,7 +89,7 @@ static int run_broker_print_layers(struct run *r, struct broker_setup *setup)
 	return layers ? 0 : -ENOMEM;
 }
 
-/* What the command could be given of the host's, and nothing else. */
+/* What the command could be given of the host's, and what back ends of services need. */
 static int run_broker_list_variables(struct run *r, struct broker_setup *setup)
 {
 	const struct environment_options o = { .policy = r->policy,
@@ -93,6 +98,9 @@ static int run_broker_list_variables(struct run *r, struct broker_setup *setup)
 
 	while (ret == 0 && setup->environment[setup->n_environment])
 		setup->n_environment++;
+	if (ret == 0)
+		ret = launch_broker_environment(r->call->arena, (const char *const *)environ,
+			&setup->user_environment, &setup->n_user_environment);
 	return ret;
 }
 
@@ -116,14 +124,18 @@ int run_broker_configure(struct run *r)
 		.warden = r->broker.warden,
 		.log = r->audit.path,
 		.session = r->audit.session,
-		.sandbox = r->audit.path ? run_audit_sandbox(r) : "",
+		.sandbox = run_audit_sandbox(r),
 		.folder = r->cwd };
 	int ret;
 
 	if (!r->broker.program)
 		return 0;
+	/* Without a daemon there is nobody to ask. */
+	if (r->live.is_on)
+		setup.ask_ms = run_live_ask_ms(r);
+	setup.flags = launch_wasm_has_sockets(&r->skill) ? BROKER_SOCKETS : 0;
 	if (r->plan->has_http) {
-		setup.flags = BROKER_HTTP;
+		setup.flags |= BROKER_HTTP;
 		setup.token = r->http_token;
 	}
 	ret = run_broker_print_layers(r, &setup);

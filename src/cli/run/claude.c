@@ -6,7 +6,7 @@
  * granted. Other programs are not told that a folder is missing which they never use.
  *
  * The file also says which servers the agent starts the next time, perhaps without a sandbox. It
- * changes with every run, so it is these parts that are compared, and a change is told.
+ * changes with every run, so it is these parts that are compared, and a change is reported.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static int run_claude_read(const char *path, struct buffer *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-/* Takes back a grant that nobody will use. */
+/* Takes back a grant that will not be used. */
 static void run_claude_forget(struct permissions *p)
 {
 	struct grant_list *list = &p->fs_write;

@@ -290,7 +290,7 @@ static int run_grants_read_program(void *data, const char *path)
 		       : for_each_layer(r, run_grants_add_program, &k, buffer_text(&pattern));
 }
 
-/* Somebody may take a grant for a bound. */
+/* A user may take a grant for a bound. */
 static void note_open(const struct run *r, const char *text)
 {
 	const struct permissions *leaves[LEAVES_MAX];

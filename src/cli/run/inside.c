@@ -12,7 +12,7 @@
 
 /* The program that will be started, as a file; false: it is not known, and runs only by its name.
  */
-static bool run_inside_find(const struct run *r, char out[PATH_BYTES])
+bool run_inside_find(const struct run *r, char out[PATH_BYTES])
 {
 	const char *name = r->argv[0], *path = NULL;
 

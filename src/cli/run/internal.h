@@ -67,7 +67,7 @@ struct run_stdio {
 	bool is_stopped; /* run_stdio_stop(): what it undid is not set again yet */
 	struct stdio_copy copies[RUN_STDIO_COPIES];
 	size_t n_copies;
-	size_t n_input; /* the first of them carry input: nobody waits for their end */
+	size_t n_input; /* the first of them carry input: their end is not waited for */
 	struct stdio_budget budget;
 	struct buffer kept[2]; /* output and error, with --json */
 	struct terminal_filter
@@ -143,6 +143,8 @@ int run_judge_start(struct run *r);
  * is refused.
  */
 int run_inside(struct run *r);
+/* The file of the program that is started; false: it is not known. */
+bool run_inside_find(const struct run *r, char out[PATH_BYTES]);
 void run_inside_deinit(struct run *r);
 /* The status that stands for a report. */
 int run_result_status(const struct report *report);

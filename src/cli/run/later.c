@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a command leaves behind for other programs to run (profile/runs-later.h): which folders are
- * looked at, and what is told in the end.
+ * looked at, and what is reported in the end.
  *
  * Folders that a built-in profile or an agent mode lets be written are looked at, and those that
  * --write names: the working folder; in an agent mode the agent's folders, and ~/.claude, where the
@@ -158,7 +158,7 @@ void run_later_end(struct run *r)
 	r->later.n = 0;
 }
 
-/* Below the working folder a path is told as it is there, elsewhere as a whole. */
+/* Below the working folder a path is reported as it is there, elsewhere as a whole. */
 static void run_later_put_path(
 	const struct run *r, const struct runs_later *d, const char *path, struct buffer *out)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "cli/output.h"
 #include "cli/run/run.h"
+#include "cli/stored/stored.h"
 #include "host/links.h"
 #include "host/planted.h"
 #include "host/runtime.h"
@@ -65,7 +65,7 @@ static int run_layers_check_planted(
 	int err = planted_find(path, r->load.variables.values[VARIABLE_HOME], &planted);
 
 	if (err <= 0)
-		return 0; /* what cannot be followed is told when it is used */
+		return 0; /* what cannot be followed is reported when it is used */
 	(void)error_set(r->call->error, -EPERM, NULL,
 		"%s: %s resolves to %s through the symbolic link %s, which an earlier command "
 		"could have created",
@@ -194,14 +194,13 @@ static int add_skill(struct run *r)
 }
 
 /*
- * The ceiling: policies that hold for every run: the system's (policy.yaml and policy.d in corral's
- * folder of the system's configuration) and the user's own (policy.yaml). Each is a layer that must
- * allow. One that is there and can't be read or understood stops the run.
+ * The ceiling: policies that hold for every run: policy.yaml and policy.d (cli/stored/stored.h) in
+ * corral's folder of the system's configuration, and of the user's. Each is a layer that must
+ * allow. One that is there and can't be read or understood stops the run, but for a stored policy
+ * whose last good version is known.
  */
 
 #define SYSTEM PROFILE_SYSTEM_FOLDER
-
-enum { CEILING_FILES_MAX = 64 };
 
 /* There is nothing of that name, and nothing hides it. */
 static bool run_ceiling_is_absent(const char *path)
@@ -218,66 +217,22 @@ static int run_ceiling_add(struct run *r, const char *path)
 	return load_add(&r->ceiling, r->call, path, MANIFEST_UNKNOWN);
 }
 
-static int run_ceiling_by_name(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-static int run_ceiling_list(struct run *r, DIR *dir, const char **names, size_t *n)
-{
-	const struct dirent *d;
-
-	while ((errno = 0, d = readdir(dir))) {
-		const char *dot = strrchr(d->d_name, '.');
-
-		/* default.json stands for the rules of the whole folder, with custom/ below it. */
-		if (d->d_name[0] == '.' || !dot || strcmp(d->d_name, "default.json") == 0 ||
-			(strcmp(dot, ".yaml") != 0 && strcmp(dot, ".yml") != 0 &&
-				strcmp(dot, ".json") != 0))
-			continue;
-		if (*n == CEILING_FILES_MAX)
-			return -E2BIG;
-		names[*n] = arena_printf(r->call->arena, SYSTEM "/policy.d/%s", d->d_name);
-		if (!names[(*n)++])
-			return -ENOMEM;
-	}
-	return -errno;
-}
-
-static int run_ceiling_add_folder(struct run *r)
-{
-	struct location where = { .file = SYSTEM "/policy.d" };
-	const char *names[CEILING_FILES_MAX];
-	DIR *dir = opendir(where.file);
-	size_t n = 0;
-	int ret = dir ? run_ceiling_list(r, dir, names, &n) : -errno;
-
-	if (dir)
-		(void)closedir(dir);
-	if (ret == -ENOENT)
-		return 0;
-	if (ret < 0)
-		return error_set(r->call->error, ret, &where, "cannot be read: %s", strerror(-ret));
-	if (!run_ceiling_is_absent(SYSTEM "/policy.d/default.json"))
-		ret = load_add(&r->ceiling, r->call, where.file, MANIFEST_UNKNOWN);
-	qsort(names, n, sizeof(names[0]), run_ceiling_by_name);
-	for (size_t i = 0; ret == 0 && i < n; i++)
-		ret = run_ceiling_add(r, names[i]);
-	return ret;
-}
-
 int run_ceiling(struct run *r)
 {
-	const char *user = profile_config_folder(r->call);
 	int ret = 0;
 
-	if (!run_ceiling_is_absent(SYSTEM)) {
-		ret = run_ceiling_add(r, SYSTEM "/policy.yaml");
+	/* The system's, then the user's. */
+	for (int is_user = 0; ret == 0 && is_user < 2; is_user++) {
+		struct stored_place place;
+
+		ret = stored_open_place(r->call, !is_user, &place);
+		if (ret < 0 || !place.config || run_ceiling_is_absent(place.config))
+			continue;
+		ret = run_ceiling_add(
+			r, arena_printf(r->call->arena, "%s/policy.yaml", place.config));
 		if (ret == 0)
-			ret = run_ceiling_add_folder(r);
+			ret = stored_load(&r->ceiling, r->call, &place);
 	}
-	if (ret == 0 && user)
-		ret = run_ceiling_add(r, arena_printf(r->call->arena, "%s/policy.yaml", user));
 	return ret;
 }
 
@@ -335,6 +290,8 @@ int run_layers(struct run *r)
 		ret = run_ceiling(r);
 	if (ret == 0)
 		ret = run_guard_sources(r, &r->ceiling);
+	if (ret == 0)
+		ret = run_live_read_ceiling(r);
 	if (ret == 0)
 		ret = run_guard(r, SYSTEM);
 	if (ret == 0)

@@ -27,8 +27,8 @@ enum { COMMAND = 1 };
 enum { KEYBOARD_MS = 100 };
 /* From this much processor time on, what the command used is passed on to who waits for us. */
 enum { COUNTED_US = 50000 };
-/* What is waited for beside the copies: the session, signals, calls to look at. */
-enum { FIXED = 3 };
+/* What is waited for beside the copies: the session, signals, calls to look at, the daemon. */
+enum { FIXED = 4 };
 
 struct loop {
 	struct run *run;
@@ -47,7 +47,7 @@ static const char *run_loop_keep(struct loop *l, const char *text)
 	return copy ? copy : "";
 }
 
-/* At once, unless the command draws its own screen: then it is told in the end. */
+/* At once, unless the command draws its own screen: then it is reported in the end. */
 static void run_loop_tell_record(struct loop *l)
 {
 	struct run_network *all = &l->run->network;
@@ -109,8 +109,13 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 		break;
 	case SESSION_BROKER:
 		run_loop_tell_broker(l, &e->refusal);
+		run_live_event(l->run, e);
 		break;
 	case SESSION_POLICY:
+	case SESSION_QUESTION:
+	case SESSION_QUESTION_OVER:
+	case SESSION_GRANTS:
+		run_live_event(l->run, e);
 		break;
 	}
 }
@@ -131,7 +136,7 @@ static int open_signals(struct loop *l)
 			(void)sigaddset(&set, numbers[i]);
 	}
 	/* Whoever reads our output may go, and a file may be as long as we may write it; then
-	 * writing fails, and that is told by its result. */
+	 * writing fails, and that is reported by its result. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
@@ -213,20 +218,27 @@ static int wait_once(struct loop *l)
 		{ .fd = l->session ? session_fd(l->session) : -1, .events = POLLIN },
 		{ .fd = l->signals, .events = POLLIN },
 		{ .fd = run_explain_fd(l->run->explain), .events = POLLIN },
+		{ .fd = run_audit_fd(l->run), .events = POLLIN },
 	};
 	struct stdio_copy *copies[RUN_STDIO_COPIES];
 	bool again = run_stdio_refresh(l->stdio);
 	size_t n = 0;
 	int r;
 
+	(void)run_audit_dispatch(l->run, false);
+	p[3].fd = run_audit_fd(l->run);
 	for (size_t i = 0; i < l->stdio->n_copies; i++) {
 		if (stdio_copy_poll(&l->stdio->copies[i], &p[FIXED + n]))
 			copies[n++] = &l->stdio->copies[i];
 	}
-	r = poll(p, FIXED + n, run_audit_wait_ms(l->run, again ? KEYBOARD_MS : -1));
+	r = poll(p, FIXED + n,
+		run_live_wait_ms(l->run, run_audit_wait_ms(l->run, again ? KEYBOARD_MS : -1)));
 	if (r < 0)
 		return errno == EINTR ? 0 : -errno;
 	run_audit_tick(l->run);
+	run_live_tick(l->run);
+	if (run_audit_dispatch(l->run, p[3].revents) && l->session)
+		(void)session_kill(l->session, COMMAND);
 	for (size_t i = 0; i < n; i++)
 		stdio_copy_run(copies[i], &p[FIXED + i]);
 	run_stdio_hang_up(l->stdio);
@@ -250,7 +262,8 @@ static int run_loop_wait_for_end(struct loop *l)
 	if (r < 0)
 		return error_set(
 			l->run->call->error, r, NULL, "the sandbox ended: %s", strerror(-r));
-	/* All that could connect is dead now: what it sent last leaves, and the rest is told. */
+	/* All that could connect is dead now: what it sent last leaves, and the rest is reported.
+	 */
 	session_finish(l->session);
 	/* Less than a person or a program would look at is not worth waiting for. */
 	if (l->outcome->report.user_us + l->outcome->report.system_us >= COUNTED_US)
@@ -358,10 +371,15 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 	/* Nothing is cloned from this process any more. */
 	if (err == 0)
 		err = run_audit_begin(r);
-	if (err == 0)
+	if (err == 0) {
+		run_live_begin(r);
 		err = run_broker_configure(r);
+	}
 	if (err == 0)
 		err = run_loop_start(&l);
+	/* There is nothing to do now until the sandbox stands: the daemon has a processor. */
+	if (err == 0)
+		run_audit_connect(r);
 	/* The command is sent ahead, and runs once everything else stands. */
 	if (err == 0 && !ret->end)
 		err = session_build_finish(l.session, r->call->error);

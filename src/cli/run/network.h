@@ -21,7 +21,7 @@ struct run_network {
 /* -ENOMEM: it is counted as missed. */
 int run_network_add(struct run_network *n, struct arena *a, const struct record *r);
 /* Denied although the policy grants the host: its address, or what was said to it, is why. A
- * program may try that for minutes, so it is told when it happens. */
+ * program may try that for minutes, so it is reported when it happens. */
 bool run_network_is_granted(const struct record *r, const struct policy *policy);
 /* For a person: what was denied or could not be reached, and what would help. */
 void run_network_tell(const struct run_network *n, struct output *o);

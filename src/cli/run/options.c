@@ -35,6 +35,14 @@ static int take_duration(struct call *c, const struct options_row *row, const ch
 	return *(uint64_t *)row->target ? 0 : nothing(c, row);
 }
 
+/* None at all will do. */
+static int run_options_take_wait(struct call *c, const struct options_row *row, const char *value)
+{
+	int r = unit_parse_duration(value, row->target);
+
+	return r < 0 ? bad_amount(c, row, value, r, "a duration such as 500ms, 30s or 5m") : 0;
+}
+
 static int run_options_take_size(struct call *c, const struct options_row *row, const char *value)
 {
 	int r = unit_parse_size(value, row->target);
@@ -103,7 +111,7 @@ static int run_options_no_command(const struct run *r, struct call *c)
 	(void)error_set(c->error, -EINVAL, NULL, "no command was given");
 	error_hint(c->error,
 		r->options.skill
-			? "put it behind --, such as: corral run --skill DIR -- ls"
+			? "put it after --, such as: corral run --skill DIR -- ls"
 			: "put it at the end, such as: corral run -- ls -l; see `corral run "
 			  "--help`");
 	return -EINVAL;
@@ -134,6 +142,8 @@ static int run_options_check(const struct run *r, struct call *c)
 			o->broker ? "--broker" : "--broker-http");
 	if (o->yes && !o->skill)
 		return options_misused(c, "--yes requires --skill");
+	if (o->input && (!o->skill || o->is_command))
+		return options_misused(c, "--input requires --skill, and its module");
 	if (o->is_command && !o->skill)
 		return options_misused(c, "--command requires --skill");
 	if (c->n == 0 && (!o->skill || o->is_command) && !r->is_shell)
@@ -154,6 +164,8 @@ static int run_options_check(const struct run *r, struct call *c)
 			"run CMD with the permissions of the skill, instead of its entry;\n"     \
 			"the default for a skill without an entry",                              \
 			options_flag, &(o)->is_command, 0 },                                     \
+		{ "input", 0, "JSON", "the input of a WASM skill; @FILE: what is in a file",     \
+			options_text, &(o)->input, OPTIONS_OPTIONAL },                           \
 	{                                                                                        \
 		"yes", 'y', NULL, "run the skill even if it is not approved", options_flag,      \
 			&(o)->yes, 0                                                             \
@@ -188,6 +200,18 @@ static int run_options_check(const struct run *r, struct call *c)
 			options_list, &(o)->env, OPTIONS_MANY                                     \
 	}
 
+#define LIVE_ROWS(o)                                                                         \
+	{ "ceiling", 0, "FILE",                                                              \
+		"what may be granted at most while it runs (corral grants); without\n"       \
+		"this option: what its policies allow or ask about",                         \
+		options_list, &(o)->ceilings, OPTIONS_MANY },                                \
+	{                                                                                    \
+		"ask", 0, "TIME",                                                            \
+			"how long a call or connection waits for an answer where a policy\n" \
+			"says ask (60s); 0s: it does not",                                   \
+			run_options_take_wait, &(o)->ask_ms, OPTIONS_OPTIONAL                \
+	}
+
 #define BROKER_ROWS(o)                                                                            \
 	{ "broker", 0, NULL,                                                                      \
 		"answer the calls of the command (sandbox-call); the default if the\n"            \
@@ -214,6 +238,7 @@ int run_options(struct run *r)
 		{ "profile", 0, "NAME",
 			"workspace (the default), readonly, offline, or one of your own",
 			options_text, &o->profile, OPTIONS_OPTIONAL },
+		LIVE_ROWS(o),
 		SKILL_ROWS(o),
 		AGENT_ROWS(&o->agent),
 		GRANT_ROWS(o),
@@ -253,6 +278,7 @@ int run_options(struct run *r)
 
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		r->limits.values[i] = limits[i] = LIMIT_NONE;
+	o->ask_ms = RUN_ASK_MS;
 	ret = options_parse(c, rows, ROWS(rows));
 	return ret == 0 ? run_options_check(r, c) : ret;
 }

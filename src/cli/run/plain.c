@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mode rwx: nothing is confined, and a person is told so. Options that would have to be held are
+ * Mode rwx: nothing is confined, and a note says so. Options that would have to be held are
  * refused: they could only pretend. A log gets what is started, and the word that nothing is
  * confined; after that there is nobody who could record anything.
  */

@@ -19,7 +19,7 @@ int run_result_status(const struct report *report)
 {
 	if (report->flags & REPORT_TIMED_OUT)
 		return RUN_TIMED_OUT;
-	/* The command did not hear of it, or just that nobody reads. */
+	/* The command got no signal of it, or just EPIPE. */
 	if (report->output_error)
 		return RUN_FAILED;
 	return report->signal ? RUN_SIGNALLED + report->signal : report->exit_code;
@@ -27,7 +27,7 @@ int run_result_status(const struct report *report)
 
 /* For people */
 
-/* Of a limit that nobody asked for. */
+/* Of a limit that was not asked for. */
 static void run_result_tell_default(
 	struct output *o, const struct run *r, enum limit which, const char *option)
 {
@@ -107,16 +107,33 @@ static void run_result_tell_denied(struct output *o, const struct run *r, int st
 	run_explain_tell(r, status, o);
 }
 
+static void run_result_tell_unasked(struct output *o, const struct run *r, bool is_unheard)
+{
+	const char *asks = run_live_unasked(r, is_unheard);
+
+	if (!asks)
+		return;
+	output_note(o);
+	output_foreign(o, asks);
+	buffer_adds(&o->text,
+		" asks about hosts, but no daemon was there to pass the question on: start one "
+		"with `corral dashboard`, then run the command again\n");
+}
+
 /* What the command printed last cannot hide it: run_stdio_settle(). */
 void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
+	const bool is_unheard =
+		report && report->flags & REPORT_UNHEARD && r->plan->network == PLAN_NETWORK_NONE;
+
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
-	if (report && report->flags & REPORT_UNHEARD && r->plan->network == PLAN_NETWORK_NONE)
+	if (is_unheard)
 		run_result_tell_unheard(&o, r);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
+	run_result_tell_unasked(&o, r, is_unheard);
 	run_later_tell(r, &o);
 	run_claude_tell(r, &o);
 	if (o.text.len)
@@ -365,7 +382,8 @@ int run_judge_start(struct run *r)
 		.cwd = r->cwd };
 	int ret;
 
-	if (!r->inside_policy || launch_program_find(&p) != LAUNCH_FORBIDDEN)
+	/* A worker is no program that a policy is asked about. */
+	if (!r->inside_policy || r->is_wasm || launch_program_find(&p) != LAUNCH_FORBIDDEN)
 		return 0;
 	ret = run_result_judge(r, p.path, p.request.args, p.request.n_args);
 	if (ret == RUN_FORBIDDEN)

@@ -28,7 +28,9 @@ static void run_deinit(struct run *r)
 	profile_deinit(&r->profile);
 	skill_archive_close(&r->copy);
 	launch_skill_deinit(&r->skill);
+	run_live_end(r);
 	load_deinit(&r->ceiling);
+	load_deinit(&r->declared);
 	load_deinit(&r->load);
 }
 #define auto_run __attribute__((cleanup(run_deinit))) struct run
@@ -50,6 +52,8 @@ int run_find_words(struct run *r)
 {
 	int ret;
 
+	if (is_entry(r) && launch_wasm_is(&r->skill))
+		return run_wasm(r);
 	if (is_entry(r)) {
 		ret = launch_skill_command(&r->skill, NULL, (const char *const *)r->call->words,
 			r->call->n, r->call->arena, &r->argv, &r->n_argv, r->call->error);
@@ -152,10 +156,13 @@ static int make_plan(struct run *r)
 		.guarded = r->guarded,
 		.n_guarded = r->n_guarded,
 		.explain = r->options.explain,
+		.asks_hosts = run_live_may_reach_hosts(r),
+		.ask_ms = run_live_ask_ms(r),
 		.skill = r->copy.map ? &r->copy : NULL,
 		.broker = r->broker.program,
 		.http = r->options.broker_http,
 		.caller = r->broker.caller,
+		.worker = r->is_wasm ? r->wasm.files : NULL,
 	};
 	int ret = own_folders(r->call->arena, r->load.variables.values[VARIABLE_HOME], r->policy,
 		own, &options.n_hidden, r->call->error);

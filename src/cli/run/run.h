@@ -28,8 +28,10 @@
 #include "cli/run/network.h"
 #include "jail/plan/plan.h"
 #include "launch/broker.h"
+#include "launch/live.h"
 #include "launch/needs.h"
 #include "launch/skill.h"
+#include "launch/wasm.h"
 #include "skill/archive.h"
 #include "warden/session/session.h"
 #include "wire/report.h"
@@ -49,7 +51,7 @@ enum run_status {
 	RUN_SIGNALLED = 128, /* and the number of the signal */
 };
 
-enum { RUN_LAYERS_MAX = 64, RUN_LATER_MAX = 16 };
+enum { RUN_LAYERS_MAX = 64, RUN_LATER_MAX = 16, RUN_ASK_MS = 60 * 1000 };
 
 /* Folders in which files that other programs run later are kept from being written. */
 struct run_later {
@@ -67,14 +69,26 @@ struct run_claude {
 
 /* What was asked for. */
 struct run_options {
-	struct options_list policies, read, write, deny, dangerous, net, net_private, listen, exec,
-		env;
-	const char *profile, *skill, *audit, *cwd, *work_dir;
+	struct options_list policies, ceilings, read, write, deny, dangerous, net, net_private,
+		listen, exec, env;
+	const char *profile, *skill, *input, *audit, *cwd, *work_dir;
 	struct agent agent;
 	bool yes, is_command, json, explain, no_limits, strict, ssh_agent, no_cache;
 	bool broker, broker_http, no_broker;
 	const char *tier;
 	struct limits limits;
+	uint64_t ask_ms; /* how long a question waits for its answer */
+};
+
+/* Questions and grants while it runs (run/live.c). */
+struct run_live {
+	bool is_on; /* there is a daemon */
+	struct launch_live live;
+	/* The change that is under way: its number, and who is to answer. */
+	uint64_t change;
+	bool relay_waits, broker_waits;
+	int code;
+	struct error why;
 };
 
 struct run {
@@ -83,10 +97,14 @@ struct run {
 	bool is_shell;
 
 	struct load load, ceiling;
+	struct load declared; /* --ceiling: what may be granted at most while it runs */
+	const struct permissions *declared_layers[RUN_LAYERS_MAX];
 	struct profile profile;
 	struct launch_skill skill; /* .fd is -1 without one */
 	struct skill_archive copy; /* of it; .map is NULL without one */
 	struct launch_needs needs; /* what it requires */
+	bool is_wasm;              /* it has a module, which runs */
+	struct launch_wasm wasm;
 	struct permissions *mode;
 	struct load_builtin
 		builtin; /* the built-in profile of the base, or that a policy extends */
@@ -120,6 +138,7 @@ struct run {
 	bool is_told;                /* what went wrong was said at length already */
 	bool is_printed;             /* --json: the one object */
 	struct run_audit audit;
+	struct run_live live;
 };
 
 /* The whole of it; returns the status to exit with, and has told what went wrong. */
@@ -139,7 +158,7 @@ int run_real_folder(struct run *r, const char *option, const char *path, const c
  */
 int run_guard(struct run *r, const char *path);
 
-/* run/claude.c: in an agent mode, what the mode grants for Claude Code. Behind r->mode, before the
+/* run/claude.c: in an agent mode, what the mode grants for Claude Code. After r->mode, before the
  * grants. */
 int run_claude_begin(struct run *r);
 void run_claude_end(struct run *r);
@@ -151,13 +170,13 @@ int run_ssh_agent(struct run *r);
 int run_grants(struct run *r);
 
 /* run/baseline-notes.c: says which grants the baseline takes back, and what --dangerously-allow
- * lifts. Behind the policy. */
+ * lifts. After the policy. */
 void run_baseline_notes(struct run *r);
 /* What was probably not meant, said before the start; RUN_FORBIDDEN: the skill's entry is denied.
  */
 int run_notes(struct run *r);
 
-/* run/later.c: what the command leaves behind for other programs to run. Behind the base, before
+/* run/later.c: what the command leaves behind for other programs to run. After the base, before
  * the grants. */
 int run_later_begin(struct run *r);
 /* A pattern of --write that p, a layer, has got: what it names may be written. */
@@ -171,6 +190,27 @@ int run_ceiling(struct run *r);
 
 /* run/run.c: the words to run: those of the call, a skill's entry, or the user's shell. */
 int run_find_words(struct run *r);
+
+/* run/live.c: reads --ceiling; after the variables have values. */
+int run_live_read_ceiling(struct run *r);
+/* Whether hosts may be granted later: then it has a relay from the start. */
+bool run_live_may_reach_hosts(const struct run *r);
+/* How long what a policy asks about waits for its answer. */
+uint32_t run_live_ask_ms(const struct run *r);
+/*
+ * What asks about hosts, where the command wanted one and no daemon was there to pass the question
+ * on; else NULL. is_unheard: it wanted one and there was no network, so which one is not known.
+ */
+const char *run_live_unasked(const struct run *r, bool is_unheard);
+/* After run_audit_begin(). */
+void run_live_begin(struct run *r);
+void run_live_event(struct run *r, const struct session_event *e);
+void run_live_tick(struct run *r);
+int run_live_wait_ms(const struct run *r, int otherwise);
+void run_live_end(struct run *r);
+
+/* run/wasm.c: the same for a WASM skill, with its module compiled. */
+int run_wasm(struct run *r);
 
 /* run/writes.c: --tier 3: becomes the command, behind Landlock alone. Returns only on failure. */
 int run_writes(struct run *r);

@@ -4,7 +4,7 @@
  * --net unix:SOCKET --env SSH_AUTH_SOCK=SOCKET. The variable is read once and its links are
  * followed here, so that the name which is granted is the one that was checked: a socket of this
  * user, and by no link that an earlier command could have made. The command then signs in as the
- * user, with any key that the agent has; it is told so.
+ * user, with any key that the agent has; a note says so.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -47,13 +47,13 @@ static void stdio_copy_take_in(struct stdio_copy *r)
 	char raw[FILTERED];
 	ssize_t n;
 
-	/* Somebody may have taken it since. */
+	/* Another process may have taken it since. */
 	if (r->is_keyboard && !terminal_is_ours(r->from))
 		return;
 	n = r->filter ? read(r->from, raw, sizeof(raw)) : read(r->from, r->bytes, sizeof(r->bytes));
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	/* EIO: nobody holds the other side of a terminal any more. */
+	/* EIO: the other side of a terminal is closed. */
 	if (n <= 0) {
 		stdio_copy_close(r);
 		return;

@@ -187,14 +187,14 @@ static enum filter_verdict csi_judge(const struct csi *c)
 	return FILTER_QUESTION;
 }
 
-/* On in a terminal that nobody changed. */
+/* On in a terminal as it starts. */
 static bool mode_is_on(const struct terminal_mode *m)
 {
 	return m->is_private ? m->number == 2 || m->number == 7 || m->number == 8 || m->number == 25
 			     : m->number == 12;
 }
 
-/* Nobody can say what they were; 1048 is no mode, but the cursor's place. */
+/* What they were is not known; 1048 is no mode, but the cursor's place. */
 static bool mode_is_open(const struct terminal_mode *m)
 {
 	return m->is_private &&

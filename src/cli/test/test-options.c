@@ -169,7 +169,7 @@ static void test_misuse_is_refused_with_a_message(void **state)
 	}
 }
 
-/* --json is honoured for an error of the command line itself, but not behind a command. */
+/* --json is honoured for an error of the command line itself, but not after a command. */
 static void test_json_is_noted_where_parsing_failed(void **state)
 {
 	static const struct {

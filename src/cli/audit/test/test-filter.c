@@ -124,6 +124,19 @@ static void test_limits_are_numbers_from_one(void **state)
 	}
 }
 
+static void test_requests_are_one_of_three_words(void **state)
+{
+	struct audit_filter f = { 0 };
+
+	(void)state;
+	assert_int_equal(give(&f, "requests", "no"), 0);
+	assert_string_equal(f.requests, "no");
+	assert_int_equal(give(&f, "requests", "only"), 0);
+	assert_string_equal(f.requests, "only");
+	assert_int_equal(give(&f, "requests", "maybe"), -EINVAL);
+	assert_non_null(strstr(error.text, "maybe"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +145,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_words_are_refused),
 		cmocka_unit_test(test_times_bound_the_records),
 		cmocka_unit_test(test_limits_are_numbers_from_one),
+		cmocka_unit_test(test_requests_are_one_of_three_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

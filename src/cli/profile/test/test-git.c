@@ -426,7 +426,7 @@ static void test_links_confused(void **state)
 	}
 }
 
-/* From what happens to what is told. */
+/* From what happens to what is reported. */
 /* A sparse index has one entry for a folder: what is in it, and a submodule too, is in a tree. */
 static void test_links_sparse(void **state)
 {

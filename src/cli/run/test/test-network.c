@@ -97,7 +97,7 @@ static void test_the_option_for_a_profile(void **state)
 	}
 }
 
-/* What is granted and denied all the same is told at once; and then not again. */
+/* What is granted and denied all the same is reported at once; and then not again. */
 static void test_what_is_granted(void **state)
 {
 	const struct {

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions and grants of a run that is registered at a daemon (launch/live.h). What is granted
+ * reaches the relay, which has the network of the command, and the broker, which does for it what
+ * it is asked. The command itself sees the files and programs that it was started with: Landlock
+ * and a mount namespace are not widened.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice/describe/describe.h"
+#include "cli/output.h"
+#include "cli/run/internal.h"
+#include "wire/configure.h"
+
+enum { RUN_LIVE_COMMAND = 1, RUN_LIVE_PORTS_MAX = 16 };
+
+static struct run *run_live_of(void *context)
+{
+	return context;
+}
+
+static void run_live_answer(void *context, uint64_t asker, const struct answer *a)
+{
+	(void)session_answer(run_live_of(context)->session, asker, a);
+}
+
+static void run_live_fail(void *context, const char *why)
+{
+	struct run *r = run_live_of(context);
+
+	run_audit_own(r, (struct audit_event){ .action = AUDIT_POLICY,
+				 .target = "revoke",
+				 .decision = AUDIT_FAILED,
+				 .reason = why });
+	if (r->session)
+		(void)session_kill(r->session, RUN_LIVE_COMMAND);
+}
+
+static void run_live_note(void *context, const struct audit_event *event)
+{
+	run_audit_own(run_live_of(context), *event);
+}
+
+/* Putting grants in force */
+
+static int run_live_refuse(const struct run *r, enum operation op, struct error *e)
+{
+	if (op == OPERATION_NET_CONNECT)
+		return error_set(e, -EOPNOTSUPP, NULL,
+			"this sandbox was started without a network; name the hosts that it may "
+			"ask "
+			"for in its policy, or in a --ceiling");
+	return error_set(e, -EOPNOTSUPP, NULL,
+		"a command that runs keeps the files and programs that it started with; with a "
+		"broker, `corral run --broker`, it gets others by sandbox-call%s",
+		r->options.no_broker ? ", and --no-broker was given" : "");
+}
+
+/* Some grant that nothing here could enforce. */
+static int run_live_check(
+	const struct run *r, const struct live_grant *grants, size_t n, struct error *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		const bool is_net = grants[i].op == OPERATION_NET_CONNECT;
+
+		if (!r->broker.program && !(is_net && r->plan->network == PLAN_NETWORK_RELAY))
+			return run_live_refuse(r, (enum operation)grants[i].op, e);
+	}
+	return 0;
+}
+
+static int run_live_put_network(
+	struct run *r, const struct live_grant *grants, size_t n, struct error *e)
+{
+	struct change c = { .flags = CHANGE_WHOLE, .n_ports = (uint32_t)r->plan->n_ports };
+	auto_buffer text = { 0 }, body = { 0 };
+	int ret = launch_live_network(&r->live.live, grants, n, &text, e);
+
+	if (ret < 0)
+		return ret;
+	c.text = buffer_text(&text);
+	memcpy(c.ports, r->plan->ports, r->plan->n_ports * sizeof(c.ports[0]));
+	for (size_t i = 0; i < r->plan->n && c.n_doors < CHANGE_DOORS_MAX; i++)
+		if (r->plan->entries[i].kind == PLAN_SOCKET)
+			c.doors[c.n_doors++] = r->plan->entries[i].path;
+	ret = change_encode(&c, &body);
+	if (ret == 0)
+		ret = session_change(r->session, r->live.change, body.data, body.len);
+	return ret < 0 ? error_set(
+				 e, ret, NULL, "the network cannot be changed: %s", strerror(-ret))
+		       : 0;
+}
+
+static int run_live_put(void *context, const struct live_grant *grants, size_t n, struct error *e)
+{
+	struct run *r = run_live_of(context);
+	int ret = r->session ? run_live_check(r, grants, n, e) : -ESHUTDOWN;
+
+	if (ret < 0)
+		return e->text[0] ? ret : error_set(e, ret, NULL, "the command has ended");
+	r->live.change++;
+	r->live.relay_waits = r->live.broker_waits = false;
+	r->live.code = 0;
+	r->live.why = (struct error){ 0 };
+	/* First the broker, which may be gone: then nothing was changed that must be undone. */
+	if (r->broker.program) {
+		ret = session_grant(r->session, r->live.change, grants, n);
+		if (ret < 0)
+			return error_set(e, ret, NULL, "the broker does not answer");
+		r->live.broker_waits = true;
+	}
+	if (r->plan->network == PLAN_NETWORK_RELAY) {
+		ret = run_live_put_network(r, grants, n, &r->live.why);
+		r->live.relay_waits = ret == 0;
+	}
+	if (ret < 0 && !r->live.broker_waits) {
+		*e = r->live.why;
+		return ret;
+	}
+	/* The broker has the change: it fails, and is undone, when the broker has answered. */
+	r->live.code = ret;
+	/* Without a relay and without a broker there is nothing to change. */
+	if (!r->live.relay_waits && !r->live.broker_waits)
+		launch_live_settled(&r->live.live, 0, "");
+	return 0;
+}
+
+/* Relay or broker has answered. */
+static void run_live_heard(struct run *r, bool *waits, const struct refusal *refusal)
+{
+	struct run_live *l = &r->live;
+
+	if (!*waits)
+		return;
+	*waits = false;
+	if (refusal->error && l->code == 0) {
+		l->code = -refusal->error;
+		(void)error_set(&l->why, l->code, NULL, "%s", refusal->text);
+	}
+	if (!l->relay_waits && !l->broker_waits)
+		launch_live_settled(&l->live, l->code, l->why.text);
+}
+
+void run_live_event(struct run *r, const struct session_event *e)
+{
+	/* There is no daemon, or no room for it: this one is refused, and not the next. */
+	if (e->kind == SESSION_QUESTION &&
+		(!r->live.is_on || launch_live_ask(&r->live.live, e->id, e->question) < 0))
+		(void)session_answer(
+			r->session, e->id, &(struct answer){ .ttl_ms = 1, .pattern = "" });
+	if (!r->live.is_on)
+		return;
+	switch (e->kind) {
+	case SESSION_QUESTION_OVER:
+		launch_live_question_over(&r->live.live, e->id, e->end);
+		break;
+	case SESSION_POLICY:
+		if (e->id == r->live.change)
+			run_live_heard(r, &r->live.relay_waits, &e->refusal);
+		break;
+	case SESSION_GRANTS:
+		if (e->id == r->live.change)
+			run_live_heard(r, &r->live.broker_waits, &e->refusal);
+		break;
+	case SESSION_BROKER:
+		/* Calls that waited there were refused; the next broker begins with all grants. */
+		launch_live_question_over(&r->live.live, 0, QUESTION_GIVEN_UP);
+		run_live_heard(r, &r->live.broker_waits, &(struct refusal){ .text = "" });
+		break;
+	default:
+		break;
+	}
+}
+
+/* What the daemon shows */
+
+static void run_live_describe(const struct run *r, const struct permissions *p, struct arena *a,
+	const char **lines, uint32_t *n)
+{
+	struct description d = { 0 };
+
+	if (describe_permissions(p, &r->load.variables, a, &d) < 0)
+		return;
+	for (size_t i = 0; i < d.n; i++)
+		for (size_t k = 0; k < d.sections[i].lines.n && *n < JOIN_LINES_MAX; k++) {
+			const char *line = d.sections[i].lines.items[k];
+
+			/* Limits are numbers here, and what is not there needs no line. */
+			if (strncmp(line, "nothing", 7) != 0 && strncmp(line, "no limit", 8) != 0)
+				lines[(*n)++] = line;
+		}
+}
+
+static void run_live_tell_details(void *context)
+{
+	static struct join_details d;
+	struct run *r = run_live_of(context);
+	auto_buffer body = { 0 };
+	auto_arena a = { 0 };
+
+	d.n_permissions = d.n_ceiling = 0;
+	memcpy(d.limits, r->limits.values, sizeof(d.limits));
+	for (size_t i = 0; i < r->n_layers; i++)
+		run_live_describe(r, r->layers[i], &a, d.permissions, &d.n_permissions);
+	for (size_t i = 0; i < r->declared.n; i++)
+		run_live_describe(r, r->declared.files[i].permissions, &a, d.ceiling, &d.n_ceiling);
+	for (size_t i = r->n_base; r->declared.n && i < r->n_layers; i++)
+		run_live_describe(r, r->layers[i], &a, d.ceiling, &d.n_ceiling);
+	/* None is declared: it is what the layers themselves allow. */
+	for (uint32_t i = 0; r->declared.n == 0 && i < d.n_permissions; i++)
+		d.ceiling[d.n_ceiling++] = d.permissions[i];
+	if (join_details_encode(&d, &body) == 0)
+		launch_join_send(&r->audit.join, FRAME_JOIN_DETAILS, 0, &body);
+}
+
+/* Beginning and end */
+
+int run_live_read_ceiling(struct run *r)
+{
+	const struct options_list *files = &r->options.ceilings;
+	int ret;
+
+	r->declared.variables = r->load.variables;
+	r->declared.uses_cache = !r->options.no_cache;
+	ret = load_add_all(&r->declared, r->call, files->items, files->n, MANIFEST_UNKNOWN);
+	for (size_t i = 0; ret == 0 && i < r->declared.n; i++) {
+		if (i == RUN_LAYERS_MAX)
+			return error_set(r->call->error, -E2BIG, NULL, "too many ceilings");
+		r->declared_layers[i] = r->declared.files[i].permissions;
+	}
+	for (size_t i = 0; ret == 0 && i < r->declared.n_sources; i++)
+		ret = run_guard(r, r->declared.sources[i]);
+	return ret;
+}
+
+static bool run_live_names_hosts(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].operations & 1u << OPERATION_NET_CONNECT && !p->rules[i].disabled &&
+			p->rules[i].action != VERDICT_DENY)
+			return true;
+	for (size_t i = 0; i < p->n_all_of; i++)
+		if (run_live_names_hosts(p->all_of[i]))
+			return true;
+	return p->network_allow.n > 0 || p->fallback == VERDICT_ASK;
+}
+
+bool run_live_may_reach_hosts(const struct run *r)
+{
+	bool may = r->declared.n > 0;
+
+	for (size_t i = 0; may && i < r->declared.n; i++)
+		may = run_live_names_hosts(r->declared.files[i].permissions);
+	for (size_t i = 0; r->declared.n == 0 && i < r->n_layers; i++) {
+		may = run_live_names_hosts(r->layers[i]);
+		if (!may)
+			break;
+	}
+	return may && launch_join_is_possible();
+}
+
+/* Without a daemon */
+
+/* A layer that asks about hosts, and the ports of its rules: a name that is looked up has none. */
+struct run_live_asking {
+	const char *origin; /* NULL: no layer does */
+	unsigned ports[RUN_LIVE_PORTS_MAX];
+	size_t n_ports;
+};
+
+static void run_live_add_port(struct run_live_asking *a, const char *pattern)
+{
+	const char *colon = strrchr(pattern, ':');
+	const unsigned port = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
+
+	for (size_t i = 0; i < a->n_ports; i++)
+		if (a->ports[i] == port)
+			return;
+	if (port && a->n_ports < RUN_LIVE_PORTS_MAX)
+		a->ports[a->n_ports++] = port;
+}
+
+static void run_live_find_asking(const struct permissions *p, struct run_live_asking *ret)
+{
+	bool asks = p->fallback == VERDICT_ASK;
+
+	for (size_t i = 0; i < p->n_all_of; i++)
+		run_live_find_asking(p->all_of[i], ret);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		const struct rule *rule = &p->rules[i];
+
+		if (rule->action != VERDICT_ASK || rule->disabled ||
+			!(rule->operations & 1u << OPERATION_NET_CONNECT))
+			continue;
+		asks = true;
+		for (size_t k = 0; k < rule->patterns.n; k++)
+			run_live_add_port(ret, rule->patterns.items[k].all[0]);
+	}
+	if (asks && !ret->origin)
+		ret->origin = p->origin ? p->origin : "the policy";
+}
+
+static bool run_live_asks_about(const struct run *r, const char *target)
+{
+	const struct request request = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct decision d;
+
+	return policy_decide(r->policy, &request, &d) == 0 && d.verdict == VERDICT_ASK;
+}
+
+static bool run_live_would_ask(
+	const struct run *r, const struct run_live_asking *a, const struct record *denied)
+{
+	bool asks = run_live_asks_about(r, denied->target);
+	char target[512];
+
+	for (size_t i = 0; denied->dns && !asks && i < a->n_ports; i++)
+		asks = snprintf(target, sizeof(target), "%s:%u", denied->target, a->ports[i]) <
+			       (int)sizeof(target) &&
+		       run_live_asks_about(r, target);
+	return asks;
+}
+
+const char *run_live_unasked(const struct run *r, bool is_unheard)
+{
+	struct run_live_asking a = { 0 };
+	bool is_missed = is_unheard;
+
+	if (r->live.is_on || r->options.ask_ms == 0)
+		return NULL;
+	for (size_t i = 0; i < r->n_layers; i++)
+		run_live_find_asking(r->layers[i], &a);
+	for (size_t i = 0; a.origin && !is_missed && i < r->network.n && i < RUN_NETWORK_SHOWN; i++)
+		is_missed = r->network.items[i].kind == RECORD_DENIED &&
+			    run_live_would_ask(r, &a, &r->network.items[i]);
+	return is_missed ? a.origin : NULL;
+}
+
+uint32_t run_live_ask_ms(const struct run *r)
+{
+	return (uint32_t)(r->options.ask_ms < QUESTION_WAIT_MAX_MS ? r->options.ask_ms
+								   : QUESTION_WAIT_MAX_MS);
+}
+
+void run_live_begin(struct run *r)
+{
+	const struct launch_live_hooks hooks = { .answer = run_live_answer,
+		.put = run_live_put,
+		.fail = run_live_fail,
+		.describe = run_live_tell_details,
+		.note = run_live_note,
+		.context = r };
+	const struct launch_live_ceiling ceiling = { .layers = r->layers,
+		.n_layers = r->n_layers,
+		.declared = r->declared_layers,
+		.n_declared = r->declared.n,
+		.n_replaced = r->n_base,
+		.options = load_options(&r->load) };
+
+	r->live.is_on = r->audit.join.is_on;
+	if (r->live.is_on)
+		launch_live_init(&r->live.live, &r->audit.join, &hooks, &ceiling);
+}
+
+void run_live_tick(struct run *r)
+{
+	if (r->live.is_on && r->session)
+		launch_live_tick(&r->live.live);
+}
+
+int run_live_wait_ms(const struct run *r, int otherwise)
+{
+	return r->live.is_on && r->session ? launch_live_wait_ms(&r->live.live, otherwise)
+					   : otherwise;
+}
+
+void run_live_end(struct run *r)
+{
+	if (r->live.is_on)
+		launch_live_deinit(&r->live.live);
+	r->live.is_on = false;
+}
