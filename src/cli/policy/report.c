@@ -40,6 +40,7 @@ static int ask_parse(struct ask *a, struct call *c)
 			"a file or folder with permissions, a skill or rules;\n"
 			"if repeated, all of them must allow",
 			options_list, &a->policies, OPTIONS_MANY },
+		STORED_NAMED(&a->stored),
 		{ "op", 'o', "OP", "fs.read, fs.write, net.connect, exec, env or service",
 			take_operation, &a->request.op, OPTIONS_REQUIRED },
 		{ "target", 't', "TARGET",
@@ -65,7 +66,7 @@ static int ask_run(struct ask *a, struct call *c)
 	int r = ask_parse(a, c);
 
 	/* Options that say something only together with another. */
-	if (r == 0 && a->policies.n == 0)
+	if (r == 0 && a->policies.n == 0 && a->stored.names.n == 0)
 		r = options_misused(c, "required option missing: --policy FILE");
 	else if (r == 0 && a->arguments.n && a->request.op != OPERATION_EXEC)
 		r = options_misused(c, "--arg requires --op exec");
@@ -75,6 +76,8 @@ static int ask_run(struct ask *a, struct call *c)
 		r = load_begin(&a->load, c);
 	if (r == 0)
 		r = load_add_all(&a->load, c, a->policies.items, a->policies.n, MANIFEST_UNKNOWN);
+	if (r == 0)
+		r = stored_load_named(&a->load, c, &a->stored);
 	if (r == 0)
 		r = load_compile(&a->load, c, &a->policy);
 	if (r != 0)
@@ -168,12 +171,12 @@ void report_line(struct output *o, const struct ask *a, struct arena *arena)
 	buffer_addc(&o->text, '\n');
 }
 
-/* More than this nobody reads. */
+/* More than this is not shown. */
 enum { NOTES_MAX = 12 };
 
 /* What is worth knowing of j; nothing is added where there is none. */
 
-/* Where a line has many programs, only what decided is told. */
+/* Where a line has many programs, only what decided is reported. */
 static void note_links(const struct ask *a, const struct judged *j, struct buffer *out)
 {
 	if (!j->real || (!j->by_real && a->judgement.is_line))

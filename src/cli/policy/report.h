@@ -7,9 +7,11 @@
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/stored/stored.h"
 
 struct ask {
 	struct options_list policies, arguments;
+	struct stored_named stored;
 	struct request request;
 	bool is_whole; /* the request has all arguments that there are, not just those given */
 	struct load load;

@@ -26,7 +26,7 @@ static const struct verb verb_check = {
 		"answer counts.\n"
 		"Exit status: 0 allow, 1 deny, 3 ask, 2 an error.",
 	.examples =
-		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
+		"corral policy check -p policy.yaml --op net.connect --target example.com:443\n"
 		"corral policy check -p policy.yaml --op fs.write --target ./build/out.o\n"
 		"corral policy check -p weather/ -p company.json --op exec --target 'curl -s x'\n"
 		"corral policy check -p policy.yaml --op exec --target git --arg push\n",
@@ -118,8 +118,7 @@ static const struct verb verb_subset = {
 		"with an example that A allows and B does not, or `too complex`, which counts as "
 		"no.\n"
 		"Exit status: 0 yes, 1 no, 2 an error.",
-	.examples =
-		"corral policy subset skill/SKILL.md company.json || echo 'it asks for too much'\n",
+	.examples = "corral policy subset skill/SKILL.md company.json || echo 'too much'\n",
 	.operand = "FILE",
 	.min = 2,
 	.max = 2,
@@ -216,7 +215,9 @@ static int verb_lint_run(struct call *c)
 	bool json = false, is_clean = false;
 	auto_load l = { 0 };
 	struct lint_findings all = { 0 };
-	const struct options_row rows[] = { LOAD_SET(&l), OPTIONS_JSON(&json) };
+	struct stored_named stored = { 0 };
+	const struct options_row rows[] = { STORED_NAMED(&stored), LOAD_SET(&l),
+		OPTIONS_JSON(&json) };
 	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
@@ -224,6 +225,10 @@ static int verb_lint_run(struct call *c)
 	r = load_begin(&l, c);
 	if (r == 0)
 		r = load_add_all(&l, c, (const char *const *)c->words, c->n, MANIFEST_UNKNOWN);
+	if (r == 0)
+		r = stored_load_named(&l, c, &stored);
+	if (r == 0 && l.n == 0)
+		r = options_misused(c, "missing argument: FILE");
 	if (r == 0)
 		r = lint(&l, c, &all, &is_clean);
 	if (r == 0)
@@ -244,7 +249,6 @@ static const struct verb verb_lint = {
 	.examples = "corral policy lint policy.yaml\n"
 		    "corral policy lint --json skill/SKILL.md rules/\n",
 	.operand = "FILE",
-	.min = 1,
 	.max = SIZE_MAX,
 	.run = verb_lint_run,
 };
@@ -257,20 +261,26 @@ static const struct verb *const verbs[] = {
 	&verb_intersect,
 	&verb_subset,
 	&verb_lint,
+	&verb_stored_list,
+	&verb_stored_history,
+	&verb_stored_save,
+	&verb_stored_remove,
+	&verb_stored_undo,
+	&verb_stored_record,
+	&verb_stored_rules,
 	NULL,
 };
 
 const struct verb verb_policy = {
 	.name = "policy",
 	.synopsis = "COMMAND [OPTION]... [FILE]...",
-	.summary = "check, explain, show and combine policies",
+	.summary = "check, explain, show, combine and store policies",
 	.description = "Works with policies. FILE may be permissions in YAML or JSON, a "
 		       "skill.yaml, a SKILL.md, a manifest.yaml of a WASM skill, a JSON file with "
 		       "rules, or Enclave grants; the format is detected.",
-	.examples =
-		"corral policy check -p policy.yaml --op net.connect --target api.example.com:443\n"
-		"corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"
-		"corral policy intersect skill/SKILL.md company.json\n"
-		"corral policy lint policy.yaml\n",
+	.examples = "corral policy check -p policy.yaml --op net.connect --target example.com:443\n"
+		    "corral policy explain -p policy.yaml --op fs.read --target /etc/shadow\n"
+		    "corral policy intersect skill/SKILL.md company.json\n"
+		    "corral policy lint policy.yaml\n",
 	.verbs = verbs,
 };

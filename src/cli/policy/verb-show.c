@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "launch/broker.h"
 #include "policy/algebra/algebra.h"
 #include "policy/format/permissions-text.h"
 
@@ -67,6 +68,15 @@ static int verb_show_take_from(struct call *c, const struct options_row *row, co
 	return s->from_mode ? 0 : load_kind(c, &kind, value);
 }
 
+/* What else `corral run` does because of it: for people, so not in JSON. */
+static int verb_show_tell_broker(struct call *c, const struct permissions *p)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	buffer_adds(&o.text, "# It grants services: `corral run` starts a broker for them.\n");
+	return launch_broker_is_granted(p) ? output_write(&o, STDOUT_FILENO, c->error) : 0;
+}
+
 static int verb_show_parse(struct show_settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
@@ -110,6 +120,8 @@ static int verb_show_run(struct call *c)
 	}
 	if (r == 0)
 		r = canonical_print(&s.canonical, c, p);
+	if (r == 0 && !s.canonical.json)
+		r = verb_show_tell_broker(c, p);
 	return r < 0 ? r : STATUS_YES;
 }
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* What the verbs share. */
+#include "cli/stored/history.h"
+#include "cli/stored/stored.h"
+#include "cli/output.h"
+
+/* Of the system's policies and their history other users may read. */
+static inline unsigned stored_mode(const struct stored_place *p)
+{
+	return p->is_system ? 0644 : 0600;
+}
+
+/* "there is no policy NAME": STATUS_ABSENT. */
+int stored_refuse_absent(struct call *c, bool json, const char *name);
+/* A version of a file's history was read, written …: -errno as an error of the call. */
+int stored_fail(struct call *c, const char *what, const char *path, int r);
+
+/* How a stored policy is written: checked before, by a caller that holds the lock. */
+struct save_text {
+	const struct stored_file *file;
+	const struct buffer *now; /* what it says, which is noted; NULL: it is not there */
+	const struct buffer *text;
+	enum history_by by;
+};
+
+int save_write(struct call *c, const struct stored_place *p, const struct save_text *s);
+
+/* rules-list.c: the keys of a rule that can be set, ending with NULL; its id is no such key. */
+extern const char *const rules_keys[];
+/* Rows of JSON, one for each rule. */
+struct rules_rows {
+	struct json_tree *t;
+	struct node *list;
+	const char *only; /* the id "POLICY:RULE" of the one that is wanted; NULL: all */
+};
+/* Adds those of a text. Negative with the error: it is no policy. */
+int rules_put(struct rules_rows *to, const struct stored_file *f, const struct buffer *text,
+	struct error *e);
+/* Two rules say the same if these are equal. */
+void rules_etag(const struct node *rule, char out[STORED_ETAG]);
+bool rules_is_json(const struct stored_file *f);
+
+/* What a file says now. 0: it is there; 1: not; negative: an error. */
+int save_read_now(struct call *c, const struct stored_file *f, struct buffer *ret);
+/* A file that the caller named, or standard input, up to STORED_BYTES_MAX. */
+int save_read_input(struct call *c, const char *path, struct buffer *ret);
