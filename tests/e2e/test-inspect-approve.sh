@@ -35,7 +35,7 @@ out_like '^Risk +critical$' "inspect: the rating of a bad skill"
 out_like '^  high +scripts/setup.sh:4: runs what it downloads' "inspect: severity, file and line of a finding"
 out_has '(download-run)' "inspect: its id"
 out_has 'curl -s https://tools.example/install.sh' "inspect: the place itself"
-out_like 'high +SKILL.md:[0-9]+: .*\(prompt-override\)$' "inspect: words for the model"
+out_like 'high +SKILL.md:[0-9]+: tells the model to ignore its instructions' "inspect: words for the model"
 out_has "every variable" "inspect: wide grants in plain words"
 awk 'length > 102 { exit 1 }' "$scratch/out"
 ok $? "inspect: fits into 100 columns"
@@ -58,13 +58,14 @@ no_controls "inspect: escapes in JSON"
 
 # --- inspect: what is no skill ---
 fails "inspect: a folder that is not there" "nowhere: cannot be read" inspect nowhere
-fails "inspect: a file" "give the skill's folder" inspect weather/SKILL.md
+fails "inspect: a file that is no manifest" "give the skill's folder" inspect weather/scripts/weather.sh
+answers 0 "inspect: a manifest stands for its folder" "weather 1.2.0" inspect weather/SKILL.md
 mkdir empty
-fails "inspect: an empty folder" "is a folder that contains no manifest" inspect empty
+fails "inspect: an empty folder" "is an empty folder" inspect empty
 cp -R "$DATA/rules" rules
 fails "inspect: rules" "contains rules, not a skill" inspect rules
 mkdir broken && printf -- '---\nname: [\n---\n' >broken/SKILL.md
-fails "inspect: a broken manifest" "broken/SKILL.md:" inspect broken
+fails "approve: a broken manifest" "broken/SKILL.md:" approve --yes broken
 cp -R weather linked && ln -s /etc/passwd linked/data
 fails "inspect: a link that leads out" "data" inspect linked
 mkfifo weather/pipe

@@ -36,10 +36,82 @@ static int inspection_find_needs(struct inspection *i, struct call *c)
 	return r;
 }
 
-int inspection_open(struct inspection *i, struct call *c, const char *folder)
+/* Adds one at the start. */
+static int inspection_add(struct inspection *i, struct call *c, struct skill_finding finding)
 {
-	size_t counts[SKILL_HIGH + 1] = { 0 };
-	int r = launch_skill_open(&i->skill, folder, LAUNCH_SKILL_LOOK, c->arena, c->error);
+	struct skill_findings *f = &i->findings;
+
+	for (size_t k = 0; k < skill_rules_count(); k++) {
+		if (strcmp(skill_rules_at(k).id, finding.id) == 0)
+			finding.check = skill_rules_at(k).check;
+	}
+	if (!finding.file || !finding.what || !finding.check ||
+		ARENA_PUSH(c->arena, f->items, f->n, f->cap, finding) < 0)
+		return error_no_memory(c->error);
+	memmove(f->items + 1, f->items, (f->n - 1) * sizeof(*f->items));
+	f->items[0] = finding;
+	return 0;
+}
+
+/* What is wrong with the manifest is one finding among the others, and comes first. */
+static int inspection_add_fault(struct inspection *i, struct call *c)
+{
+	const struct error *fault = &i->skill.fault;
+	const char *slash = strrchr(fault->file, '/');
+
+	if (!fault->text[0])
+		return 0;
+	return inspection_add(i, c,
+		(struct skill_finding){ .id = "manifest-fault",
+			.severity = SKILL_LOW,
+			.file = arena_strdup(c->arena, fault->line && slash ? slash + 1 : "."),
+			.line = fault->line,
+			.what = arena_printf(c->arena, "%s%s%s", fault->text,
+				fault->hint[0] ? "; " : "", fault->hint),
+			.excerpt = "" });
+}
+
+static bool inspection_says(const char *text, const char *const *words)
+{
+	for (; *words; words++) {
+		if (strcasestr(text, *words))
+			return true;
+	}
+	return false;
+}
+
+/* Permissions that what the skill says of itself does not need: sums need no network. */
+static int inspection_add_purpose(struct inspection *i, struct call *c)
+{
+	static const char *const offline[] = { "calculat", "adds ", "multiplies", "converts units",
+		"unit convert", "counts words", "word count", "formats json", "format json", "dice",
+		"flips a coin", "haiku", "rot13", "regular expression", "sorts lines", "palindrome",
+		"ascii art", "roman numeral", NULL };
+	static const char *const online[] = { "fetch", "download", " api", "web", "internet",
+		"online", "sync", "http", "search", "mail", "upload", "cloud", "server", NULL };
+	const struct permissions *p = i->skill.manifest.permissions;
+	const char *about = i->skill.manifest.description ? i->skill.manifest.description
+							  : i->skill.about.description;
+	const bool wants_net = p->network_allow.n > 0 || p->network_private.n > 0;
+	const bool wants_env = !(i->description.denies & SKILL_STOP_ENV);
+
+	if (!about || !inspection_says(about, offline) || inspection_says(about, online) ||
+		(!wants_net && !wants_env))
+		return 0;
+	return inspection_add(i, c,
+		(struct skill_finding){ .id = "purpose",
+			.severity = SKILL_MEDIUM,
+			.file = ".",
+			.what = arena_printf(c->arena,
+				"asks for %s, which what it says it is for does not need",
+				wants_net ? "the network" : "secret variables"),
+			.excerpt = "" });
+}
+
+int inspection_open(
+	struct inspection *i, struct call *c, const char *folder, enum launch_skill_use use)
+{
+	int r = launch_skill_open(&i->skill, folder, use, c->arena, c->error);
 
 	if (r == 0)
 		r = load_begin(&i->load, c);
@@ -47,17 +119,22 @@ int inspection_open(struct inspection *i, struct call *c, const char *folder)
 		r = load_absolute(c, folder, &i->load.variables.values[VARIABLE_SKILL_DIR]);
 	if (r == 0)
 		r = skill_scan(i->skill.fd, &i->skill.lives, c->arena, &i->findings, c->error);
+	if (r == 0)
+		r = inspection_add_fault(i, c);
 	if (r < 0)
 		return r;
-	for (size_t k = 0; k < i->findings.n; k++)
-		counts[i->findings.items[k].severity]++;
 	r = inspection_find_needs(i, c);
 	if (r < 0)
 		return r;
-	if (describe_permissions(i->skill.manifest.permissions, &i->load.variables, c->arena,
-		    &i->description) < 0 ||
-		describe_rate(&i->description, counts, c->arena) < 0)
+	i->shown = i->load.variables;
+	if (i->is_anywhere)
+		i->shown.values[VARIABLE_WORK_DIR] = NULL;
+	if (describe_permissions(
+		    i->skill.manifest.permissions, &i->shown, c->arena, &i->description) < 0)
 		return error_no_memory(c->error);
+	r = inspection_add_purpose(i, c);
+	if (r < 0)
+		return r;
 	/* Nothing may have changed since the digest was taken. */
 	return launch_skill_unchanged(&i->skill, c->error);
 }
@@ -68,16 +145,38 @@ void inspection_deinit(struct inspection *i)
 	load_deinit(&i->load);
 }
 
-bool inspection_is_risky(const struct inspection *i)
+/* Whether the permissions keep a finding from doing harm. */
+static bool inspection_is_stopped(const struct inspection *i, const struct skill_finding *f)
+{
+	return (f->stops & i->description.denies) != 0;
+}
+
+int inspection_rate(struct inspection *i, struct call *c)
+{
+	size_t all[SKILL_HIGH + 1] = { 0 }, left[SKILL_HIGH + 1] = { 0 };
+
+	for (size_t k = 0; k < i->findings.n; k++) {
+		const struct skill_finding *f = &i->findings.items[k];
+
+		all[f->severity] += !f->reason;
+		left[f->severity] += !f->reason && !inspection_is_stopped(i, f);
+	}
+	if (describe_rate(&i->description, all, c->arena) < 0)
+		return error_no_memory(c->error);
+	describe_confine(&i->description, left);
+	return 0;
+}
+
+bool inspection_is_risky(const struct inspection *i, enum skill_severity level)
 {
 	for (size_t k = 0; k < i->findings.n; k++) {
-		if (i->findings.items[k].severity > SKILL_LOW)
+		if (i->findings.items[k].severity >= level && !i->findings.items[k].reason)
 			return true;
 	}
 	return i->findings.more;
 }
 
-/* Where the words behind a severity, and behind a label, start. */
+/* Where the words after a severity, and after a label, start. */
 enum { TEXT_COLUMN = 10 };
 
 /* Foreign text, made visible and broken into lines. */
@@ -125,13 +224,12 @@ static void inspection_print_label(struct output *o, const char *label)
 	output_pad(o, TEXT_COLUMN);
 }
 
-/* SKILL.md describes, where another file grants. */
-static const char *inspection_name(const struct inspection *i)
+const char *inspection_name(const struct inspection *i)
 {
 	return i->skill.manifest.name ? i->skill.manifest.name : i->skill.about.name;
 }
 
-static const char *inspection_description(const struct inspection *i)
+const char *inspection_description(const struct inspection *i)
 {
 	const char *own = i->skill.manifest.description;
 
@@ -192,7 +290,8 @@ static void inspection_print_needs(const struct inspection *i, struct output *o)
 	}
 }
 
-static void inspection_print_finding(const struct skill_finding *f, struct output *o)
+static void inspection_print_finding(
+	const struct inspection *i, const struct skill_finding *f, struct output *o)
 {
 	static const enum output_style styles[] = {
 		[SKILL_LOW] = OUTPUT_DIM,
@@ -207,7 +306,13 @@ static void inspection_print_finding(const struct skill_finding *f, struct outpu
 	buffer_add_visible(&text, f->file, strlen(f->file));
 	if (f->line)
 		buffer_printf(&text, ":%u", f->line);
-	buffer_printf(&text, ": %s (%s)", f->what, f->id);
+	buffer_printf(&text, ": %s; check %s (%s)", f->what, f->check, f->id);
+	if (f->reason) {
+		buffer_adds(&text, "; suppressed: ");
+		buffer_add_visible(&text, f->reason, strlen(f->reason));
+	} else if (inspection_is_stopped(i, f)) {
+		buffer_adds(&text, "; its permissions stop this");
+	}
 	output_line(o, buffer_text(&text));
 	if (f->excerpt[0]) {
 		output_pad(o, TEXT_COLUMN);
@@ -261,7 +366,7 @@ void inspection_print(const struct inspection *i, struct output *o)
 	inspection_print_needs(i, o);
 	output_heading(o, "Signs of risk in its files");
 	for (size_t k = 0; k < i->findings.n; k++)
-		inspection_print_finding(&i->findings.items[k], o);
+		inspection_print_finding(i, &i->findings.items[k], o);
 	if (i->findings.more)
 		buffer_adds(&o->text, "  … and more than can be listed\n");
 	if (i->findings.n == 0)
@@ -271,6 +376,11 @@ void inspection_print(const struct inspection *i, struct output *o)
 	output_styled(o, styles[d->risk], describe_risk_name(d->risk));
 	buffer_addc(&o->text, '\n');
 	inspection_print_bullets(o, &d->reasons, NULL);
+	if (d->confined != d->risk) {
+		inspection_print_label(o, "Confined");
+		output_styled(o, styles[d->confined], describe_risk_name(d->confined));
+		buffer_adds(&o->text, ", where Corral enforces its permissions\n");
+	}
 	buffer_addc(&o->text, '\n');
 	inspection_print_digest(i, o);
 	inspection_print_label(o, "Approved");
@@ -285,6 +395,27 @@ static void inspection_put_lines(struct json_tree *t, struct node *map, const ch
 
 	for (size_t k = 0; k < lines->n; k++)
 		tree_append_text(t, list, lines->items[k]);
+}
+
+static void inspection_put_findings(
+	const struct inspection *i, struct json_tree *t, struct node *root)
+{
+	struct node *list = tree_put_list(t, root, "findings");
+
+	for (size_t k = 0; k < i->findings.n; k++) {
+		const struct skill_finding *f = &i->findings.items[k];
+		struct node *finding = tree_append_map(t, list);
+
+		tree_put_text(t, finding, "severity", skill_severity_name(f->severity));
+		tree_put_text(t, finding, "id", f->id);
+		tree_put_text(t, finding, "file", f->file);
+		tree_put_number(t, finding, "line", f->line);
+		tree_put_text(t, finding, "text", f->what);
+		tree_put_text(t, finding, "excerpt", f->excerpt);
+		tree_put_text(t, finding, "check", f->check);
+		tree_put_flag(t, finding, "stopped", inspection_is_stopped(i, f));
+		tree_put_text(t, finding, "suppressed", f->reason);
+	}
 }
 
 struct node *inspection_tree(const struct inspection *i, struct json_tree *t)
@@ -321,20 +452,10 @@ struct node *inspection_tree(const struct inspection *i, struct json_tree *t)
 		tree_put_text(t, need, "name", n->name);
 		tree_put_text(t, need, "state", launch_need_state_name(n->state));
 	}
-	list = tree_put_list(t, root, "findings");
-	for (size_t k = 0; k < i->findings.n; k++) {
-		const struct skill_finding *f = &i->findings.items[k];
-		struct node *finding = tree_append_map(t, list);
-
-		tree_put_text(t, finding, "severity", skill_severity_name(f->severity));
-		tree_put_text(t, finding, "id", f->id);
-		tree_put_text(t, finding, "file", f->file);
-		tree_put_number(t, finding, "line", f->line);
-		tree_put_text(t, finding, "text", f->what);
-		tree_put_text(t, finding, "excerpt", f->excerpt);
-	}
+	inspection_put_findings(i, t, root);
 	tree_put_flag(t, root, "more_findings", i->findings.more);
 	tree_put_text(t, root, "risk", describe_risk_name(d->risk));
+	tree_put_text(t, root, "risk_confined", describe_risk_name(d->confined));
 	inspection_put_lines(t, root, "reasons", &d->reasons);
 	tree_put_text(t, root, "digest", hex);
 	list = tree_put_list(t, root, "outside_digest");

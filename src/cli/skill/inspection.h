@@ -14,19 +14,30 @@
 
 struct inspection {
 	struct launch_skill skill;
-	struct load load; /* variables for the description */
+	struct load load;
+	bool is_anywhere; /* set before it is opened: the current folder means nothing to the reader
+			   */
+	struct variables shown; /* for the description */
 	struct description description;
 	struct skill_findings findings;
 	struct launch_needs needs;
 };
 
-/* All of it; the caller ends it with inspection_deinit(), also on failure. */
-int inspection_open(struct inspection *i, struct call *c, const char *folder);
+/* All of it, to approve it (LOOK) or whatever its manifest is like (SCAN); the caller ends it with
+ * inspection_deinit(), also on failure. */
+int inspection_open(
+	struct inspection *i, struct call *c, const char *folder, enum launch_skill_use use);
 void inspection_deinit(struct inspection *i);
 #define auto_inspection __attribute__((cleanup(inspection_deinit))) struct inspection
 
-/* True if something was found in its files that is not minor. */
-bool inspection_is_risky(const struct inspection *i);
+/* True if something was found in its files that is as bad as that, and was not suppressed. */
+bool inspection_is_risky(const struct inspection *i, enum skill_severity level);
+/* Rates what was found; after the suppressions. */
+int inspection_rate(struct inspection *i, struct call *c);
+
+/* SKILL.md describes, where another file grants; NULL: it does not say. */
+const char *inspection_name(const struct inspection *i);
+const char *inspection_description(const struct inspection *i);
 
 /* For people, and for programs. */
 void inspection_print(const struct inspection *i, struct output *o);

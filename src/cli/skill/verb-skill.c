@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "cli/skill/inspection.h"
+#include "cli/skill/sarif.h"
+#include "cli/skill/suppress.h"
 #include "cli/options.h"
 #include "cli/verb.h"
 
@@ -99,6 +102,17 @@ static bool agrees(const struct inspection *i)
 	return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
+/* With what it holds, so that changes can be listed. */
+static int verb_approve_store(struct call *c, const struct inspection *i)
+{
+	struct approval a = i->skill.approval;
+	auto_buffer entries = { 0 };
+
+	skill_digest_print(&i->skill.content, &entries);
+	a.entries = &entries;
+	return approval_store(&a, c->error);
+}
+
 /* Shows, asks if need be, and stores. */
 static int verb_approve_decide(
 	struct call *c, const struct approve_settings *s, struct inspection *i, struct answer *a)
@@ -126,7 +140,7 @@ static int verb_approve_decide(
 	if (!a->approved)
 		a->text = "not approved: the answer was not yes";
 	else if (!is_current)
-		r = approval_store(&i->skill.approval, c->error);
+		r = verb_approve_store(c, i);
 	return r;
 }
 
@@ -134,8 +148,10 @@ static int run_approve(struct call *c, const struct approve_settings *s)
 {
 	auto_inspection i = { .skill = LAUNCH_SKILL_NONE };
 	struct answer a = { 0 };
-	int r = inspection_open(&i, c, c->words[0]);
+	int r = inspection_open(&i, c, c->words[0], LAUNCH_SKILL_LOOK);
 
+	if (r == 0)
+		r = inspection_rate(&i, c);
 	if (r < 0)
 		return r;
 	a.path = i.skill.path;
@@ -189,27 +205,70 @@ const struct verb verb_approve = {
 	.run = verb_approve_run,
 };
 
-static int verb_inspect_run(struct call *c)
+/* A word of three, by its place in the list. */
+static int verb_inspect_choice(struct call *c, const char *option, const char *word,
+	const char *const words[3], size_t *ret)
 {
-	bool json = false;
-	const struct options_row rows[] = { OPTIONS_JSON(&json) };
-	auto_inspection i = { .skill = LAUNCH_SKILL_NONE };
+	for (size_t i = 0; word && i < 3; i++) {
+		if (strcmp(word, words[i]) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return word ? options_misused(c, "--%s must be %s, %s or %s, not %s", option, words[0],
+			      words[1], words[2], word)
+		    : 0;
+}
+
+static int verb_inspect_print(struct call *c, const struct inspection *i, size_t format)
+{
 	auto_output o = output_for(STDOUT_FILENO);
 	struct json_tree t = { .arena = c->arena };
+
+	if (format > 0)
+		return tree_print(
+			&t, format == 2 ? sarif_tree(i, &t) : inspection_tree(i, &t), c->error);
+	inspection_print(i, &o);
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int verb_inspect_run(struct call *c)
+{
+	static const char *const formats[] = { "text", "json", "sarif" };
+	static const char *const levels[] = { "low", "medium", "high" };
+	const char *format_name = NULL, *fail_on = NULL, *suppress = NULL;
+	bool json = false;
+	const struct options_row rows[] = {
+		OPTIONS_JSON(&json),
+		{ "format", 0, "FORMAT", "text, json or sarif (for code hosts)", options_text,
+			&format_name, OPTIONS_OPTIONAL },
+		{ "fail-on", 0, "LEVEL", "exit with 1 from this severity on: low, medium or high",
+			options_text, &fail_on, OPTIONS_OPTIONAL },
+		{ "suppress", 0, "FILE", "reviewed findings: lines of ID FILE[:LINE] REASON",
+			options_text, &suppress, OPTIONS_OPTIONAL },
+	};
+	auto_inspection i = { .skill = LAUNCH_SKILL_NONE };
+	size_t format = 0, level = SKILL_MEDIUM;
 	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = inspection_open(&i, c, c->words[0]);
+	r = verb_inspect_choice(c, "format", format_name, formats, &format);
+	if (r == 0)
+		r = verb_inspect_choice(c, "fail-on", fail_on, levels, &level);
+	if (r == 0 && json && format_name)
+		r = options_misused(c, "--json and --format cannot be used together");
+	if (r == 0)
+		r = inspection_open(&i, c, c->words[0], LAUNCH_SKILL_SCAN);
+	if (r == 0 && suppress)
+		r = suppress_read(&i, c, suppress);
+	if (r == 0)
+		r = inspection_rate(&i, c);
+	if (r == 0)
+		r = verb_inspect_print(c, &i, json ? 1 : format);
 	if (r < 0)
 		return r;
-	if (json) {
-		r = tree_print(&t, inspection_tree(&i, &t), c->error);
-	} else {
-		inspection_print(&i, &o);
-		r = output_write(&o, STDOUT_FILENO, c->error);
-	}
-	return r < 0 ? r : inspection_is_risky(&i) ? STATUS_NO : STATUS_YES;
+	return inspection_is_risky(&i, (enum skill_severity)level) ? STATUS_NO : STATUS_YES;
 }
 
 const struct verb verb_inspect = {
@@ -220,10 +279,12 @@ const struct verb verb_inspect = {
 		"Examines the skill in DIR without running any of it: what its permissions "
 		"allow, in plain words; signs of risk in its text and scripts, with file and "
 		"line; its digest, and whether this content is approved.\n"
-		"Exit status: 0 no signs of risk, or only minor ones; 1 signs of risk; 2 it "
-		"cannot be read. The rating of its permissions does not affect the status.",
+		"Exit status: 0 no signs of risk, or only minor ones; 1 signs of risk (--fail-on "
+		"says from which severity on); 2 it cannot be read. The rating of its "
+		"permissions does not affect the status.",
 	.examples = "corral inspect ./weather-skill\n"
-		    "corral inspect --json ./weather-skill | jq .findings\n",
+		    "corral inspect --json ./weather-skill | jq .findings\n"
+		    "corral inspect --format sarif --fail-on high ./weather-skill\n",
 	.operand = "DIR",
 	.min = 1,
 	.max = 1,
