@@ -106,27 +106,54 @@ _corral()
 
 	# A command, or the second word of one.
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='run shell policy inspect approve prompt profile audit doctor --help --version'
+		words='run shell policy inspect approve skills prompt profile audit service dashboard ps status events questions grants security doctor --help --version'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = policy ]; then
-		words='check explain show merge intersect subset lint --help'
+		words='check explain show merge intersect subset lint list history save remove undo record rules --help'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = profile ]; then
 		words='show seatbelt --help'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = audit ]; then
 		words='tail list stats export verify prove check-proof --help'
+	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = skills ]; then
+		words='list show changes approve --help'
+	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = questions ]; then
+		words='list allow deny --help'
+	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = grants ]; then
+		words='list add remove --help'
+	elif [ "$COMP_CWORD" -eq 4 ] && [ "$command" = grants ] && [[ $cur != -* ]]; then
+		words='fs.read fs.write net.connect exec env service'
+	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = service ]; then
+		words='list test set-up --help'
+	elif [ "$COMP_CWORD" -eq 3 ] && [ "$command" = service ] && [[ $cur != -* ]]; then
+		words='browser calendar clipboard email notifications reminders'
 	elif [[ $cur == -* ]]; then
 		case "$command $sub" in
-		'policy check' | 'policy explain') words='--policy --op --target --arg --method --set --json --help' ;;
+		'policy check' | 'policy explain') words='--policy --stored --system --op --target --arg --method --set --json --help' ;;
 		'policy show') words='--from --mode --data-dir --extra --format --json --help' ;;
 		'policy merge' | 'policy intersect') words='--format --json --help' ;;
+		'policy lint') words='--stored --system --set --json --help' ;;
+		'policy list' | 'policy record') words='--system --json --help' ;;
+		'policy history') words='--version --system --json --help' ;;
+		'policy save' | 'policy remove') words='--etag --system --json --help' ;;
+		'policy rules') words='--policy --rule --add --replace --change --remove --etag --system --json --help' ;;
+		'policy undo') words='--version --etag --system --json --help' ;;
 		policy*) words='--set --json --help' ;;
-		run*) words='--skill --command --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
-		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
-		inspect* | doctor*) words='--json --help' ;;
+		run*) words='--skill --command --input --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --ceiling --ask --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
+		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --ceiling --ask --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
+		inspect*) words='--json --format --fail-on --suppress --help' ;;
+		doctor* | service* | ps* | status*) words='--json --help' ;;
+		dashboard*) words='--print --json --help' ;;
+		'questions allow') words='--once --for --scope --json --help' ;;
+		'questions deny' | 'grants add') words='--for --json --help' ;;
+		questions* | grants*) words='--json --help' ;;
+		events*) words='--follow --json --help' ;;
+		security*) words='--wrappers --accept --record --system --json --help' ;;
+		'skills approve') words='--digest --config --json --help' ;;
+		skills*) words='--config --json --help' ;;
 		approve*) words='--yes --check --remove --json --help' ;;
-		'audit tail') words='--follow --lines --session --action --decision --target --since --until --json --help' ;;
-		'audit list') words='--session --action --decision --target --since --until --limit --newest --json --help' ;;
-		'audit stats') words='--session --action --decision --target --since --until --json --help' ;;
-		'audit export') words='--format --output --session --action --decision --target --since --until --limit --newest --help' ;;
+		'audit tail') words='--follow --lines --session --action --decision --target --since --until --before --requests --json --help' ;;
+		'audit list') words='--session --action --decision --target --since --until --before --requests --limit --newest --json --help' ;;
+		'audit stats') words='--session --action --decision --target --since --until --before --requests --json --help' ;;
+		'audit export') words='--format --output --session --action --decision --target --since --until --before --requests --limit --newest --help' ;;
 		'audit verify') words='--key --head --json --help' ;;
 		'audit check-proof') words='--key --json --help' ;;
 		audit*) words='--help' ;;

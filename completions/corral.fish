@@ -2,9 +2,9 @@
 #
 # Completion of corral(1) for fish. Installed as share/fish/vendor_completions.d/corral.fish.
 
-set -l commands run shell policy inspect approve prompt profile audit doctor
+set -l commands run shell policy inspect approve skills prompt profile audit service dashboard ps status events questions grants security doctor
 set -l audit tail list stats export verify prove check-proof
-set -l policy check explain show merge intersect subset lint
+set -l policy check explain show merge intersect subset lint list history save remove undo record rules
 set -l top "not __fish_seen_subcommand_from $commands"
 set -l second "__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from $policy"
 set -l asking "__fish_seen_subcommand_from check explain"
@@ -17,8 +17,33 @@ complete -c corral -n $top -f -a policy -d 'Ask, show, combine and check permiss
 complete -c corral -n $top -f -a inspect -d 'Show what a skill asks for'
 complete -c corral -n $top -f -a approve -d 'Approve exactly the contents of a skill'
 complete -c corral -n $top -f -a prompt -d 'The text for an agent'"'"'s prompt'
+complete -c corral -n $top -f -a skills -d 'List skills, what changed in them, and approve them'
+complete -c corral -n '__fish_seen_subcommand_from skills; and not __fish_seen_subcommand_from list show changes approve' -f -a 'list show changes approve'
+complete -c corral -n '__fish_seen_subcommand_from skills; and __fish_seen_subcommand_from approve' -l digest -x -d 'What was seen'
+complete -c corral -n '__fish_seen_subcommand_from skills' -l config -r -d 'The file of the daemon'
 complete -c corral -n $top -f -a profile -d 'Show a profile, or write one for another sandbox'
 complete -c corral -n $top -f -a audit -d 'Read and verify audit logs'
+complete -c corral -n $top -f -a service -d 'List, test and set up services'
+complete -c corral -n '__fish_seen_subcommand_from service; and not __fish_seen_subcommand_from list test set-up' -f -a 'list test set-up'
+complete -c corral -n '__fish_seen_subcommand_from service; and __fish_seen_subcommand_from test set-up' -f -a 'browser calendar clipboard email notifications reminders'
+complete -c corral -n $top -f -a dashboard -d 'Open the page of the daemon'
+complete -c corral -n "__fish_seen_subcommand_from dashboard" -s p -l print -d 'Print the link'
+complete -c corral -n $top -f -a ps -d 'List the sandboxes that run'
+complete -c corral -n $top -f -a status -d 'Show the daemon'
+complete -c corral -n $top -f -a events -d 'Show what happens'
+complete -c corral -n "__fish_seen_subcommand_from events" -s f -l follow -d 'Go on until Ctrl-C'
+complete -c corral -n $top -f -a questions -d 'Answer what sandboxes ask'
+complete -c corral -n '__fish_seen_subcommand_from questions; and not __fish_seen_subcommand_from list allow deny' -f -a 'list allow deny'
+complete -c corral -n '__fish_seen_subcommand_from questions; and __fish_seen_subcommand_from allow' -l once -d 'Only the call that waits'
+complete -c corral -n '__fish_seen_subcommand_from questions; and __fish_seen_subcommand_from allow' -l scope -x -d 'One of its scopes'
+complete -c corral -n $top -f -a grants -d 'Grant and revoke while sandboxes run'
+complete -c corral -n '__fish_seen_subcommand_from grants; and not __fish_seen_subcommand_from list add remove' -f -a 'list add remove'
+complete -c corral -n '__fish_seen_subcommand_from allow deny add' -l for -x -d 'For how long'
+complete -c corral -n $top -f -a security -d 'Look for what undoes sandboxes'
+complete -c corral -n "__fish_seen_subcommand_from security" -l wrappers -d 'List the wrappers of agents'
+complete -c corral -n "__fish_seen_subcommand_from security" -l accept -d 'Record profiles and wrappers as they are'
+complete -c corral -n "__fish_seen_subcommand_from security" -l record -d 'Record new ones'
+complete -c corral -n "__fish_seen_subcommand_from security" -l system -d 'Of the machine'
 complete -c corral -n $top -f -a doctor -d 'What this system lets Corral hold'
 complete -c corral -n $top -f -l version -d 'Print the version'
 complete -c corral -l help -d 'Print a summary of the options'
@@ -53,6 +78,7 @@ complete -c corral -n "__fish_seen_subcommand_from inspect approve" -f -a '(__fi
 complete -c corral -n $running -l profile -x -a 'workspace readonly offline' -d 'Where to start from'
 complete -c corral -n "__fish_seen_subcommand_from run" -l skill -r -a '(__fish_complete_directories)' -d 'Run the entry of this skill'
 complete -c corral -n "__fish_seen_subcommand_from run" -f -l command -d 'A command with the permissions of the skill'
+complete -c corral -n "__fish_seen_subcommand_from run" -l input -x -d 'The input of a WASM skill'
 complete -c corral -n "__fish_seen_subcommand_from run" -s y -l yes -d 'Run it although it was not approved'
 complete -c corral -n $running -l read -r -d 'May be read'
 complete -c corral -n $running -l write -r -d 'May be written and read'
@@ -74,6 +100,8 @@ complete -c corral -n $running -l cwd -r -a '(__fish_complete_directories)' -d '
 complete -c corral -n $running -l work-dir -r -a '(__fish_complete_directories)' -d 'The working folder of the profile'
 complete -c corral -n $running -l tier -x -a 1 -d 'How strong the sandbox must be'
 complete -c corral -n $running -l broker -d 'Answer the calls of the command'
+complete -c corral -n $running -l ceiling -r -d 'What may be granted at most while it runs'
+complete -c corral -n $running -l ask -x -d 'How long a question waits for its answer'
 complete -c corral -n $running -l broker-http -d 'A broker that serves HTTP, too'
 complete -c corral -n $running -l no-broker -d 'Do not start a broker'
 complete -c corral -n $running -l audit -r -d 'Record what happens in this log, default or none'
@@ -95,6 +123,8 @@ complete -c corral -n $records -s a -l action -x -a "$actions" -d 'Only these'
 complete -c corral -n $records -s d -l decision -x -a 'allowed denied asked failed none' -d 'Only what was decided so'
 complete -c corral -n $records -s t -l target -r -d 'Only what was done to this'
 complete -c corral -n $records -l since -x -a '10m 1h 1d 1w' -d 'Not before'
+complete -c corral -n $records -l before -x -d 'With a lower number'
+complete -c corral -n $records -l requests -x -a 'yes no only' -d 'Requests to the daemon'
 complete -c corral -n $records -l until -x -a '10m 1h 1d 1w' -d 'Not after'
 complete -c corral -n "$auditing; and __fish_seen_subcommand_from list export" -s n -l limit -x -d 'No more than so many'
 complete -c corral -n "$auditing; and __fish_seen_subcommand_from list export" -l newest -d 'The newest first'

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/daemon/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "codec/json.h"
+#include "host/daemon-place.h"
+
+enum { DAEMON_TOKEN_MAX = 256, DAEMON_PATIENCE_S = 60 };
+
+const char *daemon_client_program(void)
+{
+	const char *named = getenv("CORRALD");
+
+	return named && *named ? named : CORRALD_PATH;
+}
+
+static int daemon_client_none(struct call *c, int code, const char *path)
+{
+	if (!*daemon_client_program()) {
+		(void)error_set(c->error, code, NULL,
+			"no daemon answers at %s, and this Corral was built without one", path);
+		error_hint(c->error, "build it with the meson option -Ddaemon=enabled");
+		return code;
+	}
+	(void)error_set(c->error, code, NULL, "no daemon answers at %s: %s", path, strerror(-code));
+	error_hint(c->error, "start it with `corrald`, or `systemctl --user start corrald`");
+	return code;
+}
+
+static int daemon_client_connect(struct call *c, int *ret)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	auto_buffer path = { 0 };
+	auto_fd fd = -1;
+	int r = daemon_place("api.sock", &path);
+
+	if (r == 0 && path.len >= sizeof(a.sun_path))
+		r = -ENAMETOOLONG;
+	if (r < 0)
+		return daemon_client_none(c, r, buffer_text(&path));
+	memcpy(a.sun_path, path.data, path.len);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
+		return daemon_client_none(c, -errno, buffer_text(&path));
+	*ret = fd_take(&fd);
+	return 0;
+}
+
+static int daemon_client_token(struct call *c, struct buffer *ret)
+{
+	auto_buffer path = { 0 };
+	int r = daemon_place("token", &path);
+
+	if (r == 0)
+		r = file_read(buffer_text(&path), DAEMON_TOKEN_MAX, ret);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "cannot read the daemon's token %s: %s",
+			buffer_text(&path), strerror(-r));
+	ret->len = strcspn(buffer_text(ret), "\r\n");
+	return 0;
+}
+
+int daemon_client_open(
+	struct call *c, const char *method, const char *path, const char *header, int *ret)
+{
+	auto_buffer token = { 0 }, request = { 0 };
+	auto_fd fd = -1;
+	int r = daemon_client_connect(c, &fd);
+
+	if (r == 0)
+		r = daemon_client_token(c, &token);
+	if (r < 0)
+		return r;
+	buffer_printf(&request,
+		"%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %.*s\r\n%s\r\n", method,
+		path, (int)token.len, buffer_text(&token), header ? header : "");
+	r = request.failed ? -ENOMEM : file_write_all(fd, request.data, request.len);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "cannot ask the daemon: %s", strerror(-r));
+	*ret = fd_take(&fd);
+	return 0;
+}
+
+/* What stands behind "Content-Length: " in a head. */
+static size_t daemon_client_length(const char *head, const char *end)
+{
+	static const char name[] = "\r\nContent-Length: ";
+	const char *at = memmem(head, (size_t)(end - head), name, strlen(name));
+
+	return at ? strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+/* Head and body, up to the end of the body. */
+static int daemon_client_receive(int fd, struct buffer *all, size_t *ret_head)
+{
+	for (;;) {
+		const char *end = all->len ? memmem(all->data, all->len, "\r\n\r\n", 4) : NULL;
+		char room[16 << 10];
+		ssize_t n;
+
+		if (end) {
+			*ret_head = (size_t)(end - all->data) + 4;
+			if (all->len - *ret_head >= daemon_client_length(all->data, end))
+				return 0;
+		}
+		if (all->len > DAEMON_ANSWER_MAX)
+			return -EFBIG;
+		n = read(fd, room, sizeof(room));
+		if (n <= 0)
+			return n == 0 ? -EPIPE : -errno;
+		buffer_add(all, room, (size_t)n);
+		if (all->failed)
+			return -ENOMEM;
+	}
+}
+
+int daemon_client_ask(struct call *c, const char *method, const char *path, struct buffer *ret,
+	struct document *doc)
+{
+	return daemon_client_send(c, method, path, NULL, ret, doc);
+}
+
+int daemon_client_send(struct call *c, const char *method, const char *path, const char *json,
+	struct buffer *ret, struct document *doc)
+{
+	const struct timeval patience = { .tv_sec = DAEMON_PATIENCE_S };
+	auto_buffer all = { 0 }, header = { 0 };
+	auto_fd fd = -1;
+	size_t head = 0;
+	int r;
+
+	if (json)
+		buffer_printf(&header, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+			strlen(json));
+	r = header.failed ? error_no_memory(c->error)
+			  : daemon_client_open(c, method, path, buffer_text(&header), &fd);
+	if (r == 0 && json)
+		r = file_write_all(fd, json, strlen(json));
+	if (r < 0)
+		return c->error->text[0] ? r
+					 : error_set(c->error, r, NULL, "cannot ask the daemon: %s",
+						   strerror(-r));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	r = daemon_client_receive(fd, &all, &head);
+	if (r < 0)
+		return error_set(
+			c->error, r, NULL, "the daemon gave no whole answer: %s", strerror(-r));
+	buffer_add(ret, all.data + head, all.len - head);
+	r = ret->failed ? -ENOMEM
+			: json_read_within(doc, "the daemon's answer", buffer_text(ret), ret->len,
+				  &(struct node_bounds){ DAEMON_ANSWER_MAX, NODE_SCALAR_MAX },
+				  c->error);
+	if (r < 0)
+		return r;
+	if (strncmp(buffer_text(&all), "HTTP/1.1 200 ", 13) != 0) {
+		const char *why = node_text(node_get(doc->root, "error"));
+
+		return error_set(c->error, -EPERM, NULL, "the daemon says: %s", why ? why : "no");
+	}
+	return 0;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ps, status and events: what the daemon knows, without a browser. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cli/daemon/client.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+static uint64_t verb_daemon_number(const struct node *map, const char *key)
+{
+	int64_t value = 0;
+	const struct node *n = node_get(map, key);
+
+	return n && node_integer(n, &value) == 0 && value > 0 ? (uint64_t)value : 0;
+}
+
+/* As it came, for programs. */
+static int verb_daemon_print_json(struct call *c, const struct buffer *json)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	buffer_add(&o.text, json->data, json->len);
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+/* "5s", "3m", "2h", "4d". */
+static void verb_daemon_age(struct output *o, uint64_t started_ms)
+{
+	const uint64_t now = clock_ms(CLOCK_REALTIME);
+	const uint64_t s = now > started_ms ? (now - started_ms) / 1000 : 0;
+
+	if (s < 60)
+		buffer_printf(&o->text, "%" PRIu64 "s", s);
+	else if (s < 3600)
+		buffer_printf(&o->text, "%" PRIu64 "m", s / 60);
+	else if (s < 86400)
+		buffer_printf(&o->text, "%" PRIu64 "h", s / 3600);
+	else
+		buffer_printf(&o->text, "%" PRIu64 "d", s / 86400);
+}
+
+/* ps */
+
+enum { PS_PID = 18, PS_AGE = 27, PS_DENIED = 33, PS_NAME = 41, PS_COMMAND = 62 };
+
+static void ps_print_row(struct output *o, const struct node *b)
+{
+	output_foreign(o, node_get_text(b, "id"));
+	output_pad(o, PS_PID);
+	output_foreign(o, node_get_text(b, "pid"));
+	output_pad(o, PS_AGE);
+	verb_daemon_age(o, verb_daemon_number(b, "started_ms"));
+	output_pad(o, PS_DENIED);
+	output_foreign(o, node_get_text(b, "denied"));
+	output_pad(o, PS_NAME);
+	output_cut(o, OUTPUT_PLAIN, node_get_text(b, "name"), PS_COMMAND - PS_NAME - 1);
+	output_pad(o, PS_COMMAND);
+	output_foreign(o, node_get_text(b, "command"));
+	buffer_addc(&o->text, '\n');
+}
+
+static int ps_print(struct call *c, const struct node *list)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	if (!list || !list->first) {
+		output_line(&o, "no sandbox runs");
+		return output_write(&o, STDOUT_FILENO, c->error);
+	}
+	output_styled(&o, OUTPUT_BOLD,
+		"ID                PID      AGE   DENIED  NAME                 "
+		"COMMAND");
+	buffer_addc(&o.text, '\n');
+	node_for_each(b, list)
+		ps_print_row(&o, b);
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int ps_run(struct call *c)
+{
+	bool json = false;
+	const struct options_row rows[] = { OPTIONS_JSON(&json) };
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	int r = options_parse(c, rows, 1);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = daemon_client_ask(c, "GET", "/api/sandboxes", &text, &d);
+	if (r == 0)
+		r = json ? verb_daemon_print_json(c, &text)
+			 : ps_print(c, node_get(d.root, "sandboxes"));
+	return r < 0 ? r : STATUS_YES;
+}
+
+const struct verb verb_ps = {
+	.name = "ps",
+	.synopsis = "[--json]",
+	.summary = "list the sandboxes that run",
+	.description =
+		"Lists the sandboxes that joined the daemon, corrald(8): id, pid, age, how "
+		"much they were denied, what their policy is mostly about, and the program. "
+		"The id is the session in the audit log.\n"
+		"Exit status: 0 listed, also if there is none; 2 an error, such as no daemon.",
+	.examples = "corral ps\n"
+		    "corral ps --json\n",
+	.run = ps_run,
+};
+
+/* status */
+
+static int status_print(struct call *c, const struct node *s)
+{
+	const struct node *log = node_get(s, "log"), *http = node_get(s, "http");
+	auto_output o = output_for(STDOUT_FILENO);
+	const char *fault = node_text(node_get(log, "error"));
+
+	output_styled(&o, OUTPUT_GREEN, "corrald runs");
+	buffer_adds(&o.text, ", pid ");
+	output_foreign(&o, node_get_text(s, "pid"));
+	buffer_adds(&o.text, ", for ");
+	verb_daemon_age(&o, verb_daemon_number(s, "started_ms"));
+	buffer_adds(&o.text, "\n  sandboxes  ");
+	output_foreign(&o, node_get_text(s, "sandboxes"));
+	buffer_adds(&o.text, "\n  port       ");
+	output_foreign(&o, verb_daemon_number(s, "port") ? node_get_text(s, "port") : "none");
+	buffer_adds(&o.text, "\n  runtime    ");
+	output_foreign(&o, node_get_text(s, "runtime"));
+	buffer_adds(&o.text, "\n  log        ");
+	output_foreign(&o, node_get_text(log, "path"));
+	if (fault) {
+		buffer_addc(&o.text, ' ');
+		output_styled(&o, OUTPUT_RED, fault);
+	}
+	buffer_adds(&o.text, "\n  http       pid ");
+	output_foreign(&o, node_get_text(http, "pid"));
+	buffer_adds(&o.text, ", restarts ");
+	output_foreign(&o, node_get_text(http, "restarts"));
+	buffer_addc(&o.text, '\n');
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int status_run(struct call *c)
+{
+	bool json = false;
+	const struct options_row rows[] = { OPTIONS_JSON(&json) };
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	int r = options_parse(c, rows, 1);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = daemon_client_ask(c, "GET", "/api/status", &text, &d);
+	if (r == 0)
+		r = json ? verb_daemon_print_json(c, &text) : status_print(c, d.root);
+	return r < 0 ? r : STATUS_YES;
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.synopsis = "[--json]",
+	.summary = "show the daemon",
+	.description = "Shows whether the daemon, corrald(8), runs: its processes, its port and "
+		       "folders, its log, and how many sandboxes joined it.\n"
+		       "Exit status: 0 it runs, 2 it does not, or another error.",
+	.examples = "corral status\n"
+		    "corral status --json\n",
+	.run = status_run,
+};
+
+/* events */
+
+struct events {
+	struct call *call;
+	bool json, follow;
+	char type[64];
+	uint64_t id, last; /* of this event; of the newest when we began */
+	bool is_over;
+};
+
+static int events_print(struct events *e, const char *data)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	if (e->json) {
+		buffer_printf(&o.text, "{\"id\":%" PRIu64 ",\"event\":\"%s\",\"data\":%s}\n", e->id,
+			e->type, data);
+	} else {
+		output_styled(
+			&o, strcmp(e->type, "finding") == 0 ? OUTPUT_RED : OUTPUT_BOLD, e->type);
+		output_pad(&o, 14);
+		output_foreign(&o, data);
+		buffer_addc(&o.text, '\n');
+	}
+	return output_write(&o, STDOUT_FILENO, e->call->error);
+}
+
+/* A line of the stream; corrald writes id, event, data, in this order. */
+static int events_take(struct events *e, const char *line)
+{
+	int r = 0;
+
+	if (strncmp(line, "id: ", 4) == 0)
+		e->id = strtoull(line + 4, NULL, 10);
+	if (strncmp(line, "event: ", 7) == 0)
+		(void)snprintf(e->type, sizeof(e->type), "%s", line + 7);
+	if (strncmp(line, "data: ", 6) != 0)
+		return 0;
+	if (strcmp(e->type, "connected") == 0) {
+		const char *last = strstr(line, "\"last\":");
+
+		e->last = last ? strtoull(last + 7, NULL, 10) : 0;
+		e->is_over = !e->follow && e->last == 0;
+		return 0;
+	}
+	/* Of what was before it began nobody asked. */
+	if (strcmp(e->type, "dropped") != 0 || e->id)
+		r = events_print(e, line + 6);
+	e->is_over = e->is_over || (!e->follow && e->id >= e->last);
+	return r;
+}
+
+static int events_read(struct events *e, FILE *from)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	int r = 0;
+
+	while (r == 0 && !e->is_over && getline(&line, &cap, from) > 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (strncmp(line, "HTTP/1.1 ", 9) == 0 && strncmp(line + 9, "200 ", 4) != 0)
+			r = error_set(
+				e->call->error, -EPERM, NULL, "the daemon says: %s", line + 9);
+		else
+			r = events_take(e, line);
+	}
+	free(line);
+	if (r == 0 && !e->is_over)
+		r = error_set(e->call->error, -EPIPE, NULL, "the daemon has ended");
+	return r;
+}
+
+static int events_run(struct call *c)
+{
+	struct events e = { .call = c };
+	const struct options_row rows[] = {
+		{ "follow", 'f', NULL, "go on with those that come, until Ctrl-C", options_flag,
+			&e.follow, 0 },
+		{ "json", 0, NULL, "print JSON Lines", options_flag, &e.json, 0 },
+	};
+	FILE *from;
+	int fd = -1, r = options_parse(c, rows, 2);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = daemon_client_open(
+		c, "GET", "/sse/events", e.follow ? NULL : "Last-Event-ID: 1\r\n", &fd);
+	if (r < 0)
+		return r;
+	from = fdopen(fd, "r");
+	if (!from) {
+		fd_close(&fd);
+		return error_no_memory(c->error);
+	}
+	r = events_read(&e, from);
+	(void)fclose(from);
+	return r < 0 ? r : STATUS_YES;
+}
+
+const struct verb verb_events = {
+	.name = "events",
+	.synopsis = "[-f] [--json]",
+	.summary = "show what happens, as the daemon hears of it",
+	.description = "Prints the latest events of the daemon, corrald(8), and ends; with -f it "
+		       "prints those that come from now on. An event is its type and an object: "
+		       "sandbox, decision, policy, finding, api_request; dropped, if some are "
+		       "missing.\n"
+		       "Exit status: 0 printed, 2 an error, such as no daemon.",
+	.examples = "corral events\n"
+		    "corral events -f\n"
+		    "corral events -f --json\n",
+	.run = events_run,
+};

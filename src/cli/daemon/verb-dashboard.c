@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dashboard: the daemon's page, in the browser. The link has a code that works once
+ * (daemon/login.h). It is not a word of a command line, which other processes can read: the browser
+ * is given a file of the daemon's folder, which nobody else can enter, and that leads on to the
+ * link.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "cli/daemon/client.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "host/daemon-place.h"
+
+enum { DASHBOARD_START_MS = 20 * 1000, DASHBOARD_LOOK_MS = 20, DASHBOARD_SAID = 2048 };
+
+/* In a session of its own, so that it stays when the terminal goes. error: for its messages. */
+static int dashboard_spawn(const char *const *argv, int error, pid_t *ret)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t a;
+	char *words[8] = { 0 };
+	int r = posix_spawn_file_actions_init(&files);
+
+	for (size_t i = 0; i + 1 < ROWS(words) && argv[i]; i++)
+		words[i] = (char *)(uintptr_t)argv[i];
+	if (r != 0)
+		return -r;
+	r = posix_spawnattr_init(&a);
+	if (r == 0) {
+		for (int i = 0; r == 0 && i <= STDERR_FILENO; i++)
+			r = posix_spawn_file_actions_addopen(&files, i, "/dev/null", O_RDWR, 0);
+		if (r == 0 && error >= 0)
+			r = posix_spawn_file_actions_adddup2(&files, error, STDERR_FILENO);
+		if (r == 0)
+			r = posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSID);
+		if (r == 0)
+			r = posix_spawnp(ret, words[0], &files, &a, words, environ);
+		(void)posix_spawnattr_destroy(&a);
+	}
+	(void)posix_spawn_file_actions_destroy(&files);
+	return -r;
+}
+
+/* The daemon */
+
+/* Until it answers, has ended, or the time is over; 1: it answers. said: what it complained of. */
+static int dashboard_wait(struct call *c, pid_t pid, int said, struct buffer *ret)
+{
+	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + DASHBOARD_START_MS;
+	char room[512];
+	ssize_t n;
+
+	while (clock_ms(CLOCK_MONOTONIC) < end) {
+		auto_buffer text = { 0 };
+		auto_document d = { 0 };
+
+		if (waitpid(pid, NULL, WNOHANG) == pid) {
+			while (ret->len < DASHBOARD_SAID &&
+				(n = read(said, room, sizeof(room))) > 0)
+				buffer_add(ret, room, (size_t)n);
+			return 0;
+		}
+		if (daemon_client_ask(c, "GET", "/api/status", &text, &d) == 0)
+			return 1;
+		(void)poll(NULL, 0, DASHBOARD_LOOK_MS);
+	}
+	(void)kill(pid, SIGTERM);
+	buffer_adds(ret, "it did not answer in time");
+	return 0;
+}
+
+/* 1: it runs; 0: it does not, and *ret says why. */
+static int dashboard_start_with(
+	struct call *c, const char *program, const char *port, struct buffer *ret)
+{
+	const char *const argv[] = { program, port ? "--port" : NULL, port, NULL };
+	int ends[2] = { -1, -1 };
+	int r = pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0;
+	auto_fd said = ends[0];
+	auto_fd error = ends[1];
+	pid_t pid = 0;
+
+	if (r == 0)
+		r = dashboard_spawn(argv, error, &pid);
+	fd_close(&error);
+	if (r == 0)
+		return dashboard_wait(c, pid, said, ret);
+	buffer_printf(ret, "cannot start %s: %s", argv[0], strerror(-r));
+	return 0;
+}
+
+static int dashboard_start(struct call *c, const char *program)
+{
+	auto_buffer first = { 0 }, second = { 0 };
+
+	/* Another user's may have the port. */
+	if (dashboard_start_with(c, program, NULL, &first) ||
+		dashboard_start_with(c, program, "0", &second)) {
+		*c->error = (struct error){ 0 };
+		return 0;
+	}
+	(void)error_set(c->error, -ECONNREFUSED, NULL, "the daemon does not start: %s",
+		buffer_text(&first));
+	error_hint(c->error, "run `corrald` to see what it says");
+	return -ECONNREFUSED;
+}
+
+static int dashboard_ask(struct call *c, struct buffer *json, struct document *d)
+{
+	const char *program = daemon_client_program();
+	int r = daemon_client_ask(c, "POST", "/api/login/code", json, d);
+
+	/* "": built without, which the error says. */
+	if ((r != -ECONNREFUSED && r != -ENOENT) || !*program)
+		return r;
+	r = dashboard_start(c, program);
+	return r < 0 ? r : daemon_client_ask(c, "POST", "/api/login/code", json, d);
+}
+
+/* The browser */
+
+static bool dashboard_has_screen(void)
+{
+	static const char *const names[] = { "DISPLAY", "WAYLAND_DISPLAY", "BROWSER" };
+
+	for (size_t i = 0; i < ROWS(names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return true;
+	}
+	return false;
+}
+
+/* 1: a browser was asked to open it; 0: there is none. */
+static int dashboard_open(struct call *c, const char *url)
+{
+	auto_buffer path = { 0 }, page = { 0 };
+	const char *argv[] = { "xdg-open", NULL, NULL };
+	pid_t pid = 0;
+	int r = dashboard_has_screen() ? daemon_place("dashboard.html", &path) : -ENOENT;
+
+	if (r < 0)
+		return 0;
+	/* The daemon made the link: there is nothing in it to escape. */
+	buffer_printf(&page,
+		"<!doctype html><meta charset=\"utf-8\"><title>Corral</title>"
+		"<meta http-equiv=\"refresh\" content=\"0;url=%s\">"
+		"<p><a href=\"%s\">Corral</a></p>\n",
+		url, url);
+	r = page.failed || path.failed
+		    ? -ENOMEM
+		    : file_replace(buffer_text(&path), page.data, page.len, 0600);
+	if (r < 0)
+		return error_set(
+			c->error, r, NULL, "cannot write %s: %s", buffer_text(&path), strerror(-r));
+	argv[1] = buffer_text(&path);
+	return dashboard_spawn(argv, -1, &pid) == 0;
+}
+
+static int dashboard_print(struct call *c, const char *url, bool is_open)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	if (is_open)
+		buffer_adds(&o.text, "The browser opens the dashboard. If it does not: ");
+	output_foreign(&o, url);
+	buffer_addc(&o.text, '\n');
+	if (!is_open && isatty(STDOUT_FILENO)) {
+		output_note(&o);
+		buffer_adds(&o.text, "the link works once, for a minute\n");
+	}
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+static int dashboard_print_json(
+	struct call *c, const char *url, const struct node *expires, bool is_open)
+{
+	struct json_tree t = { .arena = c->arena };
+	struct node *root = tree_map(&t);
+	int64_t ms = 0;
+
+	(void)node_integer(expires, &ms);
+	tree_put_text(&t, root, "url", url);
+	tree_put_number(&t, root, "expires_ms", ms);
+	tree_put_flag(&t, root, "opened", is_open);
+	return tree_print(&t, root, c->error);
+}
+
+static int dashboard_run(struct call *c)
+{
+	bool json = false, print = false;
+	const struct options_row rows[] = {
+		{ "print", 'p', NULL, "print the link, and open no browser", options_flag, &print,
+			0 },
+		OPTIONS_JSON(&json),
+	};
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	const char *url;
+	int r = options_parse(c, rows, ROWS(rows)), opened = 0;
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = dashboard_ask(c, &text, &d);
+	if (r < 0)
+		return r;
+	url = node_text(node_get(d.root, "url"));
+	if (!url || strncmp(url, "http://", 7) != 0 || strpbrk(url, "\"<>& \t\r\n"))
+		return error_set(c->error, -EPROTO, NULL, "the daemon gave no link");
+	if (!print)
+		opened = dashboard_open(c, url);
+	if (opened < 0)
+		return opened;
+	r = json ? dashboard_print_json(c, url, node_get(d.root, "expires_ms"), opened)
+		 : dashboard_print(c, url, opened);
+	return r < 0 ? r : STATUS_YES;
+}
+
+const struct verb verb_dashboard = {
+	.name = "dashboard",
+	.synopsis = "[--print] [--json]",
+	.summary = "open the daemon's page in the browser",
+	.description =
+		"Opens the page of the daemon, corrald(8): what runs, what it may do, what it was "
+		"denied. Starts the daemon if there is none. Where no browser can be opened, it "
+		"prints the link.\n"
+		"The link works once, for a minute. Whoever opens it can do what you can: do not "
+		"pass it on.\n"
+		"Exit status: 0 opened or printed, 2 an error.",
+	.examples = "corral dashboard\n"
+		    "corral dashboard --print\n",
+	.run = dashboard_run,
+};
