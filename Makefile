@@ -17,15 +17,21 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 SOAK_COMMANDS ?= 1000000
 SOAK_KILLS ?= 1000
+SOAK_DAEMON_KILLS ?= 200
 JOBS ?=
 
 # What tools/setup has to find for this compiler.
 toolchain := build $(if $(findstring clang,$(compiler)),clang)
 sanitize := -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
 
+# What no distribution packages: what `tools/setup wasm dashboard` fetched. Once it is there, folders that
+# were configured without it are configured again.
+fetches := build-wasmtime/version build-dashboard/version
+
 # $(call compile,FOLDER,MESON OPTIONS): configures once, then builds what changed.
 define compile
 	@test -f $(1)/build.ninja || meson setup $(1) $(2)
+	@for file in $(fetches); do test ! $$file -nt $(1)/build.ninja || meson setup --reconfigure $(1) >/dev/null || exit 1; done
 	@ninja -C $(1) $(if $(JOBS),-j$(JOBS))
 endef
 
@@ -42,27 +48,32 @@ build: ## build everything into build/ (this is also what plain `make` does)
 demo: build ## build, then watch the policy engine allow, deny and explain
 	@tests/e2e/demo.sh $(BUILD)/src/cli/corral
 
+# WASM skills and the dashboard are tested where Wasmtime and packages of npm can be fetched; in CI they must be.
+.PHONY: fetched
+fetched:
+	@$(if $(filter true,$(CI)),,CORRAL_SETUP=$${CORRAL_SETUP:-try}) tools/setup wasm wasm-test dashboard
+
 # What the tests need is installed where that takes no password. What is missing then is skipped by
 # name; in CI nothing may be missing.
-test: build ## build and run all tests but those of `make acceptance`: unit, corpus, end to end …
+test: fetched build ## build and run all tests but those of `make acceptance`: unit, corpus, end to end …
 	@$(if $(filter true,$(CI)),,CORRAL_SETUP=$${CORRAL_SETUP:-try}) tools/setup check man programs net
 	@tools/run-tests $(BUILD) --no-suite acceptance
 
-acceptance: build ## run third-party clients that are slow to install: Chromium, coding agents, other sandboxes
-	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance
+acceptance: fetched build ## run third-party clients that are slow to install: Chromium, coding agents, other sandboxes
+	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance dashboard-test
 	@tools/run-tests $(BUILD) --suite acceptance
 
-check: ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals, budgets
+check: fetched ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals, budgets
 	@tools/setup $(toolchain) check man
 	$(call compile,$(BUILD))
 	@tools/check $(BUILD)
 
-asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: fetched ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer; WITHOUT=programs leaves a suite out
 	@tools/setup $(toolchain) $(if $(findstring clang,$(compiler)),clang-rt)
 	$(call compile,$(BUILD)-asan,$(sanitize))
 	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		tools/run-tests $(BUILD)-asan --no-suite acceptance --timeout-multiplier=4
+		tools/run-tests $(BUILD)-asan $(addprefix --no-suite ,acceptance $(WITHOUT)) --timeout-multiplier=4
 
 fuzz: CC := clang
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60), or only FUZZ=name
@@ -80,12 +91,18 @@ bench: ## measure, in an optimised build
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@meson test -C $(BUILD)-release --no-rebuild --benchmark --verbose
 
-soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow; 1,000 sandboxes and runs at once; kill a log's writer 1,000 times
+soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow; 1,000 sandboxes and runs at once; kill a log's writer, and processes of a broker, 1,000 times, those of the daemon 200 times
 	@tools/setup $(toolchain)
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@$(BUILD)-release/bench/soak $(BUILD)-release/src/warden/corral-warden $(SOAK_COMMANDS)
 	@$(BUILD)-release/bench/bench-many $(BUILD)-release/src/warden/corral-warden $(BUILD)-release/src/cli/corral
 	@CMOCKA_MESSAGE_OUTPUT=TAP $(BUILD)-release/src/test/test-audit-store-store-crash $(SOAK_KILLS)
+	@CORRAL=$(BUILD)-release/src/cli/corral CORRAL_WARDEN=$(abspath $(BUILD)-release/src/warden/corral-warden) \
+		CORRAL_BROKER=$(abspath $(BUILD)-release/src/broker/program/corral-broker) \
+		CORRAL_FETCH=$(abspath $(BUILD)-release/src/broker/corral-fetch) SDK=sdk python3 tests/e2e/test-broker-kills.py $(SOAK_KILLS)
+	@CORRAL=$(BUILD)-release/src/cli/corral CORRALD=$(BUILD)-release/src/daemon/corrald \
+		CORRALD_HTTP=$(abspath $(BUILD)-release/src/daemon/corrald-http) \
+		CORRALD_ENCLAVE=$(abspath $(BUILD)-release/src/daemon/corrald-enclave) python3 tests/e2e/test-daemon-kills.py $(SOAK_DAEMON_KILLS)
 	@tools/setup net
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
 		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"
@@ -96,6 +113,7 @@ install: ## build for use and install under PREFIX (/usr/local); DESTDIR is hono
 		[ -e "$${to:-/}" ] || to=.; test -w "$${to:-/}" || { echo "make: cannot write $(DESTDIR)$(PREFIX): use \`sudo make install\`," \
 		"or \`make install PREFIX=\$$HOME/.local\`" >&2; exit 1; }
 	@tools/setup $(toolchain) man
+	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup dashboard
 	@test ! -f $(BUILD)-install/build.ninja || meson configure $(BUILD)-install --prefix=$(PREFIX)
 	$(call compile,$(BUILD)-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
 	@meson install -C $(BUILD)-install --no-rebuild

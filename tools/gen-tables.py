@@ -5,7 +5,7 @@ than a table, has gen-baseline.py.
 
     gen-tables.py INPUT OUTPUT            writes the .c file; INPUT is essentials.conf, companions.conf,
                                           runs-later.conf, interpreters.conf, hosts.conf,
-                                          secrets.conf, sockets.conf or scan.conf
+                                          packages.conf, secrets.conf, sockets.conf or scan.conf
     gen-tables.py --list INPUT            prints the entries as Markdown
     gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
     gen-tables.py --self-test             fails if some nonsense passes
@@ -56,10 +56,10 @@ def parse(table, path, text):
     before = b""
     for number, line in enumerate(text.split(b"\n"), 1):
         try:
-            before += line
+            before += (b" " if before.endswith(b" ->") else b"") + line
             if table.goes_on(before):
                 continue
-            line, before = before.decode("ascii"), b""
+            line, before = before.decode(table.encoding), b""
             if not line or line.startswith("#"):
                 continue
             if line.startswith("["):
@@ -90,6 +90,7 @@ def check_path(text, globs=False):
 
 class Table:
     """One per line, of which no two are the same."""
+    encoding = "ascii"
 
     def entries(self, group, line):
         return [self.entry(group, line)]
@@ -218,11 +219,16 @@ def rows_of(folder, table, use):
 
 
 class Scan(Table):
-    """[severity] id: what; patterns of steps. Read by src/advice/scan."""
-    GROUP = re.compile(r"\[(low|medium|high)\] ([a-z-]+): (\S.*)")
+    """[severities] id: what; patterns of steps. Read by src/advice/scan."""
+    encoding = "utf-8"
+    GROUP = re.compile(r"\[((?:low|medium|high|-)(?: (?:low|medium|high|-)){0,3})\] ([a-z-]+): (\S.*)")
     OPTIONS = re.compile(r"\(([a-z0-9= -]+)\) ")
     FLAGS = {"exact": "SCAN_EXACT", "near": "SCAN_NEAR", "file": "SCAN_FILE"}
-    LANGUAGES = ("python", "node", "not-python", "not-node", "not-prose")
+    LANGUAGES = ("python", "node", "shell", "prose", "not-python", "not-node", "not-prose")
+    # Lines that say more of a rule: what to check, what permissions stop it, and how it is read.
+    EXTRA = re.compile(r"\((check|stops|reads)\) (\S.*)")
+    STOPS = ("net", "secrets", "env", "write", "root")
+    READS = ("orders", "strings")
     # What @name stands for: rows of a file with one of the uses, what precedes and what follows them.
     ROWS = {
         "@stdin": [("interpreters", "stdin", [""], "#")],
@@ -237,11 +243,15 @@ class Scan(Table):
     def group(self, line):
         match = self.GROUP.fullmatch(line)
         if not match:
-            raise Nonsense("a rule is written [low|medium|high] id: what it means")
-        return f"{match[1]} {match[2]}", match[3]
+            raise Nonsense("a rule is written [code block text hidden] id: what it means, with low, medium, "
+                           "high or - for each, or one for all")
+        return f"{match[1].replace(' ', ',')} {match[2]}", match[3]
 
     def goes_on(self, line):
-        return line.endswith(b",") and not line.startswith(b"#")
+        return line.endswith((b",", b" ->")) and not line.startswith((b"#", b"(check)"))
+
+    def same(self, entry, other):
+        return entry == other and not self.EXTRA.fullmatch(entry.text)
 
     def entry(self, group, line):
         self.pattern(line)
@@ -249,14 +259,19 @@ class Scan(Table):
 
     def pattern(self, line):
         """Languages, flags and steps in C; None: it has none."""
-        if line == "(characters)":
+        extra = self.EXTRA.fullmatch(line)
+        if extra and extra[1] == "stops" and not set(extra[2].split(" ")) <= set(self.STOPS):
+            raise Nonsense(f"no such permission: {extra[2]}")
+        if extra and extra[1] == "reads" and not set(extra[2].split(" ")) <= set(self.READS):
+            raise Nonsense(f"no such way to read: {extra[2]}")
+        if extra or line in ("(characters)", "(flow)"):
             return None
         options = self.OPTIONS.match(line)
         flags, languages = [], []
         for word in options[1].split(" ") if options else []:
             if word in self.FLAGS:
                 flags.append(self.FLAGS[word])
-            elif re.fullmatch(r"gap=[1-9]\d?", word):
+            elif re.fullmatch(r"gap=[1-9]\d{0,2}", word):
                 flags.append(f"SCAN_GAP({word[4:]})")
             elif word in self.LANGUAGES:
                 languages.append("LANGUAGE_" + word.upper().replace("-", "_"))
@@ -265,10 +280,14 @@ class Scan(Table):
         steps = [self.step(step) for step in line[options.end() if options else 0:].split(" -> ")]
         if len(steps) > 3:
             raise Nonsense("more than three steps")
-        return " | ".join(languages) or "LANGUAGE_ANY", " | ".join(flags) or "0", steps
+        # All of those that are left out; any of those that are named.
+        joined = (" & " if all("_NOT_" in word for word in languages) else " | ").join(languages)
+        return joined or "LANGUAGE_ANY", " | ".join(flags) or "0", steps
 
     def step(self, text):
         for word in text.split(","):
+            if "->" in word.split(" "):
+                raise Nonsense(f"'{text}': a step is empty")
             if not word.strip("*") or word != word.strip() or not word.isprintable():
                 raise Nonsense(f"'{word}' is no alternative")
             if word[0] == "@" and word not in self.ROWS:
@@ -285,21 +304,43 @@ class Scan(Table):
                 for table, use, befores, after in self.ROWS[word]
                 for name in rows_of(self.folder, table, use) for before in befores]
 
+    def rules(self, entries):
+        """Severities, id, what it means, its extra lines by their words, and its patterns."""
+        for (group, why), rows in itertools.groupby(entries, lambda e: (e.group, e.why)):
+            severities, name = group.split(" ")
+            rows = list(rows)
+            extra = dict(self.EXTRA.fullmatch(e.text).groups() for e in rows if self.EXTRA.fullmatch(e.text))
+            if "check" not in extra:
+                raise Nonsense(f"{name}: no (check) line says what to look at")
+            words = severities.split(",")
+            # code, block, text, hidden: what is not said is as the one before, and hidden as code.
+            words = [words[min(i, len(words) - 1)] for i in range(3)] + [words[3] if len(words) > 3 else words[0]]
+            yield words, name, why, extra, [p for p in (self.pattern(e.text) for e in rows) if p]
+
     def c_source(self, entries):
         rules, patterns = [], []
-        for (group, why), rows in itertools.groupby(entries, lambda e: (e.group, e.why)):
-            severity, name = group.split(" ")
-            for pattern in filter(None, (self.pattern(e.text) for e in rows)):
-                languages, flags, steps = pattern
+        for words, name, why, extra, found in self.rules(entries):
+            for languages, flags, steps in found:
                 steps = [",".join(name for word in step.split(",") for name in self.names(word))
                          for step in steps]
                 steps = "{ " + ", ".join(map(c_string, steps)) + " }"
                 patterns.append((str(len(rules)), languages, flags, steps))
-            rules.append((c_string(name), f"SKILL_{severity.upper()}", c_string(why)))
+            severities = ["SCAN_SILENT" if w == "-" else f"SKILL_{w.upper()}" for w in words]
+            stops = " | ".join(f"SKILL_STOP_{w.upper()}" for w in extra.get("stops", "").split())
+            reads = extra.get("reads", "").split()
+            rules.append((c_string(name), "{ " + ", ".join(severities) + " }", c_string(why), c_string(extra["check"]),
+                          stops or "0", *(str(w in reads).lower() for w in self.READS)))
         return ('#include "advice/scan/internal.h"\n\n'
                 + c_array("struct scan_rule scan_rules", "scan_rules_n", rules) + "\n"
                 + c_array("struct scan_pattern scan_patterns", "scan_patterns_n", patterns)
                 + f"_Static_assert({len(rules)} <= SCAN_RULES_MAX, \"too many rules\");\n")
+
+    def document(self, entries):
+        """The rules as a table."""
+        out = ["\n| id | script | block | text | hidden | what | what to check |\n|---|---|---|---|---|---|---|\n"]
+        for words, name, why, extra, _ in self.rules(entries):
+            out.append(f"| `{name}` | {' | '.join(words)} | {why} | {extra['check']} |\n")
+        return "".join(out)
 
 
 def expand(text):
@@ -318,8 +359,9 @@ TABLES = {
         r"(~?/)?[A-Za-z0-9_.+*{},-]+(/[A-Za-z0-9_.+*{},-]+)*(/|/:[A-Za-z0-9_.+*{},/-]+)?"),
     "interpreters": Threats("threat_programs", "code root named interpreter stdin".split(),
                             r"[A-Za-z0-9_.+-]+\*?"),
-    "hosts": Threats("threat_hosts", "drop shared scan url".split(),
-                     r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z/]+\*?)?"),
+    "hosts": Threats("threat_hosts", "drop shared scan url installer hook".split(),
+                     r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9/_-]+\*?)?"),
+    "packages": Threats("threat_packages", "pypi npm fine".split(), r"[a-z0-9@][a-z0-9@/._-]*"),
     "secrets": Threats("threat_secrets", "secret harmless known value".split(),
                        r"[A-Z0-9_*]+|[A-Za-z0-9_.-]+:[1-9]\d*"),
     "sockets": Threats("threat_sockets", "root session".split(), r"/[A-Za-z0-9_.*{},/-]+"),
@@ -337,6 +379,8 @@ def c_array(name, count, rows):
 
 
 def markdown(path):
+    if isinstance(table_of(path), Scan):
+        return table_of(path).document(read(path))
     out = []
     for (group, why), entries in itertools.groupby(read(path), lambda e: (e.group, e.why)):
         out.append(f"\n**{group}**" + (f": {why}" if why else "") + "\n\n")
@@ -370,7 +414,7 @@ NONSENSE = (
     ("scan", b"[worse] a: x\nb"), ("scan", b"[low] a: x\n(nearly) b"), ("scan", b"[low] a: x\nb,,c"),
     ("scan", b"[low] a: x\nb -> c -> d -> e"), ("scan", b"[low] a: x\nb , c"),
     ("scan", b"[low] a: x\n@b"), ("scan", b"[low] a: x\nb\\c"), ("scan", b"[low] a: x\nb -> "),
-    ("scan", b"[low] a: x\nb,"), ("scan", b"[low] a: x\nb\nb"))
+    ("scan", b"[low] a: x\nb,"), ("scan", b"[low low low low low] a: x\nb"), ("scan", b"[low] a: x\n(stops) x"), ("scan", b"[low] a: x\n(reads) x"), ("scan", b"[low] a: x\nb\nb"))
 
 
 def self_test():
@@ -381,7 +425,7 @@ def self_test():
     parse(TABLES["secrets"], "good", b"[secret known] x\nA_* B\n[value] x\nab_:9\n")
     parse(TABLES["sockets"], "good", b"[root] x\n/a/{b,c}*\n")
     parse(TABLES["hosts"], "good", b"[drop url] x\na.b c.d/api\n")
-    parse(TABLES["scan"], "good", b"[high] a-b: x: y\n(near gap=9) c d,\n\\se -> @pipe\n[low] e: x\n(characters)\n")
+    parse(TABLES["scan"], "good", b"[high low -] a-b: x: y\n(check) z\n(near gap=9) c d,\n\\se -> @pipe\n[low] e: x\n(characters)\n")
     if TABLES["scan"].pattern("(file not-node) a\\s,b -> c\\\\d") != (
             "LANGUAGE_NOT_NODE", "SCAN_FILE", ["a ,b", "c\\d"]):
         raise Nonsense("a pattern is read wrongly")

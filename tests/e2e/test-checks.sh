@@ -163,6 +163,15 @@ echo 'int helper(void); int helper(void) { return 2; }' >>src/base/one.c && buil
 fails "symbols: one.c exports helper" "exports helper" "$tools/check-symbols" build .
 echo 'int helper(void);' >>src/base/one.h
 passes "symbols: unless one.h declares it" "$tools/check-symbols" build .
+fresh && mkdir -p src/base/test
+echo 'int theirs(void); int theirs(void) { return 1; }' >src/base/test/fuzz-one.c
+build && mkdir -p build/src/base/test && "${CC:-cc}" -c src/base/test/fuzz-one.c -o build/src/base/test/fuzz-one.o
+cat >build/compile_commands.json <<-JSON
+	[{"directory": "$PWD/build", "file": "../src/base/test/fuzz-one.c", "output": "src/base/test/fuzz-one.o"}]
+JSON
+passes "symbols: a test stands in for a library of others" "$tools/check-symbols" build .
+echo 'int theirs(void);' >>src/policy/two.h
+fails "symbols: but not for what a header of ours declares" "exports theirs" "$tools/check-symbols" build .
 fresh && build && mkdir -p src/lib build/src/lib && touch src/lib/meson.build
 fails "symbols: the library is missing" "was not built" "$tools/check-symbols" build .
 echo 'int corral_x(void) { return 1; } int stray(void) { return 2; }' >lib.c
@@ -278,6 +287,27 @@ passes "setup: nothing is missing" env PATH="$scratch/bin" "$tools/setup" format
 [ ! -e "$scratch/apt" ]
 ok $? "setup: then apt-get is not even called"
 
+# --- tools/fetch-wasmtime, with a pip and a curl that bring something else ---
+mkdir "$scratch/fetch"
+for program in sh cat uname dirname mktemp rm mv sha256sum mkdir; do
+	ln -s "$(command -v "$program")" "$scratch/fetch/$program"
+done
+cat >"$scratch/fetch/python3" <<'END'
+#!/bin/sh
+case "$*" in *download*) for to; do :; done && echo evil >"$to/wasmtime-1.whl" ;; esac
+END
+cat >"$scratch/fetch/curl" <<'END'
+#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+echo evil >"$2"
+END
+chmod +x "$scratch/fetch/python3" "$scratch/fetch/curl"
+fails "fetch-wasmtime: what is not pinned is not unpacked" "digest differs" \
+	env PATH="$scratch/fetch" "$tools/fetch-wasmtime" "$scratch/wasmtime"
+[ ! -e "$scratch/wasmtime" ]
+ok $? "fetch-wasmtime: and nothing is left of it"
+fails "fetch-wasmtime: only looks, if told so" "tools/setup wasm" "$tools/fetch-wasmtime" --check "$scratch/wasmtime"
+
 # --- tools/fuzz, with fuzzers that only end ---
 mkdir "$scratch/fuzzers"
 fails "fuzz: no fuzzer at all" "no fuzzer" "$tools/fuzz" "$scratch/fuzzers" 1
@@ -318,8 +348,10 @@ counts() {
 program OK 0 '1..2\nok 1 - x\nok 2 - y\n'
 program OK 0 ''
 counts "counts the tests inside a program" "3 passed, 0 failed"
-program ERROR 1 '1..2\nok 1 - x\nnot ok 2 - y\n'
+program ERROR 1 '1..2\nok 1 - x\nnot ok 2 - y\n# because of z\n'
 counts "a failed test" "1 passed, 1 failed"
+grep -q -A1 '^failed: unit/a: y' "$scratch/log" && grep -q '^ *# because of z' "$scratch/log"
+ok $? "run-tests: what a failed test said is at the end, too"
 program ERROR 139 '1..1\nok 1 - x\n'
 counts "a crash after success" "1 passed, 1 failed"
 program TIMEOUT 1 ''
