@@ -196,6 +196,8 @@ def test_results():
     shows("a page", ["network.http", "url=http://a/"], {"status": 200, "statusText": "OK", "body": "b"}, b"b")
     shows("a page that is not there", ["network.http", "url=http://a/"], {"status": 404, "statusText": "Not", "body": "b"},
           b"b", b"sandbox-call: the server answered 404 Not\n")
+    shows("a screenshot", ["browser.screenshot"], {"data": "AP8=", "encoding": "base64", "width": 1}, b"\x00\xff")
+    shows("the text of a page", ["browser.text"], {"text": "a\x1b[2J\nb", "url": "u", "truncated": False}, b"a\\x1b[2J\nb\n")
     shows("a variable", ["env.get", "name=A"], {"set": True, "value": "v"}, b"v\n")
     shows("a variable that is not set", ["env.get", "name=A"], {"set": False}, b"", status=1)
     shows("allowed", ["policy_check", "operation=fs.read", "target=/"], {"allowed": True}, b"allowed\n")

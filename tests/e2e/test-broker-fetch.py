@@ -16,75 +16,13 @@ import sys
 import tempfile
 import time
 
+from broker_tap import INSIDE, PORT, as_user, end, ok, skip
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ORIGIN = os.environ.get("ORIGIN") or os.path.join(HERE, "..", "broker", "origin.py")
 PROGRAMS = ("CORRAL", "CORRAL_BROKER", "CORRAL_FETCH", "CORRAL_WARDEN")
 PYTHON = "/usr/bin/python3"
-PORT = 3849
 CORRAL = os.path.abspath(os.environ["CORRAL"])
-number = failures = 0
-
-# Runs inside: calls by the socket (call), by HTTP (rpc) and by hand (raw), and prints a list.
-INSIDE = r"""
-import json, os, socket, sys
-
-def call(called, /, **params):
-    with socket.socket(socket.AF_UNIX) as s:
-        s.connect(os.environ["SANDBOX_SOCKET"])
-        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": called, "params": params})
-        s.sendall(line.encode() + b"\n")
-        for answer in map(json.loads, s.makefile()):
-            if "method" not in answer:
-                return answer
-            notes.append(answer)
-
-def raw(text):
-    with socket.create_connection(("127.0.0.1", %(port)d), timeout=20) as s:
-        s.sendall(text if isinstance(text, bytes) else text.encode())
-        s.shutdown(socket.SHUT_WR)
-        parts = []
-        while True:
-            try:
-                part = s.recv(65536)
-            except ConnectionResetError:
-                break
-            if not part:
-                break
-            parts.append(part)
-    return b"".join(parts).decode()
-
-def rpc(called, /, head=None, **params):
-    import http.client
-    c = http.client.HTTPConnection("127.0.0.1", %(port)d, timeout=30)
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": called, "params": params})
-    fields = {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["SANDBOX_TOKEN"]}
-    fields.update(head or {})
-    c.request("POST", "/rpc", body, fields)
-    r = c.getresponse()
-    text = r.read().decode()
-    return json.loads(text) if r.status == 200 else {"status": r.status, "text": text}
-
-out, notes = [], []
-exec(sys.argv[1])
-print(json.dumps(out))
-""" % {"port": PORT}
-
-
-def ok(holds, name, *context):
-    global number, failures
-    number += 1
-    print(f"{'ok' if holds else 'not ok'} {number} - {name}", flush=True)
-    if not holds:
-        failures += 1
-        for part in context:
-            print("# " + repr(part)[:2000], flush=True)
-
-
-def skip(name, why):
-    global number
-    number += 1
-    print(f"ok {number} - {name} # SKIP {why}", flush=True)
-
 
 class Servers:
     def __init__(self):
@@ -356,29 +294,6 @@ def test_http_is_inside():
     ok(r.returncode != 0 and b"the host's network" in r.stderr, "with the host's network it is refused", r)
 
 
-def as_user():
-    """The same once more, by programs that this user can read."""
-    place = tempfile.mkdtemp(prefix="corral-fetch-")
-    os.chmod(place, 0o755)
-    env = {"PATH": os.environ["PATH"], "HOME": os.path.join(place, "home"), "ORIGIN": os.path.join(place, "origin.py")}
-    os.mkdir(env["HOME"])
-    os.chown(env["HOME"], 1000, 1000)
-    for variable in PROGRAMS:
-        env[variable] = shutil.copy(os.environ[variable], place)
-    for name in os.listdir(place):
-        if name.startswith("corral"):
-            os.chmod(os.path.join(place, name), 0o755)
-    shutil.copy(ORIGIN, place)
-    script = shutil.copy(os.path.abspath(__file__), place)
-    r = subprocess.run(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", PYTHON, script],
-                       env=env, cwd=place, capture_output=True, timeout=400, check=False)
-    for text in r.stdout.decode().splitlines():
-        if text.startswith("not ok") or text.startswith("# "):
-            print("# as a user: " + text)
-    ok(r.returncode == 0, "all of it as an ordinary user", r.stderr.decode())
-    shutil.rmtree(place)
-
-
 scratch = tempfile.mkdtemp(prefix="corral-broker-")
 work = os.path.join(scratch, "work")
 os.mkdir(work)
@@ -388,9 +303,8 @@ try:
                  test_http_others, test_http_attacks, test_http_is_inside):
         test()
     if os.geteuid() == 0 and "--once" not in sys.argv:
-        as_user()
+        as_user(__file__, PROGRAMS, ORIGIN=ORIGIN)
 finally:
     servers.close()
     shutil.rmtree(scratch)
-print(f"1..{number}")
-sys.exit(failures > 0)
+sys.exit(end())

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from broker_tap import as_user, end, ok
+
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL")
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 INSIDE = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
@@ -112,19 +114,6 @@ ATTACKS = ("nothing", "10,000 requests in one go", "10,000 requests on 100 conne
            "1,200 connections that say nothing", "long answers that are not read", "calls that never end, on 100 connections",
            "calls that never end, of 40 processes", "long lines without an end", "lines without calls", "descriptors")
 
-number = failures = 0
-
-
-def ok(good, name, *more):
-    global number, failures
-    number += 1
-    failures += not good
-    print("ok" if good else "not ok", number, "-", name)
-    for line in () if good else more:
-        print("#", repr(line)[:3000])
-    sys.stdout.flush()
-
-
 def test_attacks(top):
     work = os.path.join(top, "work")
     env = {**os.environ, "HOME": os.path.join(top, "home")}
@@ -143,19 +132,6 @@ def test_attacks(top):
         ok(run.stdout == "answered 20\n", f"{attack}: another process is answered", run.stdout, run.stderr, run.returncode)
 
 
-def as_user():
-    copy = tempfile.mkdtemp()
-    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
-    for name in PROGRAMS:
-        env[name] = shutil.copy(os.environ[name], copy)
-    script = shutil.copy(__file__, copy)
-    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
-    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", script], env=env, cwd="/",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    shutil.rmtree(copy)
-    ok(done.returncode == 0, "the same as an ordinary user", *[line for line in done.stdout.splitlines() if not line.startswith("ok ")])
-
-
 def main():
     doctor = subprocess.run([CORRAL, "doctor"], stdout=subprocess.PIPE, text=True, check=False)
     if doctor.returncode == 1:
@@ -167,9 +143,8 @@ def main():
     finally:
         shutil.rmtree(top)
     if os.geteuid() == 0:
-        as_user()
-    print(f"1..{number}")
-    return 1 if failures else 0
+        as_user(__file__, PROGRAMS)
+    return end()
 
 
 if __name__ == "__main__":

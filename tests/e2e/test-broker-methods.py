@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from broker_tap import as_user, end, ok
+
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL", "BROKER_CLIENT")
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 SDK = os.path.abspath(os.environ["SDK"])
@@ -47,19 +49,6 @@ corral_env GRANTED; corral_env OTHER 2>/dev/null || echo "status $?"
 corral_allowed fs.read "$2/file" && echo allowed
 corral_allowed fs.read /etc/shadow || echo "status $?"
 """
-
-number = failures = 0
-
-
-def ok(good, name, *more):
-    global number, failures
-    number += 1
-    failures += not good
-    print("ok" if good else "not ok", number, "-", name)
-    for line in () if good else more:
-        print("#", repr(line)[:3000])
-    sys.stdout.flush()
-
 
 class Scene:
     def __init__(self):
@@ -217,19 +206,6 @@ def test_tight(scene):
     ok((run.returncode, run.stdout) == (0, "text\n"), "sandbox-call in a sandbox with nothing else", run)
 
 
-def as_user():
-    copy = tempfile.mkdtemp()
-    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "SDK": shutil.copytree(SDK, os.path.join(copy, "sdk"))}
-    for name in PROGRAMS:
-        env[name] = shutil.copy(os.environ[name], copy)
-    script = shutil.copy(__file__, copy)
-    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
-    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", script], env=env, cwd="/",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    shutil.rmtree(copy)
-    ok(done.returncode == 0, "the same as an ordinary user", *[line for line in done.stdout.splitlines() if not line.startswith("ok ")])
-
-
 def main():
     doctor = subprocess.run([CORRAL, "doctor"], stdout=subprocess.PIPE, text=True, check=False)
     if doctor.returncode == 1:
@@ -242,9 +218,8 @@ def main():
     finally:
         scene.end()
     if os.geteuid() == 0:
-        as_user()
-    print(f"1..{number}")
-    return 1 if failures else 0
+        as_user(__file__, PROGRAMS, SDK=SDK)
+    return end()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from broker_tap import as_user, end, ok
+
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL")
 CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 30
 FOLDER, SOCKET = "/dev/corral", "/dev/corral/broker.sock"
@@ -89,19 +91,6 @@ for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
         pass
 print("looked")
 """
-
-number = failures = 0
-
-
-def ok(good, name, *more):
-    global number, failures
-    number += 1
-    failures += not good
-    print("ok" if good else "not ok", number, "-", name)
-    for line in () if good else more:
-        print("#", repr(line))
-    sys.stdout.flush()
-
 
 class Scene:
     """A home and a workspace; runs of corral in it."""
@@ -229,9 +218,13 @@ def test_policies(scene):
     services = scene.write("services.yaml", "fs: {read: [/usr/**, /bin/**]}\nservices: {browser: {access: open}}\n")
     narrow = scene.write("narrow.yaml", "fs: {read: [/usr/**, /bin/**, /etc/**]}\nexec: [/usr/bin/python3, /bin/sh]\n"
                                         "network: {deny: ['*']}\n")
+    rule = "fs: {read: [/usr/**, /bin/**]}\nrules:\n- {id: r, action: %s, operations: [service], patterns: ['browser.open:*']}\n"
+    allowing, denying = scene.write("allowing.yaml", rule % "allow"), scene.write("denying.yaml", rule % "deny")
     host = scene.write("run.yaml", "fs: {read: [/usr/**, /etc/**, /run/**]}\n")
     rows = [
         ("services in a policy start one", ["--policy", services], True),
+        ("a rule that allows one does", ["--policy", allowing], True),
+        ("a rule that denies one does not", ["--policy", denying], False),
         ("--no-broker does not", ["--policy", services, "--no-broker"], False),
         ("no service, no broker", ["--policy", narrow], False),
         ("a list of programs, no network", ["--policy", narrow, "--broker"], True),
@@ -242,6 +235,13 @@ def test_policies(scene):
     for name, options, there in rows:
         done = scene.python(options, CALLER if there else "import os; print(os.path.exists('/dev/corral'))", *["ping"] * there)
         ok(('"pong":true' in done.stdout) == there and done.returncode == 0, name, done.stdout, done.stderr)
+    for path, there in ((services, True), (allowing, True), (denying, False), (narrow, False)):
+        done = scene.run("policy", "show", path)
+        ok(("# It grants services: `corral run` starts a broker" in done.stdout) == there and done.returncode == 0,
+           f"policy show says so: {os.path.basename(path)}", done.stdout, done.stderr)
+        again = scene.run("policy", "show", scene.write("shown.yaml", done.stdout))
+        ok(again.stdout == done.stdout, "and can be read again", again.stdout, again.stderr)
+        ok("broker" not in scene.run("policy", "show", "--json", path).stdout, "in JSON it is the policy alone")
     for options in (["--mode", "rwx"], ["--mode", "sandbox", "--tier", "3"]):
         done = scene.run("run", *options, "--data-dir", scene.path("data"), "--broker", "--", "true")
         ok(done.returncode == 125 and "--broker" in done.stderr, f"{' '.join(options)} has none, and says so", done.stderr)
@@ -321,7 +321,7 @@ def test_programs(scene):
         ok("tried" in done.stdout and "spoiled" not in done.stdout and file.read() == text, "exec.run: the run's policy stays as it is",
            done.stdout, done.stderr)
     ok(os.path.exists(scene.path("work/made")), "exec.run: the rest of the workspace may be written", done.stdout, done.stderr)
-    forks = "import os, time\nfor i in range(60):\n  if os.fork() == 0: time.sleep(20)\nprint('all', 'forked')"
+    forks = "import os, time\nfor i in range(60):\n  if os.fork() == 0: time.sleep(20)\ntime.sleep(0.5)\nprint('all', 'forked')"
     done = scene.python(["--broker", "--pids", "500"], CALLER, exec_run(forks))
     ok("all forked" in done.stdout, "exec.run: programs may fork", done.stdout, done.stderr)
     done = scene.python(["--broker", "--pids", "30"], CALLER, exec_run(forks))
@@ -410,21 +410,6 @@ def test_without(scene):
     ok(done.returncode == 0 and "built without the broker" in done.stderr, "services in a policy are a note", done.stderr)
 
 
-def as_user():
-    """All of it once more, on copies that anybody may read."""
-    copy = tempfile.mkdtemp()
-    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
-    for name in PROGRAMS:
-        if os.path.exists(os.environ.get(name, "")):
-            env[name] = shutil.copy(os.environ[name], copy)
-    script = shutil.copy(__file__, copy)
-    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
-    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", script], env=env, cwd="/",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    shutil.rmtree(copy)
-    ok(done.returncode == 0, "the same as an ordinary user", *[line for line in done.stdout.splitlines() if not line.startswith("ok ")])
-
-
 def main():
     scene = Scene()
     try:
@@ -434,9 +419,8 @@ def main():
     finally:
         scene.end()
     if os.geteuid() == 0:
-        as_user()
-    print(f"1..{number}")
-    return 1 if failures else 0
+        as_user(__file__, PROGRAMS)
+    return end()
 
 
 if __name__ == "__main__":

@@ -192,6 +192,12 @@ run_stops "--deny: and its list" --deny private -- sh -c 'ls private/*'
 run_stops "--deny: beats --read" --deny private --read private -- cat private/key
 run_stops "--deny: a file" --deny private/key -- cat private/key
 run_prints here "--deny: nothing else" --deny private -- cat file
+# A mask can be neither written, nor run, nor hold a device: as its own mount, whatever lies below.
+run run --deny private --deny file -- sh -c 'while read -r _ _ _ _ at flags _; do echo "$at $flags"; done </proc/self/mountinfo'
+for at in private file; do
+	grep -F -e "$PWD/$at " "$scratch/out" | grep ' ro,' | grep ,nosuid | grep ,nodev | grep -q ,noexec
+	ok $? "--deny: the mask of $at is read-only, without programs and devices"
+done
 FOO=bar run_prints bar "--env NAME: passed on" --env FOO -- sh -c 'echo $FOO'
 run_prints baz "--env NAME=VALUE: set" --env FOO=baz -- sh -c 'echo $FOO'
 run_refuses 125 "--env: no name" "--env" --env 'A B' -- true

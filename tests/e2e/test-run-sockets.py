@@ -23,6 +23,25 @@ sys.stdin.read()
 """ % EACH
 CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
 
+# Binds and removes sockets, with their folders, until its input ends.
+CHURN = """
+import os, select, shutil, socket, sys
+i = 0
+print("ready", flush=True)
+while not select.select([0], [], [], 0)[0]:
+    folder = os.path.join(sys.argv[1], f"{os.getpid()}-{i}")
+    os.mkdir(folder)
+    kept = [socket.socket(socket.AF_UNIX) for _ in range(8)]
+    for k, one in enumerate(kept):
+        one.bind(f"{folder}/{k}")
+        one.listen()
+    for one in kept:
+        one.close()
+    shutil.rmtree(folder)
+    i += 1
+"""
+CHURNED = 40
+
 number = 0
 failures = 0
 
@@ -66,9 +85,42 @@ class Host:
         shutil.rmtree(self.top)
 
 
+def test_unreadable(host):
+    """Who sets the sandbox up can read neither socket nor folder, as with that of containerd on many machines."""
+    for folder in ("closed", "closed/below"):
+        os.mkdir(host.path(folder))
+    for folder in ("closed", "closed/below"):
+        host.bind(folder, "socket", "s")
+        os.chmod(host.path(folder + "/s"), 0o200)
+        if os.geteuid() == 0:
+            os.chown(host.path(folder + "/s"), 65534, 65534)
+    for folder in ("closed/below", "closed"):
+        if os.geteuid() == 0:
+            os.chown(host.path(folder), 65534, 65534)
+        os.chmod(host.path(folder), 0o311)
+    for name in ("closed/s", "closed/below/s"):
+        bare = subprocess.run([sys.executable, "-c", CONNECT, host.path(name)], check=False)
+        ok(bare.returncode == 0, f"{name} can be connected to by programs outside")
+        done = host.run("--mode", "sandbox", "--data-dir", host.path("work"), "--", "/usr/bin/python3", "-c", CONNECT, host.path(name))
+        ok(done.returncode == 1 and "Error" in done.stderr, f"{name}, whose folder cannot be read, not by the command, which runs", done.stderr)
+    for folder in ("closed", "closed/below"):
+        os.chmod(host.path(folder), 0o700)
+
+
 def main():
     host = Host()
     try:
+        churn = [subprocess.Popen([sys.executable, "-c", CHURN, host.path("away")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+        host.processes += churn
+        for process in churn:
+            process.stdout.readline()
+        all_done = [host.run("--mode", "sandbox", "--data-dir", host.path("work"), "--", "true") for _ in range(CHURNED)]
+        ok(all(d.returncode == 0 for d in all_done), f"{CHURNED} runs while servers come and go in sight",
+           *[d.stderr for d in all_done if d.returncode][:3])
+        while churn:
+            host.processes.remove(churn[-1])
+            churn.pop().communicate(timeout=30)
+        test_unreadable(host)
         for i in range(9):
             host.bind("away", str(i))
         done = host.run("--", "true")

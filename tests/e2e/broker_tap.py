@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the broker's tests share: TAP, and all of a test once more as an ordinary user, on copies of the
+programs, this file among them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+USER = 65534
+PORT = 3849
+# Runs inside: calls by the socket (call), by HTTP (rpc) and by hand (raw), and prints a list.
+INSIDE = r"""
+import json, os, socket, sys
+
+def call(called, /, **params):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(os.environ["SANDBOX_SOCKET"])
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": called, "params": params})
+        s.sendall(line.encode() + b"\n")
+        for answer in map(json.loads, s.makefile()):
+            if "method" not in answer:
+                return answer
+            notes.append(answer)
+
+def raw(text):
+    with socket.create_connection(("127.0.0.1", %(port)d), timeout=20) as s:
+        s.sendall(text if isinstance(text, bytes) else text.encode())
+        s.shutdown(socket.SHUT_WR)
+        parts = []
+        while True:
+            try:
+                part = s.recv(65536)
+            except ConnectionResetError:
+                break
+            if not part:
+                break
+            parts.append(part)
+    return b"".join(parts).decode()
+
+def rpc(called, /, head=None, **params):
+    import http.client
+    c = http.client.HTTPConnection("127.0.0.1", %(port)d, timeout=30)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": called, "params": params})
+    fields = {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["SANDBOX_TOKEN"]}
+    fields.update(head or {})
+    c.request("POST", "/rpc", body, fields)
+    r = c.getresponse()
+    text = r.read().decode()
+    return json.loads(text) if r.status == 200 else {"status": r.status, "text": text}
+
+out, notes = [], []
+exec(sys.argv[1])
+print(json.dumps(out))
+""" % {"port": PORT}
+
+number = failures = 0
+
+
+def ok(good, name, *more):
+    global number, failures
+    number += 1
+    failures += not good
+    print("ok" if good else "not ok", number, "-", name)
+    for line in () if good else more:
+        print("#", repr(line)[:2000])
+    sys.stdout.flush()
+    return good
+
+
+def skip(name, why):
+    global number
+    number += 1
+    print(f"ok {number} - {name} # SKIP {why}", flush=True)
+
+
+def as_user(script, programs, **files):
+    """script once more; programs are variables that name one, files further ones: variable=path."""
+    copy = tempfile.mkdtemp()
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
+    for name in (name for name in programs if os.path.exists(os.environ.get(name, ""))):
+        env[name] = shutil.copy(os.environ[name], copy)
+    for name, path in files.items():
+        target = os.path.join(copy, os.path.basename(path))
+        env[name] = shutil.copytree(path, target) if os.path.isdir(path) else shutil.copy(path, copy)
+    shutil.copy(__file__, copy)
+    own = shutil.copy(script, copy)
+    subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
+    done = subprocess.run(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "/usr/bin/python3", own], env=env,
+                          cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    shutil.rmtree(copy)
+    lines = done.stdout.splitlines()
+    ok(done.returncode == 0 and lines, "the same as an ordinary user", *[line for line in lines if not line.startswith("ok ")])
+
+
+def end():
+    print(f"1..{number}")
+    return 1 if failures else 0
