@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The security watcher: each finding is provoked and cured, by `corral security` and by the daemon's events; a healthy
+machine has none. As root, once more as an ordinary user. Prints TAP."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+from broker_tap import end, ok
+from daemon_tap import CORRAL, PATIENCE, Daemon, Events, as_user, until
+
+# The look of every ten seconds, and twice that.
+LOOK = 30
+
+
+def corral(d, *words, **more):
+    return subprocess.run([CORRAL, *words], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False, **more)
+
+
+def look(d):
+    done = corral(d, "security", "--json")
+    return done.returncode, json.loads(done.stdout)["findings"]
+
+
+def findings(d, kind=None):
+    return [f for f in d.get("/api/security")[2]["findings"] if kind in (None, f["kind"])]
+
+
+class Provoked:
+    """A finding comes by the event, the API and the command line, and goes."""
+
+    def __init__(self, d, kind, where):
+        self.d, self.kind, self.where = d, kind, where
+        self.events = Events(d)
+        self.events.next()
+
+    def wait(self, state):
+        self.events.s.settimeout(LOOK)
+        while event := self.events.next("finding"):
+            data = event["data"]
+            if data["state"] == state and data["finding"]["kind"] == self.kind and self.where in data["finding"]["where"]:
+                return data["finding"]
+        return {}
+
+    def found(self, name, severity, remedy):
+        f = self.wait("found")
+        ok(f.get("severity") == severity and remedy in f.get("remedy", ""), f"{name}: found, {severity}, with what to do", f)
+        ok(f["id"] in [x["id"] for x in findings(self.d, self.kind)], f"{name}: in the API", findings(self.d))
+        counts = self.events.next("security_status")["data"]
+        ok(counts["findings"] >= 1 and counts["high"] >= (severity == "high"), f"{name}: counted", counts)
+        return f
+
+    def cured(self, name):
+        f = self.wait("cleared")
+        ok(f.get("id") not in [None, *(x["id"] for x in findings(self.d))], f"{name}: cured", f)
+        self.events.close()
+
+
+def test_healthy(d):
+    ok(until(lambda: d.get("/api/security")[2]["verified_ms"] and d.get("/api/security")[2]["checked_ms"], LOOK), "it looks by itself")
+    s = d.get("/api/security")[2]
+    ok(s["findings"] == [] and {"agent_outside", "file_mode", "drift", "log_unverified"} <= set(s["ok"]), "a healthy machine has no finding", s)
+    done = corral(d, "security")
+    ok(done.returncode == 0 and done.stdout == "nothing found\n", "nor by the command line", done)
+
+
+def test_agents(d):
+    folder = d.place + "/data"
+    os.makedirs(folder, exist_ok=True)
+    agent = shutil.copy("/usr/bin/sleep", folder + "/claude")
+    p = Provoked(d, "agent_outside", "pid ")
+    process = subprocess.Popen([agent, "600"])
+    until(lambda: os.readlink(f"/proc/{process.pid}/exe").endswith("/claude"))
+    f = p.found("an agent outside", "high", "corral run --mode sandbox --data-dir ~/.agent -- claude")
+    ok(f["where"] == f"pid {process.pid}", "which one", f)
+    status, found = look(d)
+    ok(status == 1 and [x["id"] for x in found] == [f["id"]], "the same by the command line", found)
+    process.kill()
+    process.wait()
+    p.cured("an agent outside")
+    # A package that an interpreter runs.
+    package = folder + "/node_modules/@google/gemini-cli"
+    os.makedirs(package, exist_ok=True)
+    with open(package + "/index.py", "w") as script:
+        script.write("import time\nprint('up', flush=True)\ntime.sleep(600)\n")
+    with subprocess.Popen(["/usr/bin/python3", "-u", package + "/index.py"], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        ok([x["text"].startswith("gemini runs outside") for x in look(d)[1]] == [True], "one that an interpreter runs", look(d))
+        process.kill()
+    # What only has its name on its command line is none.
+    with subprocess.Popen(["/usr/bin/python3", "-c", "import time; print('up', flush=True); time.sleep(600)", "/usr/bin/claude"], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        ok(look(d) == (0, []), "a program that is given an agent's name is none", look(d))
+        process.kill()
+    # Inside it is where it belongs.
+    for words in (["--mode", "sandbox", "--data-dir", folder], []):
+        with subprocess.Popen([CORRAL, "run", *words, "--", agent, "600"], env=d.env, cwd=folder, stderr=subprocess.DEVNULL) as process:
+            inside = until(lambda: any(b"/claude\x00600" in line for line in command_lines()))
+            ok(inside and look(d) == (0, []), f"an agent in a sandbox is no finding {words[:2]}", look(d))
+            process.send_signal(signal.SIGTERM)
+    os.unlink(agent)
+
+
+def command_lines():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                line = f.read()
+        except OSError:
+            continue
+        if not line.startswith(CORRAL.encode()):
+            yield line
+
+
+def test_modes(d):
+    config = d.place + "/config/corral"
+    os.makedirs(config + "/policy.d/custom", exist_ok=True)
+    policy = config + "/policy.d/custom/a.json"
+    with open(policy, "w") as f:
+        f.write("{}")
+    os.chmod(policy, 0o644)
+    ok(look(d) == (0, []), "a policy that others can read is none", look(d))
+    rows = ((d.folder + "/token", 0o644, 0o600, "medium", "chmod go-rwx"), (d.folder + "/api.sock", 0o666, 0o600, "high", "chmod go-rwx"),
+            (policy, 0o666, 0o644, "high", "chmod go-w"), (config, 0o777, 0o755, "high", "chmod go-w"),
+            (d.place + "/state/corral/audit.db", 0o604, 0o600, "medium", "chmod go-rwx"), (d.place + "/config", 0o777, 0o755, "high", "chmod go-w"))
+    for path, wrong, right, severity, remedy in rows:
+        name = os.path.relpath(path, d.place)
+        os.chmod(path, wrong)
+        status, found = look(d)
+        ok(status == 1 and [(f["where"], f["severity"]) for f in found] == [(path, severity)] and found[0]["remedy"].startswith(remedy),
+           f"{name} with mode {wrong:o}", found)
+        subprocess.run(["sh", "-c", found[0]["remedy"]], check=True)
+        ok(look(d) == (0, []), "what it suggests cures it", look(d))
+        os.chmod(path, right)
+    began = time.monotonic()
+    p = Provoked(d, "file_mode", "/token")
+    os.chmod(d.folder + "/token", 0o644)
+    p.found("a token that others can read", "medium", "chmod go-rwx")
+    os.chmod(d.folder + "/token", 0o600)
+    p.cured("a token that others can read")
+    print(f"# on change: found and cured in {time.monotonic() - began:.1f} s")
+    if os.geteuid() == 0:
+        os.chown(policy, 65534, -1)
+        status, found = look(d)
+        ok(status == 1 and "belongs to" in found[0]["text"] and found[0]["remedy"].startswith("chown root "), "a policy of another user", found)
+        os.chown(policy, 0, -1)
+    os.unlink(policy)
+
+
+def test_drift(d):
+    profiles, programs = d.place + "/config/corral/profiles", d.place + "/bin"
+    os.makedirs(profiles, exist_ok=True)
+    os.makedirs(programs, exist_ok=True)
+    profile, wrapper = profiles + "/mine.yaml", programs + "/claude"
+
+    def write(path, text, mode=0o644):
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, mode)
+
+    lines = '#!/bin/sh\nexec corral run --mode sandbox --data-dir ~/.agent -- /usr/bin/claude "$@"\n'
+    write(profile, "fs:\n  read: [/srv/**]\n")
+    write(wrapper, lines, 0o755)
+    recorded = d.place + "/state/corral/security.json"
+    ok(until(lambda: os.path.exists(recorded) and wrapper in open(recorded).read(), LOOK), "what is new is recorded, and no finding")
+    ok(findings(d) == [] and os.stat(recorded).st_mode & 0o777 == 0o600, "for its owner alone", findings(d))
+    listed = d.get("/api/wrappers")[2]["wrappers"]
+    ok([(w["name"], w["path"], w["state"], w["profile"]) for w in listed] == [("claude", wrapper, "installed", "sandbox")], "the wrapper is listed", listed)
+    for path, text, mode, severity in ((profile, "fs:\n  write: ['/**']\n", 0o644, "medium"), (wrapper, lines.replace("sandbox", "rwx"), 0o755, "high")):
+        name = os.path.basename(path)
+        before = open(path).read()
+        p = Provoked(d, "drift", path)
+        write(path, text, mode)
+        p.found(f"{name} was changed", severity, "corral security --accept")
+        write(path, before, mode)
+        p.cured(f"{name} was changed")
+    write(wrapper, lines.replace("sandbox", "rwx"), 0o755)
+    ok([w["state"] for w in d.get("/api/wrappers")[2]["wrappers"]] == ["drifted"], "a changed wrapper has drifted")
+    ok(corral(d, "security", "--accept").returncode == 0 and look(d) == (0, []), "what was changed on purpose is accepted", look(d))
+    other = d.place + "/other"
+    os.makedirs(other, exist_ok=True)
+    shutil.copy("/usr/bin/true", other + "/claude")
+    env = {**d.env, "PATH": f"{other}:{programs}:{os.environ['PATH']}"}
+    done = subprocess.run([CORRAL, "security", "--json"], env=env, capture_output=True, text=True, check=False)
+    ok(done.returncode == 1 and "stands before it in PATH" in done.stdout, "a program before the wrapper in PATH", done.stdout)
+    os.unlink(wrapper)
+    os.unlink(profile)
+    status, found = look(d)
+    ok(status == 1 and sorted(f["where"] for f in found) == sorted([profile, wrapper]), "those that are gone", found)
+    ok([w["state"] for w in d.get("/api/wrappers")[2]["wrappers"]] == ["missing"], "a wrapper that is gone is missing")
+    ok(corral(d, "security", "--accept").returncode == 0 and look(d) == (0, []), "and accepted", look(d))
+    with open(recorded, "w") as f:
+        f.write("{")
+    ok([f["where"] for f in look(d)[1]] == [recorded], "a record that cannot be read is a finding", look(d))
+    corral(d, "security", "--accept")
+    ok(look(d) == (0, []) or os.unlink(recorded) is None, "and made anew")
+
+
+def test_log(d):
+    path = d.place + "/state/corral/audit.db"
+    ok(until(lambda: not findings(d), LOOK), "nothing is left over", findings(d))
+    p = Provoked(d, "log_unverified", path)
+
+    def change(before, after):
+        with sqlite3.connect(path, timeout=PATIENCE) as db:
+            number, event = db.execute("SELECT number, event FROM record WHERE instr(event, ?) > 0 LIMIT 1", (before,)).fetchone()
+            db.execute("UPDATE record SET event = ? WHERE number = ?", (event.replace(before, after), number))
+        db.close()
+
+    change(b"GET /api/security", b"GET /api/sekurity")
+    p.found("a log that was changed", "high", "")
+    change(b"GET /api/sekurity", b"GET /api/security")
+    p.cured("a log that was changed")
+
+
+def test_expiry(d):
+    """What a sandbox was granted is about to end: told before, and over when it is granted anew, or has ended."""
+    policy = d.place + "/asks.json"
+    with open(policy, "w") as f:
+        json.dump({"fs": {"read": ["/usr/**", "/etc/**", "/lib/**", "/bin/**", "/lib64/**"]}, "rules": [{"id": "hosts", "action": "ask", "operations": ["net.connect"], "patterns": ["127.0.0.1:*"]}]}, f)
+    with subprocess.Popen([CORRAL, "run", "--policy", policy, "--", "sleep", "600"], env=d.env, cwd=d.place, stderr=subprocess.PIPE) as run:
+        try:
+            until(lambda: d.get("/api/sandboxes")[2]["sandboxes"])
+            sandbox = d.get("/api/sandboxes")[2]["sandboxes"][0]["id"]
+
+            def grant(target, seconds):
+                status, _, answer = d.get(f"/api/sandboxes/{sandbox}/grants", method="POST", body={"action": "net.connect", "target": target, "seconds": seconds})
+                return answer.get("id", (status, answer))
+
+            until(lambda: isinstance(grant("127.0.0.1:1", 7200), str))
+            p = Provoked(d, "answer_expires", sandbox)
+            # It is told in the second half. A machine that is busy may have looked too late: then with more time.
+            for seconds in (16, 90):
+                ending = grant("127.0.0.1:7", seconds)
+                if until(lambda: [f for f in findings(d, "answer_expires") if f["where"] == ending], seconds):
+                    break
+            f = p.found("an answer that ends", "low", "--for 1h")
+            ok(f["where"] == ending and "net.connect 127.0.0.1:7" in f["text"] and len(findings(d)) == 1, "only that one", findings(d))
+            done = subprocess.run(["sh", "-c", f["remedy"]], env={**d.env, "PATH": os.path.dirname(CORRAL) + ":/usr/bin:/bin"}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            ok(done.returncode == 0, "what it says to do works", done)
+            p.cured("an answer that ends")
+        finally:
+            run.kill()
+
+
+def main():
+    d = Daemon()
+    d.env["PATH"] = os.environ.get("PATH", "/usr/bin:/bin")
+    try:
+        os.makedirs(d.place + "/config/corral", exist_ok=True)
+        with open(d.place + "/config/corral/daemon.yaml", "w") as f:
+            f.write("daemon:\n  watch: 1\n")
+        d.start()
+        for test in (test_healthy, test_agents, test_modes, test_drift, test_expiry, test_log):
+            test(d)
+    finally:
+        d.end()
+    if os.geteuid() == 0:
+        as_user(__file__)
+    return end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
