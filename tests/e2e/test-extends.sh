@@ -130,10 +130,12 @@ err_has "profiles/wrong.yaml:1" "is told with the profile's line"
 
 # --- skills may not ---
 mkdir skill && printf -- '---\nname: x\npermissions:\n  extends: workspace\n---\n' >skill/SKILL.md
-fails "a skill" "is not allowed in a skill" inspect skill
+run_refuses 125 "a skill" "is not allowed in a skill" --skill skill --yes -- true
 err_has "SKILL.md:4" "with the line"
+run inspect skill
+out_has "SKILL.md:4: \`permissions.extends\`: is not allowed in a skill" "which inspect reports"
 printf -- '---\nname: x\nextends: workspace\npermissions: {}\n---\n' >skill/SKILL.md
-fails "a skill, outside of its permissions" "is not allowed in a skill" inspect skill
+run_refuses 125 "a skill, outside of its permissions" "is not allowed in a skill" --skill skill --yes -- true
 printf 'name: x\nentry: run.sh\npermissions: {extends: workspace}\n' >p/skill.yaml
 fails "skill.yaml as a policy" "is not allowed in a skill" policy show p/skill.yaml
 

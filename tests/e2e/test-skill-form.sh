@@ -75,7 +75,7 @@ mkdir wasm && printf 'Reads mail.\n' >wasm/SKILL.md
 printf 'name: gmail\nwasm: {file: skill.wasm}\ncapabilities: {}\n' >wasm/manifest.yaml && echo >wasm/skill.wasm
 run inspect wasm
 out_has "gmail" "SKILL.md beside manifest.yaml: a skill"
-run_refuses 125 "its module is not run yet" "has no entry" --skill wasm --yes -- x
+CORRAL_WASM=$here/absent run_refuses 125 "its module needs the worker" "WASM skills" --skill wasm --yes -- x
 cp fetch/SKILL.md entry/SKILL.md
 run_refuses 125 "both have permissions" "has permissions, but $here/entry/skill.yaml beside it is what grants" --skill entry --yes
 err_has "entry/SKILL.md:" "with the line"
