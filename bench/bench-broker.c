@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a broker costs the sandbox that has one: a session built with it and without, `corral run`
- * from nothing with it and without, in turn, and the memory of its processes.
+ * from nothing with it and without, in turn; the first call of a session against the second, as the
+ * front is started with it; and the memory of the broker's processes.
  *
- *     bench-broker CORRAL WARDEN BROKER [ROUNDS]
+ *     bench-broker CORRAL WARDEN BROKER CALLER [ROUNDS]
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -48,6 +49,47 @@ static double broker_cold(void *context)
 	const struct setting *s = context;
 
 	return measure_command(s->run, s->null);
+}
+
+/* A ping by sandbox-call, inside. */
+static double broker_ping(struct corral_sandbox *sandbox)
+{
+	const char *const argv[] = { "sandbox-call", "ping", NULL };
+	const double start = measure_now();
+	struct corral_result *result = NULL;
+	double took;
+
+	if (corral_sandbox_execute_argv(sandbox, argv, NULL, &result, &error) < 0)
+		measure_die(corral_error_message(error));
+	took = measure_now() - start;
+	if (corral_result_exit_code(result) != 0)
+		measure_die("a call of the broker failed");
+	corral_result_free(result);
+	return took;
+}
+
+/* The last of so many calls in a session. */
+static double broker_call(const struct setting *s, unsigned n)
+{
+	struct corral_sandbox *sandbox = NULL;
+	double took = 0;
+
+	if (corral_builder_build(s->builder, &sandbox, &error) < 0)
+		measure_die(corral_error_message(error));
+	while (n-- > 0)
+		took = broker_ping(sandbox);
+	corral_sandbox_free(sandbox);
+	return took;
+}
+
+static double broker_first_call(void *context)
+{
+	return broker_call(context, 1);
+}
+
+static double broker_second_call(void *context)
+{
+	return broker_call(context, 2);
 }
 
 static void broker_make(
@@ -105,8 +147,8 @@ static double broker_memory(const struct setting *s)
 
 	if (corral_builder_build(s->builder, &sandbox, &error) < 0)
 		measure_die(corral_error_message(error));
-	/* The front has its place by then. */
-	(void)usleep(200000);
+	/* With its front, which comes with the first call. */
+	(void)broker_ping(sandbox);
 	all = opendir("/proc");
 	while (all && (entry = readdir(all))) {
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
@@ -125,13 +167,14 @@ int main(int argc, char **argv)
 {
 	struct setting without = { 0 }, with = { 0 };
 	char folder[] = "/tmp/bench-broker-XXXXXX";
-	size_t rounds = argc > 4 ? strtoul(argv[4], NULL, 10) : 300;
+	size_t rounds = argc > 5 ? strtoul(argv[5], NULL, 10) : 300;
 	bool met = true;
 
-	if (argc < 4 || rounds < 10 || rounds > MEASURE_ROUNDS_MAX)
-		measure_die("usage: bench-broker CORRAL WARDEN BROKER [ROUNDS]");
+	if (argc < 5 || rounds < 10 || rounds > MEASURE_ROUNDS_MAX)
+		measure_die("usage: bench-broker CORRAL WARDEN BROKER CALLER [ROUNDS]");
 	const char *corral = measure_path(argv[1]), *warden = measure_path(argv[2]);
 	if (setenv("CORRAL_BROKER", measure_path(argv[3]), 1) < 0 ||
+		setenv("CORRAL_SANDBOX_CALL", measure_path(argv[4]), 1) < 0 ||
 		setenv("CORRAL_WARDEN", warden, 1) < 0)
 		measure_die("out of memory");
 	if (!mkdtemp(folder) || chdir(folder) < 0)
@@ -146,6 +189,8 @@ int main(int argc, char **argv)
 		{ .name = "corral run --broker -- /bin/true",
 			.run = broker_cold,
 			.context = &with },
+		{ .name = "the second call", .run = broker_second_call, .context = &with },
+		{ .name = "the first call", .run = broker_first_call, .context = &with },
 	};
 
 	measure_all(kinds, N(kinds), rounds);
@@ -154,6 +199,8 @@ int main(int argc, char **argv)
 		1e3 * (measure_median(&kinds[1]) - measure_median(&kinds[0])), "ms", 1);
 	(void)measure_judge_value("a broker costs a run, with its end",
 		1e3 * (measure_median(&kinds[3]) - measure_median(&kinds[2])), "ms", 0);
+	(void)measure_judge_value("the first call of a session costs",
+		1e3 * (measure_median(&kinds[5]) - measure_median(&kinds[4])), "ms", 0);
 	if (geteuid() == 0)
 		met &= measure_judge_value("memory of a broker", broker_memory(&with), "MB", 6);
 	corral_builder_free(without.builder);

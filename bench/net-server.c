@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net-server.h"
 
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ static void listen_one(struct net_servers *s, enum net_server which, struct in_a
 
 void net_servers_listen(struct net_servers *s, struct in_addr address)
 {
+	s->address = address;
 	for (size_t i = 0; i < NET_SERVERS; i++)
 		listen_one(s, (enum net_server)i, address);
 }
@@ -93,6 +96,56 @@ static void take_all(int fd)
 	(void)send(fd, megabyte, 1, MSG_NOSIGNAL);
 }
 
+/* What is there to read, to the other side; false: there is no more. */
+static bool pass_some(int from, int to, const int pipe_[2])
+{
+	ssize_t n = splice(from, NULL, pipe_[1], NULL, sizeof(megabyte), SPLICE_F_MOVE);
+
+	for (ssize_t left = n; left > 0;) {
+		ssize_t sent = splice(pipe_[0], NULL, to, NULL, (size_t)left, SPLICE_F_MOVE);
+
+		if (sent <= 0)
+			return false;
+		left -= sent;
+	}
+	return n > 0;
+}
+
+static void pass_all(int client, const struct sockaddr_in *server)
+{
+	const int one = 1;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), pipe_[2];
+	struct pollfd ends[2] = { { client, POLLIN, 0 }, { fd, POLLIN, 0 } };
+	bool more = true;
+
+	if (fd < 0 || pipe2(pipe_, O_CLOEXEC) < 0 ||
+		fcntl(pipe_[1], F_SETPIPE_SZ, sizeof(megabyte)) < 0 ||
+		connect(fd, (const struct sockaddr *)server, sizeof(*server)) < 0)
+		measure_die("cannot pass on");
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	while (more && poll(ends, 2, -1) > 0) {
+		if (ends[0].revents)
+			more = pass_some(client, fd, pipe_);
+		else
+			more = pass_some(fd, client, pipe_);
+	}
+	(void)close(fd);
+	(void)close(pipe_[0]);
+	(void)close(pipe_[1]);
+}
+
+static _Noreturn void serve_passing(int listener, const struct sockaddr_in *server)
+{
+	for (;;) {
+		int fd = accept_one(listener);
+
+		if (fd < 0)
+			continue;
+		pass_all(fd, server);
+		(void)close(fd);
+	}
+}
+
 /* One after the other. */
 static _Noreturn void serve(int listener, void (*one)(int fd))
 {
@@ -149,8 +202,15 @@ static _Noreturn void run(const struct net_servers *s, enum net_server which)
 		[NET_TAKES] = take_all,
 	};
 
+	const enum net_server behind = which == NET_PASSES_SENT ? NET_SENDS : NET_TAKES;
+	const struct sockaddr_in server = {
+		.sin_family = AF_INET, .sin_addr = s->address, .sin_port = htons(s->ports[behind])
+	};
+
 	if (which == NET_ECHOES)
 		serve_echo(s->listeners[which]);
+	if (which == NET_PASSES_SENT || which == NET_PASSES_TAKEN)
+		serve_passing(s->listeners[which], &server);
 	serve(s->listeners[which], one[which]);
 }
 

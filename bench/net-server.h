@@ -11,10 +11,15 @@ enum net_server {
 	NET_ECHOES, /* to any number of connections at once */
 	NET_SENDS,  /* as many megabytes as it is asked for */
 	NET_TAKES,  /* as many as it is told, then sends a byte */
+	/* The two before, behind a process that does nothing but splice(): the least that something
+	   between client and server can cost. */
+	NET_PASSES_SENT,
+	NET_PASSES_TAKEN,
 	NET_SERVERS,
 };
 
 struct net_servers {
+	struct in_addr address;
 	int listeners[NET_SERVERS];
 	uint16_t ports[NET_SERVERS];
 };

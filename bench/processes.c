@@ -7,11 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PIDS_MAX = 65536 };
 
+enum { NAME_BYTES = 16 }; /* as the kernel has it */
+
 struct seen {
 	pid_t pid, parent;
+	char name[NAME_BYTES];
+	double processor; /* seconds */
 	char state;
 	bool below;
 };
@@ -38,6 +43,14 @@ size_t processes_private_kb(pid_t pid)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
 	return sum_lines(path, "Private_Dirty:") + sum_lines(path, "Shared_Dirty:");
+}
+
+size_t processes_pss_kb(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+	return sum_lines(path, "Pss:");
 }
 
 size_t processes_fds(pid_t pid)
@@ -85,7 +98,25 @@ static bool read_stat(const char *pid, struct seen *ret)
 	*ret = (struct seen){ .pid = (pid_t)strtol(pid, NULL, 10),
 		.state = end[2],
 		.parent = (pid_t)strtol(end + 3, NULL, 10) };
+	const char *name = strchr(line, '(');
+	(void)snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(end - name - 1), name + 1);
+	/* Fields 14 and 15, of which the third is at end + 2. */
+	for (int field = 3; field < 14 && end; field++)
+		end = strchr(end + 2, ' ');
+	char *next = NULL;
+	double ticks = end ? (double)strtoul(end, &next, 10) : 0;
+	ticks += next ? (double)strtoul(next, NULL, 10) : 0;
+	ret->processor = ticks / (double)sysconf(_SC_CLK_TCK);
 	return true;
+}
+
+double processes_processor(pid_t pid)
+{
+	struct seen seen;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%d", pid);
+	return read_stat(name, &seen) ? seen.processor : 0;
 }
 
 static size_t read_all(struct seen *seen)
@@ -140,4 +171,16 @@ void processes_below(pid_t pid, struct processes *ret)
 		if (seen[i].parent == pid && !ret->child)
 			ret->child = seen[i].pid;
 	}
+}
+
+size_t processes_children(pid_t pid, const char *name, pid_t *ret, size_t max)
+{
+	static struct seen seen[PIDS_MAX];
+	size_t n = read_all(seen), found = 0;
+
+	for (size_t i = 0; i < n && found < max; i++) {
+		if (seen[i].parent == pid && strncmp(seen[i].name, name, strlen(name)) == 0)
+			ret[found++] = seen[i].pid;
+	}
+	return found;
 }

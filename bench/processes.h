@@ -24,3 +24,9 @@ void processes_below(pid_t pid, struct processes *ret);
  */
 size_t processes_private_kb(pid_t pid);
 size_t processes_fds(pid_t pid);
+/* The same, each page by its share. */
+size_t processes_pss_kb(pid_t pid);
+/* Seconds of the processor that one has used, its children not counted. */
+double processes_processor(pid_t pid);
+/* The children of one whose names begin so; how many. */
+size_t processes_children(pid_t pid, const char *name, pid_t *ret, size_t max);
