@@ -21,7 +21,7 @@
 #include "net/test/test-netns.h"
 #include "wire/frame.h"
 
-enum { PATIENCE_MS = 20000, PORT = 7777, SILENT_PORT = 7778, DENIED_PORT = 9999 };
+enum { PATIENCE_MS = 60000, PORT = 7777, SILENT_PORT = 7778, DENIED_PORT = 9999 };
 
 static int outside_ns, inside_ns;
 static int captured[CAPTURE_COUNT];

@@ -18,7 +18,7 @@
 #include "jail/userns.h"
 #include "net/test/test-without-nft.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 struct capture_options netns_options;
 int netns_relay[CAPTURE_COUNT];

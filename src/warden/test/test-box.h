@@ -9,7 +9,7 @@
 
 #include "warden/session/session.h"
 
-enum { BOX_EVENTS = 512, BOX_PATIENCE_MS = 20000, BOX_FAMILY = 1024 };
+enum { BOX_EVENTS = 512, BOX_PATIENCE_MS = 60000, BOX_FAMILY = 1024 };
 
 /* The events of a session, in order. */
 struct seen {

@@ -56,7 +56,7 @@ static void child_hear(const struct child *c, struct frame *f)
 {
 	struct pollfd p = { .fd = c->socket, .events = POLLIN };
 
-	assert_int_equal(poll(&p, 1, 20000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 	assert_int_equal(frame_receive(c->socket, f), 1);
 	assert_int_equal(f->type, FRAME_READY);
 }

@@ -22,7 +22,7 @@
 #include "base/fd.h"
 #include "test/scratch.h"
 
-enum { PROCESSES = 64, WAIT_MS = 20000 };
+enum { PROCESSES = 64, WAIT_MS = 60000 };
 
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
 #define READ                                                                                \

@@ -922,7 +922,7 @@ static void test_commands_that_are_not_waited_for(void **state)
 
 	(void)state;
 	while (corral_shell_dispatch(quick) == 0)
-		assert_int_equal(poll(&p, 1, 20000), 1);
+		assert_int_equal(poll(&p, 1, 60000), 1);
 	assert_int_equal(corral_shell_wait(quick, 0, &result, NULL), 0);
 	assert_string_equal(corral_result_stdout(result, NULL), "quick\n");
 	corral_result_free(result);
@@ -933,7 +933,7 @@ static void test_commands_that_are_not_waited_for(void **state)
 	assert_int_equal(corral_shell_wait(quick, -1, NULL, NULL), 0);
 	assert_int_equal(test_enclave_told(enclave, "command.end", NULL, "quick", NULL), 1);
 	assert_int_equal(corral_shell_kill(slow), 0);
-	assert_int_equal(corral_shell_wait(slow, 20000, &result, NULL), 0);
+	assert_int_equal(corral_shell_wait(slow, 60000, &result, NULL), 0);
 	assert_int_equal(corral_result_signal(result), SIGKILL);
 	corral_result_free(result);
 	corral_shell_free(quick);

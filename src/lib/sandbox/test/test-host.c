@@ -337,7 +337,7 @@ static void killed(pid_t (*victim)(void))
 	while (!strchr(heard, '\n'))
 		assert_int_equal(corral_process_wait(p, 1, NULL, NULL), -EAGAIN);
 	assert_int_equal(kill(victim(), SIGKILL), 0);
-	assert_int_equal(corral_process_wait(p, 20000, NULL, &e), -ECONNRESET);
+	assert_int_equal(corral_process_wait(p, 60000, NULL, &e), -ECONNRESET);
 	assert_true(corral_error_message(e)[0]);
 	corral_error_free(e);
 	corral_process_free(p);

@@ -300,7 +300,7 @@ static bool is_dead(const char *pid)
 
 	(void)snprintf(line, sizeof(line), "! grep -q '^State:.[^Z]' /proc/%ld/status 2>/dev/null",
 		strtol(pid, NULL, 10));
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 3000; i++) {
 		if (bare_shell(line) == 0)
 			return true;
 		(void)usleep(20000);
@@ -351,7 +351,7 @@ static void test_rwx_processes(void **state)
 	assert_int_equal(corral_process_start_line(&p, s, "read a; echo got $a", &c, &e), 0);
 	assert_int_equal(corral_process_start_line(&other, s, "exec sleep 60", NULL, &e), 0);
 	assert_int_equal(corral_process_write(p, "line\n", 5), 5);
-	assert_int_equal(corral_process_wait(p, 10000, &r, &e), 0);
+	assert_int_equal(corral_process_wait(p, 60000, &r, &e), 0);
 	assert_string_equal(corral_result_stdout(r, NULL), "got line\n");
 	corral_result_free(r);
 	corral_process_free(p);
@@ -359,13 +359,13 @@ static void test_rwx_processes(void **state)
 	corral_error_free(e);
 	e = NULL;
 	assert_int_equal(corral_process_signal(other, SIGUSR1), 0);
-	assert_int_equal(corral_process_wait(other, 10000, &r, &e), 0);
+	assert_int_equal(corral_process_wait(other, 60000, &r, &e), 0);
 	assert_int_equal(corral_result_signal(r), SIGUSR1);
 	corral_result_free(r);
 	corral_process_free(other);
 	assert_int_equal(corral_process_start_line(&p, s, "exec sleep 60", NULL, &e), 0);
 	assert_int_equal(corral_process_kill(p), 0);
-	assert_int_equal(corral_process_wait(p, 10000, &r, &e), 0);
+	assert_int_equal(corral_process_wait(p, 60000, &r, &e), 0);
 	assert_int_equal(corral_result_killed(r), 1);
 	corral_result_free(r);
 	corral_process_free(p);
@@ -398,7 +398,7 @@ static void check_end(bool killed)
 	else
 		corral_sandbox_free(s);
 	assert_true(is_dead(pid));
-	assert_int_equal(corral_process_wait(p, 1000, NULL, &e), -ECONNRESET);
+	assert_int_equal(corral_process_wait(p, 60000, NULL, &e), -ECONNRESET);
 	corral_error_free(e);
 	corral_process_free(p);
 	if (!killed)

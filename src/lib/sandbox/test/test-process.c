@@ -11,7 +11,7 @@
 
 #include "lib/sandbox/test/test-common.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 static struct corral_process *start(
 	struct corral_sandbox *s, const char *line, const struct corral_call *call)

@@ -23,7 +23,7 @@
 #include "net/test/test-without-nft.h"
 #include "test/fds.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 #define HOST "192.0.2.1"
 /* A whole datagram. */

@@ -25,7 +25,7 @@
 #include "net/test/test-netns.h"
 #include "wire/frame.h"
 
-enum { PATIENCE_MS = 20000, PORT = 8080, POOL_MAX = 16 };
+enum { PATIENCE_MS = 60000, PORT = 8080, POOL_MAX = 16 };
 
 static const struct listen_entry entry = { .port = PORT, .inner = PORT };
 static int outside_ns, inside_ns;
