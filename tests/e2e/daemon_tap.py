@@ -15,7 +15,7 @@ import broker_tap
 
 PROGRAMS = ("CORRAL", "CORRALD", "CORRALD_HTTP", "CORRALD_ENCLAVE")
 CORRAL, CORRALD = (os.path.abspath(os.environ[name]) for name in ("CORRAL", "CORRALD"))
-PATIENCE = 20
+PATIENCE = 60  # for what takes a moment, on a machine with other things to do
 
 
 def until(condition, seconds=PATIENCE):
@@ -97,9 +97,9 @@ class Daemon:
         except ValueError:
             return r.status, r.headers, text
 
-    def raw(self, data, wait=5):
-        """Everything that is answered to these bytes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as s:
+    def raw(self, data):
+        """Everything that is answered to these bytes until the daemon closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as s:
             s.sendall(data)
             out = b""
             try:

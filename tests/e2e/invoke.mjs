@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seed 004's acceptance list by the client of sdk/js: invoke.mjs CLIENT URL TOKEN FOLDER. Prints one JSON object
 // of what was answered.
+import { writeFileSync } from "node:fs";
+
 const [client, url, token, folder] = process.argv.slice(2);
 const { Corral, CorralError } = await import(client);
 const corral = new Corral({ url, token });
@@ -25,11 +27,17 @@ await attempt("text", "fs_read", { path: `${folder}/file.txt` });
 await attempt("list", "fs_list", { path: folder });
 await attempt("escape", "fs_read", { path: `${folder}/../secret.txt` });
 await attempt("wrong", "set_policy", { policy: "fs: [" });
+// The command goes on when what it printed last was heard: before that it cannot end.
 const heard = [];
+const wait = (name) => `until [ -e ${folder}/${name} ]; do sleep 0.02; done`;
 await attempt("shell", "shell_exec", {
   cmd: "sh",
-  args: ["-c", "printf 'one\\n'; sleep 0.5; printf 'tw\\303'; sleep 0.2; printf '\\266\\n' ; echo err >&2"],
-  onOutput: (stream, text) => heard.push([stream, text]),
+  args: ["-c", `printf 'one\\n'; ${wait("one")}; printf 'tw\\303'; ${wait("two")}; printf '\\266\\n' ; echo err >&2`],
+  onOutput: (stream, text) => {
+    heard.push([stream, text]);
+    if (text.includes("one")) writeFileSync(`${folder}/one`, "");
+    if (text.includes("tw")) writeFileSync(`${folder}/two`, "");
+  },
 });
 out.heard = heard;
 await attempt("log", "get_audit_log", { limit: 100 });

@@ -195,6 +195,10 @@ class Place:
     def question(self, target):
         return until(lambda: next((q for q in self.questions() if target in q["target"]), None))
 
+    def log(self, *actions):
+        """Records of these actions. Each question of a test that waits is a record, too, and soon would be all that there is."""
+        return json.dumps([self.api("GET", "/api/audit?limit=1000&action=" + action)[1] for action in actions])
+
     def corral(self, *words):
         return subprocess.run([CORRAL, *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE)
 
@@ -316,8 +320,8 @@ def answers(place):
     ok(done.returncode == 0 and place.question("/data/b") is not None and len(run.lines) == waits, "corral grants remove: the next call asks again", done.stderr)
     q = place.question("/data/b")
     ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "allow", "scope": "/**"})[0] == 400, "a scope that was not offered is refused")
-    ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "allow", "seconds": 1}) == (200, {"answered": True}) and content(run.answer(waits)) == "second",
-       "an answer for a second")
+    ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "allow", "seconds": 3}) == (200, {"answered": True}) and content(run.answer(waits)) == "second",
+       "an answer for three seconds")
     ok(until(lambda: not place.api("GET", "/api/grants")[1]["grants"]), "its time is over by itself")
     waits = run.begin(f"write {place.path}/work/asked")
     q = place.question("/work/asked")
@@ -381,7 +385,7 @@ def grants(place):
 def ends(place):
     run = Run(place, policy(place), "--broker", "--ask", "1s")
     answer = run.do(f"read {place.path}/data/a")
-    ok("did not agree to it in time" in answer and not place.questions(), "nobody answers: refused after the stated time", answer)
+    ok("did not agree to it in time" in answer and until(lambda: not place.questions()), "nobody answers: refused after the stated time", answer)
     run.end()
     run = Run(place, policy(place), "--broker")
     waits = run.begin(f"read {place.path}/data/a")
@@ -401,7 +405,7 @@ def ends(place):
     ok(until(lambda: content(run.do(f"read {place.path}/data/a")) == "first"), "and a broker that dies", run.lines)
     run.end()
     ok(until(lambda: not place.api("GET", "/api/grants")[1]["grants"]), "they end with the sandbox")
-    log = json.dumps(place.api("GET", "/api/audit?limit=1000")[1])
+    log = place.log("policy", "approval")
     ok("granted while it runs" in log and "the answer was yes" in log and "the answer was no" in log, "answers and grants are in the log", log[-2000:])
     place.kill()
     run = Run(place, policy(place), "--broker")
@@ -459,8 +463,8 @@ def connections(place):
     done = place.corral("questions", "deny", place.question(f":{other}")["id"])
     ok(done.returncode == 0 and run.answer(waits)[0] == "y" and run.answer(waits)[1] not in ("y", "closed"), "corral questions allow and deny, for connections", done.stderr, run.lines)
     ok(run.do(f"connect {other}") not in ("y", "nothing") and run.do(f"connect {port}") == "y" and not place.questions(), "neither is asked again", run.lines)
-    log = json.dumps(place.api("GET", "/api/audit?limit=50")[1])
-    ok("the answer was yes" in log and "did not agree" in log, "answers to connections are in the log", log[-2000:])
+    ok(until(lambda: "the answer was yes" in place.log("approval") and "did not agree" in place.log("net.connect")), "answers to connections are in the log",
+       place.log("approval", "net.connect")[-2000:])
     place.corral("grants", "remove", place.api("GET", "/api/grants")[1]["grants"][0]["id"])
     waits = run.begin(f"connect {port}")
     ok(place.question(f":{port}") is not None and len(run.lines) == waits, "what was revoked is asked about again")
@@ -555,7 +559,7 @@ def flooding(place):
     other.end()
     place.api("POST", "/api/questions/" + asked[0]["id"], {"answer": "once"})
     ok(until(lambda: len(place.questions()) == 15), "one of them is answered")
-    until(lambda: "cannot be reached" in json.dumps(place.api("GET", "/api/audit?limit=100")[1]))
+    until(lambda: "cannot be reached" in place.log("net.connect"))
     said = run.end()
     ok("cannot be reached" in said and "too many questions" in said, "a name that was agreed to is looked up, and only then", said)
 
