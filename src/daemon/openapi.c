@@ -121,10 +121,14 @@ static void openapi_responses(struct buffer *out, const struct route *r)
 		: r->is_text ? "text/plain"
 			     : "application/json");
 	for (size_t i = 0; i < ROWS(refusals); i++) {
-		buffer_printf(out,
-			",\"%s\":{\"description\":\"%s\",\"content\":{\"application/"
-			"json\":{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}}}}",
-			refusals[i].status, refusals[i].about);
+		buffer_printf(out, ",\"%s\":{\"description\":\"%s\"", refusals[i].status,
+			refusals[i].about);
+		if (strcmp(refusals[i].status, "429") == 0)
+			buffer_adds(out,
+				",\"headers\":{\"Retry-After\":{\"description\":\"seconds\","
+				"\"schema\":{\"type\":\"integer\"}}}");
+		buffer_adds(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
+				 "\"#/components/schemas/Error\"}}}}");
 	}
 	buffer_addc(out, '}');
 }

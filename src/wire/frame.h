@@ -78,6 +78,7 @@ enum frame_type {
 	FRAME_API_EVENT,  /* corrald -> http; id: of the event; body: type, then JSON */
 	FRAME_API_NOTE,   /* http -> corrald: a request that became no call: refused, or answered by
 			     http */
+	FRAME_API_GONE,   /* http -> corrald; id: of a call whose client has gone; no body */
 	/* who holds a session and corrald: wire/join.h */
 	FRAME_JOIN,         /* holder -> corrald, first; body: who it is */
 	FRAME_JOINED,       /* corrald -> holder: it was looked at, and is known; no body */

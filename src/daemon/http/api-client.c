@@ -37,6 +37,8 @@ void api_client_free(struct api_client *c)
 	struct server *s = c->server;
 	const int fd = c->watcher.fd;
 
+	if (c->call)
+		server_leave(s, c->call);
 	loop_remove(s->loop, &c->watcher);
 	loop_stop(s->loop, &c->timer);
 	link_remove(&c->link);
@@ -78,6 +80,8 @@ static void api_client_head(struct api_client *c, unsigned status, const char *t
 	buffer_printf(out, "Content-Type: %s\r\nCache-Control: no-store\r\n", type);
 	if (status == 401)
 		buffer_adds(out, "WWW-Authenticate: Bearer\r\n");
+	if (status == 429)
+		buffer_adds(out, "Retry-After: 1\r\n");
 	if (!c->is_streaming)
 		buffer_printf(out, "Content-Length: %zu\r\n", len);
 	if (c->is_last)

@@ -17,9 +17,9 @@
 #include "wire/frame.h"
 
 enum {
-	SERVER_CLIENTS_MAX = 512,    /* connections; the longest silent goes for a new one */
+	SERVER_CLIENTS_MAX = 768,    /* connections; the longest silent goes for a new one */
 	SERVER_STREAMS_MAX = 256,    /* of them those that listen for events */
-	SERVER_CALLS_MAX = 64,       /* that corrald has */
+	SERVER_CALLS_MAX = 400,      /* that corrald has: more than may wait in its lines */
 	SERVER_BYTES_MAX = 32 << 20, /* that all connections hold */
 	SERVER_HEAD_MS = 10 * 1000,  /* for a request to come, from its first byte */
 	SERVER_IDLE_MS = 60 * 1000,  /* between requests */
@@ -82,5 +82,7 @@ void api_client_beat(struct api_client *c);
 /* server.c */
 /* Sends a call to corrald; 0: it is under way. -EBUSY: too many are. */
 int server_call(struct server *s, const struct route_call *call, uint64_t *ret_id);
+/* The client of this call has gone: a call that waits in corrald is not worth running. */
+void server_leave(struct server *s, uint64_t id);
 /* corrald hears that a request was refused; bounded. */
 void server_note(struct server *s, const struct api_request *q, bool by_unix);

@@ -76,6 +76,12 @@ int server_call(struct server *s, const struct route_call *call, uint64_t *ret_i
 	return 0;
 }
 
+void server_leave(struct server *s, uint64_t id)
+{
+	/* Without room it is run for nothing; its answer is thrown away. */
+	(void)frame_send(s->supervisor, FRAME_API_GONE, id, NULL, 0, NULL, 0);
+}
+
 void server_note(struct server *s, const struct api_request *q, bool by_unix)
 {
 	const struct message_note m = { .status = q->status,

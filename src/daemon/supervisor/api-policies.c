@@ -56,7 +56,7 @@ void api_policies(struct supervisor *s, uint64_t id, const struct route_call *c)
 
 	(void)c;
 	api_words_begin(&w, s, "list");
-	tool_start(s, &(struct tool_request){ .argv = w.argv, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = w.argv, .id = id });
 }
 
 void api_policy(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -65,7 +65,7 @@ void api_policy(struct supervisor *s, uint64_t id, const struct route_call *c)
 
 	api_words_begin(&w, s, "history");
 	api_words_name(&w, c);
-	tool_start(s, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
 }
 
 void api_policy_put(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -76,10 +76,11 @@ void api_policy_put(struct supervisor *s, uint64_t id, const struct route_call *
 	api_words_option(&w, c, "etag");
 	api_words_name(&w, c);
 	api_words_add(&w, "-");
-	tool_start(s, &(struct tool_request){ .argv = w.argv,
-			      .input = route_value(c, "text"),
-			      .refuses = true,
-			      .id = id });
+	tool_start(s, c,
+		&(struct tool_request){ .argv = w.argv,
+			.input = route_value(c, "text"),
+			.refuses = true,
+			.id = id });
 }
 
 void api_policy_remove(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -89,7 +90,7 @@ void api_policy_remove(struct supervisor *s, uint64_t id, const struct route_cal
 	api_words_begin(&w, s, "remove");
 	api_words_option(&w, c, "etag");
 	api_words_name(&w, c);
-	tool_start(s, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
 }
 
 void api_policy_version(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -99,7 +100,7 @@ void api_policy_version(struct supervisor *s, uint64_t id, const struct route_ca
 	api_words_begin(&w, s, "history");
 	api_words_option(&w, c, "version");
 	api_words_name(&w, c);
-	tool_start(s, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
 }
 
 void api_policy_undo(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -110,5 +111,5 @@ void api_policy_undo(struct supervisor *s, uint64_t id, const struct route_call 
 	api_words_option(&w, c, "version");
 	api_words_option(&w, c, "etag");
 	api_words_name(&w, c);
-	tool_start(s, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = w.argv, .refuses = true, .id = id });
 }

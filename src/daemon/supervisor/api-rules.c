@@ -75,11 +75,12 @@ static void api_rule_tool(struct supervisor *s, uint64_t id, const struct route_
 	if (input.failed || record.failed)
 		api_fail(s, id, 503, "out of memory");
 	else
-		tool_start(s, &(struct tool_request){ .argv = argv,
-				      .input = input.len ? buffer_text(&input) : NULL,
-				      .refuses = true,
-				      .record = state ? buffer_text(&record) : NULL,
-				      .id = id });
+		tool_start(s, c,
+			&(struct tool_request){ .argv = argv,
+				.input = input.len ? buffer_text(&input) : NULL,
+				.refuses = true,
+				.record = state ? buffer_text(&record) : NULL,
+				.id = id });
 }
 
 void api_rules(struct supervisor *s, uint64_t id, const struct route_call *c)

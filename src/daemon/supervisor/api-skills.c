@@ -33,7 +33,7 @@ static void api_skills_tool(
 		argv[n++] = skill;
 	r->argv = argv;
 	r->refuses = true;
-	tool_start(s, r);
+	tool_start(s, c, r);
 }
 
 void api_skills(struct supervisor *s, uint64_t id, const struct route_call *c)

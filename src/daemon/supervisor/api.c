@@ -102,7 +102,7 @@ static void api_audit_tool(struct supervisor *s, const char *const *words,
 	argv[n++] = buffer_text(&s->log_path);
 	argv[n] = NULL;
 	r->argv = argv;
-	tool_start(s, r);
+	tool_start(s, c, r);
 }
 
 static void api_audit(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -135,7 +135,7 @@ static void api_audit_verify(struct supervisor *s, uint64_t id, const struct rou
 
 	(void)c;
 	(void)audit_trail_flush(s->trail, &e);
-	tool_start(s, &(struct tool_request){ .argv = argv, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = argv, .id = id });
 }
 
 /* The policy of a call: its text by standard input, or a stored one. False: it was refused. */
@@ -168,8 +168,9 @@ static void api_policy_check(struct supervisor *s, uint64_t id, const struct rou
 	argv[n++] = api_option(&a, "target", route_value(c, "target"));
 	if (method)
 		argv[n++] = api_option(&a, "method", method);
-	tool_start(s, &(struct tool_request){
-			      .argv = argv, .input = route_value(c, "policy"), .id = id });
+	tool_start(s, c,
+		&(struct tool_request){
+			.argv = argv, .input = route_value(c, "policy"), .id = id });
 }
 
 static void api_policy_lint(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -182,8 +183,9 @@ static void api_policy_lint(struct supervisor *s, uint64_t id, const struct rout
 	argv[3] = stored ? stored : "-";
 	if (s->is_system && stored)
 		argv[4] = "--system";
-	tool_start(s, &(struct tool_request){
-			      .argv = argv, .input = route_value(c, "policy"), .id = id });
+	tool_start(s, c,
+		&(struct tool_request){
+			.argv = argv, .input = route_value(c, "policy"), .id = id });
 }
 
 static void api_doctor(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -191,7 +193,7 @@ static void api_doctor(struct supervisor *s, uint64_t id, const struct route_cal
 	static const char *const argv[] = { "doctor", "--json", NULL };
 
 	(void)c;
-	tool_start(s, &(struct tool_request){ .argv = argv, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = argv, .id = id });
 }
 
 static void api_sandboxes(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -265,7 +267,7 @@ static void api_wrappers(struct supervisor *s, uint64_t id, const struct route_c
 		NULL };
 
 	(void)c;
-	tool_start(s, &(struct tool_request){ .argv = argv, .id = id });
+	tool_start(s, c, &(struct tool_request){ .argv = argv, .id = id });
 }
 
 static api_handler *const api_handlers[ROUTE_COUNT] = {

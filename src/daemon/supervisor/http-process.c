@@ -34,6 +34,8 @@ static void http_process_on_frame(struct supervisor *s, const struct frame *f)
 		api_call(s, f->id, &call);
 	else if (f->type == FRAME_API_NOTE && message_note_decode(&refused, f->body, f->len) == 0)
 		api_note(s, &refused);
+	else if (f->type == FRAME_API_GONE && f->len == 0)
+		tool_queue_leave(s, f->id);
 	else
 		s->http.out.broken = true;
 }
@@ -140,6 +142,7 @@ void http_process_end(struct supervisor *s)
 	outbox_deinit(&p->out);
 	child_end(&p->child);
 	frame_deinit(&p->frame);
+	tool_queue_clear(s);
 }
 
 void http_process_hand_over(struct supervisor *s, int fd, const char *refusal)

@@ -35,6 +35,10 @@ enum {
 	BUS_KEPT = 256,      /* events that a new corrald-http gets */
 	TOOLS_CALLS_MAX = 8, /* that answer calls at once */
 	TOOLS_MAX = 10,      /* with those of the daemon itself */
+	TOOL_LINES = 2,      /* of calls that wait: by TCP, by the Unix socket */
+	TOOL_LINE_MAX = 128,
+	TOOL_LINE_BYTES = 8 << 20,
+	TOOL_WAIT_MS = 20 * 1000, /* in a line; TOOL_MS follow */
 	SANDBOXES_MAX = 4096,
 	SANDBOX_HELLO_MS = 5 * 1000, /* for one that connected to say who it is */
 	ORDERS_MAX = 64,
@@ -95,6 +99,17 @@ struct bus_event {
 struct bus {
 	struct bus_event kept[BUS_KEPT];
 	uint64_t first_id, next_id;
+};
+
+/* tool-queue.c */
+struct tool_line {
+	struct link waiting;
+	size_t n, bytes;
+};
+
+struct tool_queue {
+	struct tool_line lines[TOOL_LINES];
+	size_t turn; /* which line is served next, modulo TOOL_LINES */
 };
 
 struct tool;
@@ -183,6 +198,7 @@ struct supervisor {
 	struct policies policies;
 	struct bus bus;
 	struct tool *tools[TOOLS_MAX];
+	struct tool_queue tool_queue;
 	struct security_watch watch;
 	struct order *orders[ORDERS_MAX]; /* that a sandbox has not answered yet */
 	uint64_t last_order;
@@ -286,11 +302,25 @@ struct tool_request {
 	const char *subject;     /* what the call is about, for `tell`; or NULL */
 	uint64_t ms;             /* how long it may take; 0: TOOL_MS */
 };
-/* Answers the call that it cannot be started, too. */
-void tool_start(struct supervisor *s, const struct tool_request *r);
+/* For a call. It runs at once, or waits for its turn, or is refused; what it points to is copied.
+ */
+void tool_start(struct supervisor *s, const struct route_call *c, const struct tool_request *r);
+/* Answers a call that it cannot be started. -EBUSY: because too many wait. */
+void tool_refuse(struct supervisor *s, uint64_t id, int error);
 /* Of the daemon itself. -EBUSY: too many run. */
 int tool_start_own(struct supervisor *s, const struct tool_request *r);
 void tool_end_all(struct supervisor *s);
+
+/* tool-queue.c: calls that wait for a place of TOOLS_CALLS_MAX. */
+void tool_queue_open(struct supervisor *s);
+/* -EBUSY: the line is full. */
+int tool_queue_add(struct supervisor *s, bool by_unix, const struct tool_request *r);
+/* A place may have become free. The caller flushes corrald-http's outbox. */
+void tool_queue_serve(struct supervisor *s);
+/* The client of this call has gone. Nothing if it does not wait. */
+void tool_queue_leave(struct supervisor *s, uint64_t id);
+/* All clients have gone: none of the calls is answered. */
+void tool_queue_clear(struct supervisor *s);
 
 /* policies.c: stored policies are watched; a change is recorded, and an event. */
 int policies_open(struct supervisor *s);

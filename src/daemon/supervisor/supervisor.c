@@ -222,6 +222,7 @@ int supervisor_open(struct supervisor *s, struct error *e)
 		r = runtime_folder_announce(&s->folder, buffer_text(&s->log_path), e);
 	if (r < 0)
 		return r;
+	tool_queue_open(s);
 	r = loop_new(&s->loop);
 	if (r == 0)
 		r = supervisor_open_signals(s);

@@ -215,6 +215,7 @@ static void tool_on_output(struct watcher *w, uint32_t events)
 static void tool_on_end(struct watcher *w, uint32_t events)
 {
 	struct tool *t = container_of(w, struct tool, end);
+	struct supervisor *s = t->s;
 	int status = 0;
 
 	(void)events;
@@ -223,6 +224,8 @@ static void tool_on_end(struct watcher *w, uint32_t events)
 		;
 	tool_answer(t, status);
 	tool_free(t);
+	tool_queue_serve(s);
+	http_process_flush(s);
 }
 
 static void tool_on_timer(struct timer *timer)
@@ -346,14 +349,22 @@ int tool_start_own(struct supervisor *s, const struct tool_request *r)
 	return ret;
 }
 
-void tool_start(struct supervisor *s, const struct tool_request *r)
+void tool_refuse(struct supervisor *s, uint64_t id, int error)
 {
-	const int ret = tool_start_own(s, r);
+	if (error == -EBUSY)
+		api_fail(s, id, 429, "too many requests are under way; try again");
+	else
+		api_fail(s, id, error == -ENOMEM ? 503 : 500, "cannot start corral");
+}
+
+void tool_start(struct supervisor *s, const struct route_call *c, const struct tool_request *r)
+{
+	int ret = tool_start_own(s, r);
 
 	if (ret == -EBUSY)
-		api_fail(s, r->id, 429, "too many requests are under way; try again");
-	else if (ret < 0)
-		api_fail(s, r->id, ret == -ENOMEM ? 503 : 500, "cannot start corral");
+		ret = tool_queue_add(s, c->flags & ROUTE_BY_UNIX, r);
+	if (ret < 0)
+		tool_refuse(s, r->id, ret);
 }
 
 void tool_end_all(struct supervisor *s)
