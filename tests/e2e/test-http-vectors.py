@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Requests of RFC 9112 and beside it, each with the status that corrald-http must answer: what two readers could
-understand differently is refused, and behind what was refused nothing is read. Prints TAP."""
+understand differently is refused, and behind what was refused nothing is read. As root, once more as an ordinary user. Prints
+TAP."""
 
+import os
 import re
 import socket
 import sys
@@ -203,6 +205,8 @@ def main():
         test_pieces(d)
     finally:
         d.end()
+    if os.geteuid() == 0:
+        daemon.as_user(__file__)
     return end()
 
 
