@@ -7,6 +7,7 @@ Prints TAP."""
 import json
 import os
 import queue
+import random
 import shutil
 import signal
 import socket
@@ -20,7 +21,7 @@ sys.path.insert(0, E2E)
 import daemon_tap as daemon  # noqa: E402
 from broker_tap import end, ok, skip  # noqa: E402
 
-PATIENCE = 30
+PATIENCE = 60
 
 
 class Source:
@@ -81,9 +82,14 @@ def test(d):
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """None of those that the kernel gives to others meanwhile."""
+    while True:
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", random.randrange(10000, 30000)))
+                return s.getsockname()[1]
+            except OSError:
+                pass
 
 
 def main():

@@ -64,7 +64,7 @@ def calls(way):
     while not stop:
         n += 1
         try:
-            with corral_broker.Client(timeout=20) as b:
+            with corral_broker.Client(timeout=60) as b:
                 for _ in range(5):
                     way(b, n)
                     outcomes["answered"] += 1
@@ -94,7 +94,7 @@ while not os.path.exists("stop"):
     time.sleep(0.005)
 stop = True
 for t in threads:
-    t.join(30)
+    t.join(90)
 print(json.dumps({"outcomes": outcomes, "halves": halves[:5], "hang": sum(t.is_alive() for t in threads)}), flush=True)
 os._exit(0)
 """
@@ -191,7 +191,7 @@ class Series:
             with open(scene.top + "/work/stop", "w", encoding="utf-8"):
                 pass
             try:
-                out, errors = child.communicate(timeout=PATIENCE)
+                out, errors = child.communicate(timeout=3 * PATIENCE)
             except subprocess.TimeoutExpired:
                 child.kill()
                 out, errors = child.communicate()
@@ -217,7 +217,7 @@ class Series:
 
 def children_left():
     """What a session left comes to us."""
-    for _ in range(100):
+    for _ in range(1200):
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass

@@ -14,9 +14,9 @@ count() {
 	done
 }
 
-# await NUMBER: waits until that many run, for 20 seconds at most.
+# await NUMBER: waits until that many run, for a minute at most.
 await() {
-	for _ in $(seq 400); do
+	for _ in $(seq 1200); do
 		count
 		[ "$n" -eq "$1" ] && return 0
 		sleep 0.05

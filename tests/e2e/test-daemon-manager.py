@@ -5,6 +5,7 @@ corrald-http really answers, metrics that Prometheus can read. As root, once mor
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -80,15 +81,23 @@ def test_watchdog(d):
         d.stop()
 
 
+def free_port():
+    """None of those that the kernel gives to others meanwhile."""
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.randrange(10000, 30000)))
+                return probe.getsockname()[1]
+            except OSError:
+                pass
+
+
 def test_activation(d):
     name = "sockets of systemd-socket-activate"
     if not ACTIVATE:
         (ok if os.environ.get("CI") == "true" else lambda _, text: skip(text, "no systemd-socket-activate"))(False, name)
         return
-    probe = socket.socket()
-    probe.bind(("127.0.0.1", 0))
-    d.port = probe.getsockname()[1]
-    probe.close()
+    d.port = free_port()
     os.makedirs(d.folder, mode=0o700, exist_ok=True)
     unix = d.folder + "/api.sock"
     if os.path.exists(unix):

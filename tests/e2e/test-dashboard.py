@@ -22,7 +22,7 @@ from broker_tap import as_user, end, ok, skip
 
 PROGRAMS = ("CORRAL", "CORRALD", "CORRALD_HTTP")
 CORRAL, CORRALD = (os.path.abspath(os.environ[name]) for name in ("CORRAL", "CORRALD"))
-PATIENCE = 20
+PATIENCE = 60
 
 
 class Place:

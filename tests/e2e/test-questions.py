@@ -21,7 +21,7 @@ from broker_tap import as_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL", "CORRAL_FETCH", "CORRALD", "CORRALD_HTTP")
 CORRAL, CORRALD = (os.path.abspath(os.environ[name]) for name in ("CORRAL", "CORRALD"))
-PATIENCE = 40
+PATIENCE = 60
 
 # Inside: answers each line of its input. "read PATH", "write PATH", "exec WORDS" by the broker; by itself "try PATH", and
 # "connect PORT", "get URL"; "many PORTS" at once, which says first what the last one got; "leave HOST:PORT BYTES", which sends that and goes;

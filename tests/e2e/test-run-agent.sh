@@ -62,7 +62,7 @@ if command -v ssh-agent >/dev/null && command -v ssh-add >/dev/null && command -
 	ssh-agent -D -a "$scratch/keys.sock" >/dev/null 2>&1 &
 	agent_pid=$!
 	trap 'kill "$agent_pid" 2>/dev/null; chmod -R u+rwx "$scratch"; rm -rf "$scratch"' EXIT
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		[ ! -S "$scratch/keys.sock" ] || break
 		sleep 0.05
 	done

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 CORRAL = os.path.abspath(os.environ["CORRAL"])
-SECONDS = 20
+SECONDS = 60
 RLIMIT_SIGPENDING = 11  # which the module resource does not name
 
 # PATH: 0 once nothing can be read there any more after it was told that it is there; 1 if that does not come.

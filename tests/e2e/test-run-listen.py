@@ -3,6 +3,7 @@
 """`--listen [HOST:]PORT[:INNER]`: a server inside is reached by the host's loopback, on that port and no other, and not without it."""
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import tempfile
 import time
 
 CORRAL = os.path.abspath(os.environ["CORRAL"])
-SECONDS = 30
+SECONDS = 60
 SERVER = """
 import socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
@@ -34,13 +35,18 @@ def ok(passed, name, detail=""):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
+    """None of those that the kernel gives to others meanwhile."""
+    while True:
+        try:
+            with socket.create_server(("127.0.0.1", random.randrange(10000, 30000))) as s:
+                return s.getsockname()[1]
+        except OSError:
+            pass
 
 
 def ask(host, port):
     try:
-        with socket.create_connection((host, port), timeout=5) as s:
+        with socket.create_connection((host, port), timeout=SECONDS) as s:
             return s.recv(100).decode()
     except OSError as e:
         return type(e).__name__

@@ -33,7 +33,7 @@ between() {
 	child=$!
 	exec 7>"$scratch/in"
 	tries=0
-	until grep -q ready "$scratch/out" || [ "$tries" -eq 200 ] || ! kill -0 "$child" 2>/dev/null; do
+	until grep -q ready "$scratch/out" || [ "$tries" -eq 1200 ] || ! kill -0 "$child" 2>/dev/null; do
 		sleep 0.05
 		tries=$((tries + 1))
 	done
@@ -66,9 +66,9 @@ mv plain/lib/x plain/lib/helper.sh
 between plain 'rm -rf plain'
 out_is "$whole" "no folder any more"
 # In a folder that is granted the host's own would be seen once the copy slipped off.
-# It is put back soon, but not at once (docs/decisions/0015): so the skill waits, ten seconds at most.
+# It is put back soon, but not at once (docs/decisions/0015): so the skill waits, a minute at most.
 skill inner '$WORK_DIR/**' ''
-sed -i '/^read/a i=0; until grep -q first "$self/lib/helper.sh" || [ $i -eq 100 ]; do sleep 0.1; i=$((i + 1)); done 2>/dev/null' inner/run.sh
+sed -i '/^read/a i=0; until grep -q first "$self/lib/helper.sh" || [ $i -eq 600 ]; do sleep 0.1; i=$((i + 1)); done 2>/dev/null' inner/run.sh
 run approve --yes inner
 between inner "mv inner inner.old; cp -r inner.old inner; echo 'echo evil' >inner/lib/helper.sh"
 out_is "$whole" "another folder in its place, inside one that is granted"

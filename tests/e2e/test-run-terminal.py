@@ -17,7 +17,7 @@ import termios
 import time
 
 CORRAL = os.path.abspath(os.environ["CORRAL"])
-SECONDS = 20  # for anything that is waited for; all of it takes far less
+SECONDS = 60  # for anything that is waited for; all of it takes far less
 
 
 class Terminal:
@@ -87,8 +87,36 @@ class Terminal:
         """What raw mode would change."""
         return termios.tcgetattr(self.master)[:4]
 
+    def wait_for_job(self, raw=False):
+        """Until a job of the shell has the terminal; until it is raw, too, where Corral has all of it."""
+        until(lambda: os.tcgetpgrp(self.master) != self.pid and not (raw and self.mode()[3] & termios.ICANON), self)
+
     def close(self):
         os.close(self.master)
+
+
+def until(condition, terminal=None):
+    end = time.monotonic() + SECONDS
+    while not condition() and time.monotonic() < end:
+        if terminal:
+            terminal.pump(0)
+        time.sleep(0.02)
+
+
+def in_foreground(*words):
+    """Whether a process with these words is in the foreground of its terminal: a key at the prompt would prove nothing."""
+    line = b"".join(word.encode() + b"\0" for word in words)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                found = file.read() == line
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                _, _, group, _, _, foreground = file.read().rsplit(")", 1)[1].split()[:6]
+        except OSError:
+            continue
+        if found and group == foreground:
+            return True
+    return False
 
 
 class Tap:
@@ -146,7 +174,7 @@ def test_size():
     t.wait_for("ready")
     t.resize(40, 120)
     shown = ""
-    for _ in range(50):  # the signal takes its way; ask until it is there
+    for _ in range(500):  # the signal takes its way; ask until it is there
         t.type("\n")
         shown = t.wait_for(r"\d+ \d+\r\n") or ""
         if "40 120" in shown:
@@ -162,25 +190,22 @@ def test_job_control():
     t = Terminal(corral("--env", "PS1=ready> ", "--", "bash", "--norc", "-i"))
     TAP.ok(t.wait_for("ready> ") is not None, "an interactive shell", t)
     TAP.ok(b"no job control" not in t.text, "with job control", t)
-    t.type("sleep 1000\n")
-    t.wait_for("sleep 1000")
-    time.sleep(0.3)  # until it is in the foreground; a Ctrl-C at the prompt would prove nothing
+    t.type("sleep 1000.125\n")
+    until(lambda: in_foreground("sleep", "1000.125"), t)
     t.type("\x03")
     TAP.ok(t.wait_for("ready> ") is not None, "Ctrl-C ends what is in the foreground", t)
     t.type("echo al''ive $?\n")
     TAP.ok(t.wait_for("alive 130") is not None, "and the shell goes on", t)
-    t.type("sleep 1001\n")
-    t.wait_for("sleep 1001")
-    time.sleep(0.3)
+    t.type("sleep 1001.125\n")
+    until(lambda: in_foreground("sleep", "1001.125"), t)
     t.type("\x1a")
     TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops it", t)
     t.type("bg\n")
-    TAP.ok(t.wait_for(r"sleep 1001 &") is not None, "bg", t)
+    TAP.ok(t.wait_for(r"sleep 1001.125 &") is not None, "bg", t)
     t.type("jobs\n")
     TAP.ok(t.wait_for("Running") is not None, "it runs in the background", t)
     t.type("fg\n")
-    t.wait_for("sleep 1001")
-    time.sleep(0.3)
+    until(lambda: in_foreground("sleep", "1001.125"), t)
     t.type("\x03")
     TAP.ok(t.wait_for("ready> ") is not None, "fg, and Ctrl-C", t)
     t.type("exit 3\n")
@@ -244,7 +269,7 @@ def test_hangup():
         time.sleep(0.02)
     TAP.ok(done != 0, "a command that ignores it reads the end of its input")
     left = b""
-    for _ in range(100):
+    for _ in range(SECONDS * 50):
         left = subprocess.run(["pgrep", "-f", "sleep 1000.25"], capture_output=True, check=False).stdout
         if not left:
             break
@@ -350,8 +375,8 @@ def test_outer_job_control():
     TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops a pipe with Corral in it", t)
     t.wait_for("outer> ")
     t.type("fg\n")
+    t.wait_for_job()
     t.wait_for("run -- ")
-    time.sleep(0.3)
     t.type("\x03")
     TAP.ok(t.wait_for("outer> ") is not None, "fg continues it, and Ctrl-C ends it", t)
     t.type("exit\n")
@@ -377,8 +402,8 @@ def test_background_terminal():
     t.type("jobs\n")
     TAP.ok(t.wait_for("Running") is not None, "and is not stopped", t)
     t.type("fg\n")
+    t.wait_for_job(raw=True)
     t.wait_for("run -- ")
-    time.sleep(0.5)
     t.type("word\n")
     TAP.ok(t.wait_for("got word") is not None, "fg gives it the keyboard", t)
     t.wait_for("outer> ")
@@ -506,11 +531,11 @@ def write_ticks():
         file.write(TICKS)
 
 
-def ticks_grow():
-    """Does the command go on? A person would see that in a second."""
+def ticks_grow(seconds=SECONDS):
+    """Does the command go on?"""
     path = os.path.join(WORK, "ticks")
     before = os.path.getsize(path)
-    end = time.monotonic() + 1
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         if os.path.getsize(path) > before + 2:
             return True
@@ -531,19 +556,19 @@ def test_suspend():
     t.type("\x1a")
     TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z suspends corral run", t)
     t.wait_for("outer> ")
-    TAP.ok(not ticks_grow(), "and the command with it", t)
+    TAP.ok(not ticks_grow(1), "and the command with it", t)
     t.type("stty -a | grep -c -e ' icanon'\n")
     TAP.ok(t.wait_for("\n1") is not None, "the shell has its terminal back", t)
     t.type("bg\n")
     t.wait_for("outer> ")
     TAP.ok(ticks_grow(), "bg: it goes on", t)
     t.type("fg\n")
+    t.wait_for_job(raw=True)
     t.wait_for("run -- ")
-    time.sleep(0.3)
     t.type("\x1a")
     TAP.ok(t.wait_for("Stopped") is not None, "fg, and Ctrl-Z once more", t)
     t.wait_for("outer> ")
-    TAP.ok(not ticks_grow(), "it is stopped once more", t)
+    TAP.ok(not ticks_grow(1), "it is stopped once more", t)
     t.type("fg\n")
     t.wait_for("run -- ")
     TAP.ok(ticks_grow(), "fg: it goes on", t)
@@ -561,9 +586,9 @@ def test_suspend_script():
     os.environ["PS1"] = "outer> "
     t = Terminal(["bash", "--norc", "-i"])
     t.wait_for("outer> ")
-    t.type(f"sh -c '{CORRAL} run -- sh -c \"echo g\\\"\\\"o; sleep 1000\"; echo after'\n")
+    t.type(f"sh -c '{CORRAL} run -- sh -c \"echo g\\\"\\\"o; sleep 1002.125\"; echo after'\n")
     t.wait_for("\ngo")
-    time.sleep(0.5)  # until sleep runs
+    until(lambda: in_foreground("sleep", "1002.125"), t)
     t.type("\x1a")
     TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops a script with Corral in it", t)
     t.wait_for("outer> ")
@@ -576,14 +601,14 @@ def test_suspend_script():
 
 def test_suspend_itself():
     """An editor takes Ctrl-Z as a key, cleans up, and stops its group itself."""
-    editor = ("import os, signal, sys, tty; tty.setraw(0); os.write(1, b'EDIT'); os.read(0, 1); os.write(1, b'LEFT'); "
-              "os.kill(0, signal.SIGTSTP); os.write(1, b'BACK'); os.read(0, 1)")
+    # Each word in two: what is typed is shown as well.
+    editor = ("import os, signal, sys, tty; tty.setraw(0); os.write(1, b'ED' + b'IT'); os.read(0, 1); os.write(1, b'LE' + b'FT'); "
+              "os.kill(0, signal.SIGTSTP); os.write(1, b'BA' + b'CK'); os.read(0, 1)")
     os.environ["PS1"] = "outer> "
     t = Terminal(["bash", "--norc", "-i"])
     t.wait_for("outer> ")
     t.type(f"{CORRAL} run -- python3 -c \"{editor}\"\n")
     t.wait_for("EDIT")
-    t.wait_for("EDIT")  # the first is what was typed
     t.type("\x1a")
     TAP.ok(t.wait_for("LEFT") is not None and t.wait_for("Stopped") is not None, "a program that stops itself", t)
     t.wait_for("outer> ")

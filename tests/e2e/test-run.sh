@@ -191,8 +191,8 @@ runs 0 "--tier 1" --tier 1 -- true
 # --- signals ---
 "$CORRAL" run -- sh -c 'trap "echo got; exit 5" TERM; echo ready; while :; do sleep 0.1; done' >"$scratch/out" </dev/null &
 pid=$!
-wait_for() { # wait_for TEXT: in the output, for ten seconds at most
-	for _ in $(seq 100); do
+wait_for() { # wait_for TEXT: in the output, for a minute at most
+	for _ in $(seq 600); do
 		grep -q "$1" "$scratch/out" && return
 		sleep 0.1
 	done
@@ -213,8 +213,8 @@ pid=$!
 wait_for ready
 kill -KILL $pid
 wait $pid 2>/dev/null
-is_gone() { # is_gone PATTERN: within two seconds
-	for _ in $(seq 100); do
+is_gone() { # is_gone PATTERN: within a minute
+	for _ in $(seq 3000); do
 		pgrep -f "$1" >/dev/null || return 0
 		sleep 0.02
 	done

@@ -34,7 +34,7 @@ python3 server.py &
 server=$!
 trap 'kill "$server"; rm -rf "$scratch"' EXIT
 tries=0
-until [ -e port ] || [ "$tries" -eq 200 ]; do sleep 0.05 && tries=$((tries + 1)); done
+until [ -e port ] || [ "$tries" -eq 1200 ]; do sleep 0.05 && tries=$((tries + 1)); done
 port=$(cat port)
 
 c calls calls.c '' -mexec-model=reactor
@@ -111,9 +111,9 @@ END
 python3 echo.py &
 echoing=$!
 trap 'kill "$server" "$echoing"; rm -rf "$scratch"' EXIT
-wait_for() { # wait_for CONDITION: for 20 s at most
+wait_for() { # wait_for CONDITION: for a minute at most
 	tries=0
-	until eval "$1" || [ "$tries" -eq 400 ]; do sleep 0.05 && tries=$((tries + 1)); done
+	until eval "$1" || [ "$tries" -eq 1200 ]; do sleep 0.05 && tries=$((tries + 1)); done
 }
 wait_for '[ -e echo-port ]'
 echo_port=$(cat echo-port)

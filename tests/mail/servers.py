@@ -2,6 +2,7 @@
 """SMTP servers on loopback for the tests of mail: aiosmtpd, and some that misbehave."""
 
 import os
+import random
 import socket
 import ssl
 import subprocess
@@ -83,9 +84,14 @@ class Real:
 
 
 def free_port(host):
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as s:
-        s.bind((host, 0))
-        return s.getsockname()[1]
+    """None of those that the kernel gives to others meanwhile."""
+    while True:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as s:
+            try:
+                s.bind((host, random.randrange(10000, 30000)))
+                return s.getsockname()[1]
+            except OSError:
+                pass
 
 
 class Odd:
