@@ -5,9 +5,10 @@
  * call cannot be faster than. Speed of compute is bench-wasm.py's, which starts this.
  *
  *     bench-wasm CORRAL FOLDER [ROUNDS] [SKILLS]
+ *     bench-wasm call SKILL       loads that, calls it once, and prints its answer
  *
- * FOLDER has the skills `empty` (a handler that does nothing) and `large`. CORRAL_WARDEN and
- * CORRAL_WASM are the programs.
+ * FOLDER has the skill `empty` (a handler that does nothing). CORRAL_WARDEN and CORRAL_WASM are the
+ * programs.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -114,9 +115,14 @@ static struct corral_skill *load(const char *dir)
 	return s;
 }
 
+/*
+ * The memory that is available falls by all that they hold, the kernel's part of it too; others who
+ * use the machine change it as well.
+ */
 static void hold(const char *dir, size_t n)
 {
 	struct processes held;
+	const double available = (double)processes_available_kb();
 	double start = measure_now();
 
 	for (size_t i = 0; i < n; i++)
@@ -124,11 +130,28 @@ static void hold(const char *dir, size_t n)
 	start = measure_now() - start;
 	processes_below(getpid(), &held);
 	(void)printf(
-		"%zu loaded skills: %zu processes, %.0f kB each that are nobody else's, %.1f ms to "
-		"load one\n",
-		n, held.n, (double)held.private_kb / (double)n, 1000 * start / (double)n);
+		"%zu loaded skills: %zu processes, %.1f ms to load one; each holds %.0f kB that "
+		"it wrote, %.0f kB by its share of pages, and takes %.0f kB of what is "
+		"available\n",
+		n, held.n, 1000 * start / (double)n, (double)held.private_kb / (double)n,
+		(double)held.pss_kb / (double)n,
+		(available - (double)processes_available_kb()) / (double)n);
 	for (size_t i = 0; i < n; i++)
 		corral_skill_free(loaded[i]);
+}
+
+static int call(const char *dir)
+{
+	struct corral_result *result = NULL;
+	struct corral_error *e = NULL;
+
+	skill = load(dir);
+	if (corral_skill_call(skill, NULL, &result, &e) < 0)
+		measure_die(corral_error_message(e));
+	(void)fputs(corral_result_stdout(result, NULL), stdout);
+	corral_result_free(result);
+	corral_skill_free(skill);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -145,6 +168,8 @@ int main(int argc, char **argv)
 		{ .name = "warm call, empty handler", .run = warm },
 	};
 
+	if (argc == 3 && strcmp(argv[1], "call") == 0)
+		return call(argv[2]);
 	if (argc < 3 || rounds < 3 || rounds > MEASURE_ROUNDS_MAX || skills > SKILLS_MAX)
 		measure_die("usage: bench-wasm CORRAL FOLDER [ROUNDS] [SKILLS]");
 	for (size_t i = 0; i < 3; i++)

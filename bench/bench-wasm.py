@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""WASM skills in one run: compute against native gcc -O2, node and wasm2c where they are installed; the cost of
-fuel; compiling; then bench-wasm, for cold and warm calls and what loaded skills hold.
+"""WASM skills in one run: compute against native gcc -O2, clang -O2, and node and wasm2c where they are installed; the
+cost of fuel and of epochs, which loaded skills have; compiling; then bench-wasm, for cold and warm calls and what
+loaded skills hold.
 
     bench-wasm.py [--rounds N] [--skills N] [--part compute|calls]     CORRAL, CORRAL_WASM, CORRAL_WARDEN and BENCH_WASM are the programs
 
@@ -9,6 +10,7 @@ Exit status 1: a target is missed.
 """
 import argparse
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -42,18 +44,51 @@ def kinds(argv):
     return {name: float(value) for name, value in (line.split() for line in out.splitlines())}
 
 
+def translated(folder, module):
+    """The program that wasm2c and gcc -O2 make of the module: its memory is guarded by pages and its calls through
+    pointers are checked, as in every engine, but a C compiler makes the code. None: it cannot be compiled. The comments of
+    wasm2c's header say what this version calls its functions."""
+    work = os.path.join(folder, "wasm2c")
+    os.makedirs(work)
+    subprocess.run(["wasm2c", module, "-n", "work", "-o", os.path.join(work, "work.c")], check=True)
+    with open(os.path.join(work, "work.h"), encoding="utf-8") as f:
+        text = f.read()
+    names = {"INSTANCE": r"} (\w+);", "INSTANTIATE": r"void (\w+instantiate)\(", "INIT": r"void (\w+_init_module)\(",
+             "HOST": r"^struct (\w+);", "MEMORY": r"/\* export: 'memory' \*/\n.*?(\w+)\(",
+             "START": r"/\* export: '_start' \*/\n.*?(\w+)\("}
+    found = {name: re.search(pattern, text, re.M) for name, pattern in names.items()}
+    lines = [f"#define {name} {match[1]}" for name, match in found.items() if match]
+    lines += [f"#define HOST_{name} {function}"
+              for name, function in re.findall(r"/\* import: '\w+' '(\w+)' \*/\n.*?(\w+)\(", text)]
+    with open(os.path.join(work, "names.h"), "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+    program = os.path.join(work, "work")
+    built = subprocess.run(["gcc", "-O2", "-I", work, os.path.join(HERE, "wasm2c-host.c"), os.path.join(work, "work.c"),
+                            "-lwasm-rt-impl", "-lm", "-o", program], check=False)
+    if built.returncode != 0:
+        print("wasm2c is not measured: what it made cannot be compiled here")
+        return None
+    return program
+
+
 def compute(folder, rounds):
     """Rounds of all in turn; prints the best of each relative to the native one, as only those are undisturbed by others
     who use the machine. True: the target is met."""
     source = os.path.join(HERE, "wasm-work.c")
     native, module = os.path.join(folder, "native"), os.path.join(folder, "work.wasm")
     subprocess.run(["gcc", "-O2", source, "-lm", "-o", native], check=True)
+    subprocess.run(["clang", "-O2", source, "-lm", "-o", native + "-clang"], check=True)
     subprocess.run(["clang", "--target=wasm32-wasi", "-O2", source, "-lm", "-o", module], check=True)
     skill(os.path.join(folder, "work"), module)
     skill(os.path.join(folder, "fuel"), module, "limits: {max_fuel: 1000000000000}\n")
     corral = [os.environ["CORRAL"], "run", "--yes", "--skill"]
-    ways = {"native gcc -O2": [native], "corral": corral + [os.path.join(folder, "work")],
-            "corral, with fuel": corral + [os.path.join(folder, "fuel")]}
+    ways = {"native gcc -O2": [native], "native clang -O2": [native + "-clang"]}
+    by_wasm2c = translated(folder, module) if shutil.which("wasm2c") else None
+    if by_wasm2c:
+        ways["wasm2c, gcc -O2"] = [by_wasm2c]
+    ways["corral"] = corral + [os.path.join(folder, "work")]
+    ways["corral, loaded"] = [os.environ["BENCH_WASM"], "call", os.path.join(folder, "work")]
+    ways["corral, with fuel"] = corral + [os.path.join(folder, "fuel")]
     if shutil.which("node"):
         script = os.path.join(folder, "node.js")
         with open(script, "w", encoding="utf-8") as f:

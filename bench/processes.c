@@ -53,6 +53,11 @@ size_t processes_pss_kb(pid_t pid)
 	return sum_lines(path, "Pss:");
 }
 
+size_t processes_available_kb(void)
+{
+	return sum_lines("/proc/meminfo", "MemAvailable:");
+}
+
 size_t processes_fds(pid_t pid)
 {
 	char path[64];
@@ -168,6 +173,7 @@ void processes_below(pid_t pid, struct processes *ret)
 		ret->fds += processes_fds(seen[i].pid);
 		ret->mounts += mounts(seen[i].pid);
 		ret->private_kb += processes_private_kb(seen[i].pid);
+		ret->pss_kb += processes_pss_kb(seen[i].pid);
 		if (seen[i].parent == pid && !ret->child)
 			ret->child = seen[i].pid;
 	}

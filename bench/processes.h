@@ -13,6 +13,7 @@ struct processes {
 	size_t fds;        /* of all of them together; 0: not for us to see */
 	size_t mounts;     /* lines of mountinfo, of all of them together */
 	size_t private_kb; /* of all of them together; what forks share is counted for each */
+	size_t pss_kb;     /* of all of them together, each page by its share */
 	pid_t child;       /* the first child of the given one; 0: there is none */
 };
 
@@ -26,6 +27,8 @@ size_t processes_private_kb(pid_t pid);
 size_t processes_fds(pid_t pid);
 /* The same, each page by its share. */
 size_t processes_pss_kb(pid_t pid);
+/* What the kernel could still give to programs, in kB. */
+size_t processes_available_kb(void);
 /* Seconds of the processor that one has used, its children not counted. */
 double processes_processor(pid_t pid);
 /* The children of one whose names begin so; how many. */
