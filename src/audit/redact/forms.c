@@ -2,8 +2,7 @@
 /*
  * One walk over the text. A few characters say that something may be here: "://" has a user part
  * after it, "=" and ":" and the blank after an option have a name in front, and the beginning of
- * a word may be that of a known kind of key. Everything else is passed by, so ordinary texts cost a
- * look at a table for each byte.
+ * a word may be that of a known kind of key. places.c finds them; everything else is passed by.
  */
 #include <ctype.h>
 #include <stdint.h>
@@ -12,9 +11,41 @@
 #include "audit/redact/internal.h"
 #include "base/array.h"
 
-/* Sets of characters that end a value, besides blanks and quotes. */
-enum ends { AT_BLANK, AT_AMPERSAND, AT_JSON, AT_PATH, AT_DASH, N_ENDS };
-static const char *const end_sets[N_ENDS] = { "", "&", ",}]", "/?#\\", "-" };
+/* Sets of characters that end a value; blanks, quotes and the end of the text are in each. */
+enum ends { AT_BLANK, AT_AMPERSAND, AT_JSON, AT_PATH, AT_DASH, AT_CLOSING, N_ENDS };
+enum {
+	ALL = (1 << N_ENDS) - 1,
+	AMPERSAND = 1 << AT_AMPERSAND,
+	JSON = 1 << AT_JSON,
+	IN_PATH = 1 << AT_PATH,
+	CLOSING = 1 << AT_CLOSING,
+};
+/* A bit for each of the sets that a character is in. */
+static const unsigned char end_sets[256] = {
+	['\0'] = ALL,
+	[' '] = ALL,
+	['\t'] = ALL,
+	['\n'] = ALL,
+	['\r'] = ALL,
+	['"'] = ALL,
+	['\''] = ALL,
+	['`'] = ALL,
+	['&'] = AMPERSAND | CLOSING,
+	[','] = JSON | CLOSING,
+	['}'] = JSON | CLOSING,
+	[']'] = JSON | CLOSING,
+	['/'] = IN_PATH,
+	['?'] = IN_PATH,
+	['#'] = IN_PATH,
+	['\\'] = IN_PATH | CLOSING,
+	['-'] = 1 << AT_DASH,
+	[';'] = CLOSING,
+	[':'] = CLOSING,
+	[')'] = CLOSING,
+	['|'] = CLOSING,
+	['<'] = CLOSING,
+	['>'] = CLOSING,
+};
 
 /*
  * What was found is remembered, so that a text of nothing but beginnings is not searched to its end
@@ -30,7 +61,7 @@ struct form_scan {
 		size_t from, to; /* between them is no end */
 	} runs[N_ENDS];
 	size_t line_end, key_end;
-	size_t after_dash; /* the latest that was passed; 0: none */
+	size_t after_dash; /* the latest that was passed since a blank; 0: none */
 };
 
 enum { NAME_MAX_BYTES = 64, PARTS_MAX = 8, PASSWORD_MAX_BYTES = 1024 };
@@ -67,9 +98,9 @@ static bool form_is_quote(char c)
 	return c == '"' || c == '\'' || c == '`';
 }
 
-static bool form_is_end(char c, const char *set)
+static bool form_is_end(char c, enum ends ends)
 {
-	return form_is_blank(c) || form_is_quote(c) || strchr(set, c);
+	return end_sets[(unsigned char)c] >> ends & 1;
 }
 
 /* The first place from i on that has one of the set, or a blank or a quote. */
@@ -79,7 +110,7 @@ static size_t form_find_end(struct form_scan *s, size_t i, enum ends ends)
 
 	if (i >= s->runs[ends].from && i <= s->runs[ends].to)
 		return s->runs[ends].to;
-	while (end < s->len && !form_is_end(s->text[end], end_sets[ends]))
+	while (end < s->len && !form_is_end(s->text[end], ends))
 		end++;
 	s->runs[ends].from = i;
 	s->runs[ends].to = end;
@@ -116,7 +147,7 @@ static bool form_is_opening(struct form_scan *s, size_t i)
 
 	if (form_is_quote(next))
 		return next != s->text[i] && form_at(s, i + 2) == s->text[i];
-	return !form_is_end(next, ",;:)}]&|<>\\");
+	return !form_is_end(next, AT_CLOSING);
 }
 
 /* Where the word ends that i is in, after a part of it, as a shell has it: a'b c'd, 'a'\''b'. */
@@ -199,13 +230,11 @@ static size_t form_find_at(struct form_scan *s, size_t i)
 /* "://" is at i. A password with a slash in it is no URL, but it is a password. */
 static void form_look_at_authority(struct form_scan *s, size_t i)
 {
-	size_t from = i + 3, end = form_find_end(s, from, AT_PATH), to = 0;
+	size_t from = i + 3, end = form_find_end(s, from, AT_PATH);
+	const char *at = memrchr(s->text + from, '@', end - from);
 	const char *colon = memchr(s->text + from, ':', end - from);
+	size_t to = at ? (size_t)(at - s->text) : 0;
 
-	for (size_t k = from; k < end; k++) {
-		if (s->text[k] == '@')
-			to = k;
-	}
 	if (to == 0 && colon && form_at(s, from) != '[') {
 		size_t port = (size_t)(colon - s->text) + 1;
 
@@ -217,17 +246,11 @@ static void form_look_at_authority(struct form_scan *s, size_t i)
 	form_hide(s, from, to);
 }
 
-static bool form_is_name_character(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == '%' ||
-	       c == '[' || c == ']';
-}
-
 /* The name that ends before i. */
 struct form_name {
 	size_t start, end;
 	bool quoted;
-	enum redact_name kind;
+	uint32_t letters; /* redact_name_letters[] of them all */
 };
 
 static struct form_name form_find_name(struct form_scan *s, size_t i)
@@ -241,11 +264,20 @@ static struct form_name form_find_name(struct form_scan *s, size_t i)
 			n.end--;
 	}
 	n.start = n.end;
-	while (n.start > 0 && n.end - n.start < NAME_MAX_BYTES &&
-		form_is_name_character(s->text[n.start - 1]))
+	while (n.start > 0 && n.end - n.start < NAME_MAX_BYTES) {
+		const uint32_t letters = redact_name_letters[(unsigned char)s->text[n.start - 1]];
+
+		if (!letters)
+			break;
+		n.letters |= letters;
 		n.start--;
-	n.kind = redact_name_judge(s->text + n.start, n.end - n.start);
+	}
 	return n;
+}
+
+static enum redact_name form_name_kind(struct form_scan *s, const struct form_name *n)
+{
+	return redact_name_judge(s->text + n->start, n->end - n->start, n->letters);
 }
 
 /* Options of curl and others that have "name:password" after them. */
@@ -253,6 +285,8 @@ static bool form_is_user_option(struct form_scan *s, size_t start, size_t end)
 {
 	static const char *const options[] = { "-u", "-U", "--user", "--proxy-user" };
 
+	if (form_at(s, start) != '-')
+		return false;
 	for (size_t i = 0; i < ROWS(options); i++) {
 		if (strlen(options[i]) == end - start && form_is_at(s, start, options[i]))
 			return true;
@@ -296,6 +330,7 @@ static bool form_is_script(struct form_scan *s, size_t i)
 static void form_look_at_equals(struct form_scan *s, size_t i)
 {
 	struct form_name n = form_find_name(s, i);
+	const enum redact_name kind = form_name_kind(s, &n);
 	const char before = n.start > 0 ? s->text[n.start - 1] : '\0';
 	const bool is_option = form_at(s, n.start) == '-';
 	/* All of the word in quotes belongs to the name; not so in sh -c 'TOKEN=… make'. */
@@ -309,8 +344,8 @@ static void form_look_at_equals(struct form_scan *s, size_t i)
 		form_hide_user_until(s, i + 1, end);
 	else if (form_is_user_option(s, n.start, n.end))
 		form_hide_user(s, i + 1);
-	if (n.kind == REDACT_NAME_PLAIN ||
-		(n.kind == REDACT_NAME_QUERY && (!before || !strchr("?&#;", before))))
+	if (kind == REDACT_NAME_PLAIN ||
+		(kind == REDACT_NAME_QUERY && (!before || !strchr("?&#;", before))))
 		return;
 	if (quoted)
 		form_hide(s, i + 1, end);
@@ -335,6 +370,7 @@ static bool form_is_variable(struct form_scan *s, const struct form_name *n)
 static void form_look_at_colon(struct form_scan *s, size_t i)
 {
 	size_t before = i;
+	enum redact_name kind;
 	struct form_name n;
 
 	if (form_is_at(s, i, "://")) {
@@ -346,40 +382,44 @@ static void form_look_at_colon(struct form_scan *s, size_t i)
 	n = form_find_name(s, before);
 	if (before == i && form_is_at(s, n.start, "-u") && n.end - n.start > 2)
 		form_hide(s, n.start + 2, form_find_word_end(s, i, AT_BLANK));
-	if (n.kind == REDACT_NAME_PLAIN || n.kind == REDACT_NAME_QUERY)
+	kind = form_name_kind(s, &n);
+	if (kind == REDACT_NAME_PLAIN || kind == REDACT_NAME_QUERY)
 		return;
 	if (n.quoted)
 		form_hide_value(s, form_skip_blanks(s, i + 1), AT_JSON);
-	else if (n.kind == REDACT_NAME_HEADER ||
+	else if (kind == REDACT_NAME_HEADER ||
 		 (form_begins_quoted(s, &n) && !form_is_variable(s, &n)))
 		form_hide_line(s, n.start, form_skip_blanks(s, i + 1));
 	else if (!form_is_variable(s, &n))
 		form_hide_value(s, form_skip_blanks(s, i + 1), AT_BLANK);
 }
 
+/* A blank after an option. */
 static void form_look_at_blank(struct form_scan *s, size_t i)
 {
-	size_t start = i, value;
+	const size_t after_dash = s->after_dash;
+	enum redact_name kind;
 	struct form_name n;
+	size_t value;
 
-	if (!s->after_dash || i - s->after_dash >= NAME_MAX_BYTES)
+	/* What comes behind this blank has its own. */
+	s->after_dash = 0;
+	if (!after_dash || i - after_dash >= NAME_MAX_BYTES)
 		return;
-	while (start > 0 && i - start < NAME_MAX_BYTES &&
-		form_is_name_character(s->text[start - 1]))
-		start--;
-	if (form_at(s, start) != '-' || start + 1 >= i)
+	n = form_find_name(s, i);
+	if (n.quoted || form_at(s, n.start) != '-' || n.start + 1 >= i)
 		return;
 	value = form_skip_blanks(s, i);
 	/* "-x", "--verbose"; a password may begin with "-", too. */
 	if (form_at(s, value) == '-' && (form_at(s, value + 1) == '-' || value + 2 >= s->len ||
-						form_is_end(s->text[value + 2], "")))
+						form_is_end(s->text[value + 2], AT_BLANK)))
 		return;
-	if (form_is_user_option(s, start, i)) {
+	if (form_is_user_option(s, n.start, i)) {
 		form_hide_user(s, value);
 		return;
 	}
-	n = form_find_name(s, i);
-	if (n.kind != REDACT_NAME_PLAIN && n.kind != REDACT_NAME_QUERY)
+	kind = form_name_kind(s, &n);
+	if (kind != REDACT_NAME_PLAIN && kind != REDACT_NAME_QUERY)
 		form_hide_value(s, value, AT_BLANK);
 }
 
@@ -420,22 +460,29 @@ static const struct key_form {
 	KEY("shpat_", 20), KEY("xoxa-", 10), KEY("xoxb-", 10), KEY("xoxe-", 10), KEY("xoxp-", 10),
 	KEY("xoxr-", 10), KEY("xoxs-", 10), KEY("xapp-", 10),
 	KEY_OF("ya29.", 20, form_is_dotted, false) };
-/* 1 + the first of the keys that begin with a letter; 0: none does. */
-static const unsigned char key_rows[128] = {
-	['A'] = 1,
-	['B'] = 4,
-	['S'] = 5,
-	['b'] = 6,
-	['d'] = 7,
-	['e'] = 9,
-	['g'] = 10,
-	['h'] = 17,
-	['n'] = 18,
-	['p'] = 19,
-	['r'] = 20,
-	['s'] = 21,
-	['x'] = 25,
-	['y'] = 32,
+/*
+ * By the first letter: 1 + the first of the keys that begin with it, 0 for none; and the second
+ * letters of them, a bit for each: few words that are no key have both.
+ */
+#define SECOND(c) (1U << ((c)&31))
+static const struct {
+	uint32_t seconds;
+	unsigned char row;
+} key_rows[128] = {
+	['A'] = { SECOND('K') | SECOND('S') | SECOND('I'), 1 },
+	['B'] = { SECOND('e'), 4 },
+	['S'] = { SECOND('G'), 5 },
+	['b'] = { SECOND('e'), 6 },
+	['d'] = { SECOND('o') | SECOND('c'), 7 },
+	['e'] = { SECOND('y'), 9 },
+	['g'] = { SECOND('h') | SECOND('i') | SECOND('l'), 10 },
+	['h'] = { SECOND('f'), 17 },
+	['n'] = { SECOND('p'), 18 },
+	['p'] = { SECOND('y'), 19 },
+	['r'] = { SECOND('k'), 20 },
+	['s'] = { SECOND('k') | SECOND('h'), 21 },
+	['x'] = { SECOND('o') | SECOND('a'), 25 },
+	['y'] = { SECOND('a'), 32 },
 };
 _Static_assert(ROWS(keys) == 32, "the rows above are those of the table");
 
@@ -453,16 +500,21 @@ static size_t form_find_key_end(struct form_scan *s, size_t i, const struct key_
 	return end - from < k->least || (k->mixed && !mixed) ? i : end;
 }
 
+static bool form_may_begin_key(struct form_scan *s, size_t i)
+{
+	return key_rows[s->text[i] & 127].seconds & SECOND(form_at(s, i + 1));
+}
+
 static void form_look_at_letter(struct form_scan *s, size_t i)
 {
-	const char first = s->text[i];
+	const char first = s->text[i], second = form_at(s, i + 1);
 
 	/* One that begins in what is hidden ends in it, too. */
 	if (i >= s->hidden_from && i < s->hidden_to)
 		return;
-	for (size_t k = key_rows[first & 127] - 1U; k < ROWS(keys) && keys[k].beginning[0] == first;
-		k++)
-		if (form_at(s, i + 1) == keys[k].beginning[1])
+	for (size_t k = key_rows[first & 127].row - 1U;
+		k < ROWS(keys) && keys[k].beginning[0] == first; k++)
+		if (second == keys[k].beginning[1])
 			form_hide(s, i, form_find_key_end(s, i, &keys[k]));
 }
 
@@ -493,67 +545,48 @@ static void form_look_at_percent(struct form_scan *s, size_t i)
 		form_look_at_letter(s, i + 3);
 }
 
-static void (*const looks[])(struct form_scan *s, size_t i) = { form_look_at_colon,
-	form_look_at_equals, form_look_at_blank, form_look_at_letter, form_look_at_dash,
-	form_look_at_percent };
-
-/*
- * What a character may be the beginning of, a bit for each of the looks. A key begins a word
- * (form_is_key()): in one, only dashes are looked at.
- */
-enum {
-	COLON = 1,
-	EQUALS = 2,
-	BLANK = 4,
-	LETTER = 8,
-	DASH = 16,
-	PERCENT = 32,
-	LOOKS = 63,
-	WORD = 64
-};
-static const unsigned char kinds[256] = {
-	[':'] = COLON,
-	['='] = EQUALS,
-	[' '] = BLANK,
-	['\t'] = BLANK,
-	['%'] = PERCENT,
-	['-'] = DASH,
-	['_'] = WORD,
-	['0' ... '9'] = WORD,
-	['A' ... 'B'] = WORD | LETTER,
-	['C' ... 'R'] = WORD,
-	['S'] = WORD | LETTER,
-	['T' ... 'Z'] = WORD,
-	['a'] = WORD,
-	['b'] = WORD | LETTER,
-	['c'] = WORD,
-	['d' ... 'e'] = WORD | LETTER,
-	['f'] = WORD,
-	['g' ... 'h'] = WORD | LETTER,
-	['i' ... 'm'] = WORD,
-	['n'] = WORD | LETTER,
-	['o'] = WORD,
-	['p'] = WORD | LETTER,
-	['q'] = WORD,
-	['r' ... 's'] = WORD | LETTER,
-	['t' ... 'w'] = WORD,
-	['x' ... 'y'] = WORD | LETTER,
-	['z'] = WORD,
-};
+static void form_look(struct form_scan *s, size_t i)
+{
+	switch (s->text[i]) {
+	case ':':
+		form_look_at_colon(s, i);
+		break;
+	case '=':
+		form_look_at_equals(s, i);
+		break;
+	case ' ':
+	case '\t':
+		form_look_at_blank(s, i);
+		break;
+	case '-':
+		form_look_at_dash(s, i);
+		break;
+	case '%':
+		form_look_at_percent(s, i);
+		break;
+	default:
+		form_look_at_letter(s, i);
+	}
+}
 
 bool redact_forms_mark(const char *text, size_t len, char *hidden)
 {
 	struct form_scan s = { .text = text, .len = len, .hidden = hidden };
+	uint64_t in_word = 0; /* 1: the byte before the block may be part of a key */
 
-	for (size_t i = 0; i < len; i++) {
-		const unsigned look = kinds[(unsigned char)text[i]] & LOOKS;
+	for (size_t start = 0; start < len; start += REDACT_BLOCK) {
+		const size_t rest = len - start;
+		const struct redact_places p =
+			redact_places_find(text + start, rest < REDACT_BLOCK ? rest : REDACT_BLOCK);
+		uint64_t left = p.looks;
 
-		if (look && !(look == LETTER && i > 0 && text[i - 1] == '-'))
-			looks[__builtin_ctz(look)](&s, i);
-		if (!(kinds[(unsigned char)text[i]] & WORD))
-			continue;
-		while (i + 1 < len && kinds[(unsigned char)text[i + 1]] & WORD)
-			i++;
+		for (uint64_t b = p.keys & ~(p.keys << 1 | in_word); b; b &= b - 1) {
+			if (form_may_begin_key(&s, start + (size_t)__builtin_ctzll(b)))
+				left |= b & -b;
+		}
+		for (; left; left &= left - 1)
+			form_look(&s, start + (size_t)__builtin_ctzll(left));
+		in_word = p.keys >> (REDACT_BLOCK - 1);
 	}
 	return s.found;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The ways to find secrets: by their form (forms.c), with what names say about values (names.c).
- * And the texts that had none lately (memo.c).
+ * The ways to find secrets: by their form (forms.c), of which places.c says where one may be, with
+ * what names say about values (names.c). And the texts that had none lately (memo.c).
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,6 +16,17 @@
  */
 bool redact_forms_mark(const char *text, size_t len, char *hidden);
 
+/*
+ * Where a text has characters that forms begin or end with. A bit for each of its bytes, the first
+ * is the lowest: in `looks` for one of : = % - and blanks, in `keys` for a letter, a digit, _ or -.
+ * len is at most REDACT_BLOCK.
+ */
+enum { REDACT_BLOCK = 64 };
+struct redact_places {
+	uint64_t looks, keys;
+};
+struct redact_places redact_places_find(const char *text, size_t len);
+
 /* What names say about the values that they have: of parameters, fields, headers, variables. */
 enum redact_name {
 	REDACT_NAME_PLAIN,
@@ -24,8 +35,16 @@ enum redact_name {
 	REDACT_NAME_HEADER, /* the same, and its value is the rest of the line */
 };
 
-/* Letters of any case; what stands between the words of a name does not count. */
-enum redact_name redact_name_judge(const char *name, size_t len);
+/*
+ * A bit for each letter, of any case, and others for what a name may have besides: 0 for what it
+ * may not. '%' has all of them: which letter is encoded is not known.
+ */
+extern const uint32_t redact_name_letters[256];
+/*
+ * Letters of any case; what stands between the words of a name does not count. `letters` is
+ * redact_name_letters[] of all its bytes.
+ */
+enum redact_name redact_name_judge(const char *name, size_t len, uint32_t letters);
 /* HOME, PATH, LC_…: variables that have no secret in them. */
 bool redact_name_is_harmless(const char *variable);
 /* Words that many variables have, and that many texts have, too. */
@@ -77,7 +96,7 @@ static inline void redact_memo_release(struct redact_memo *m)
 {
 	atomic_flag_clear_explicit(&m->busy, memory_order_release);
 }
-/* While it is taken; len is at least 1. */
+/* While it is taken; len is at least REDACTOR_VALUE_LEAST. */
 bool redact_memo_has(struct redact_memo *m, const char *text, size_t len);
 void redact_memo_add(struct redact_memo *m, const char *text, size_t len);
 /* Not while another thread uses it. */

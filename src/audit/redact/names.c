@@ -61,6 +61,7 @@ enum where { ANYWHERE, END, EXACT };
 	X(QUERY, EXACT, "pw")                \
 	X(QUERY, EXACT, "sid")               \
 	X(QUERY, EXACT, "sig")
+#define ANY UINT32_MAX
 #define TELLING_ROW(kind, where, word) { word, sizeof(word) - 1, where, REDACT_NAME_##kind },
 #define TELLING_NEEDS(kind, where, word) LETTERS(word),
 /* clang-format off */
@@ -70,21 +71,36 @@ static const struct telling {
 	enum where where;
 	enum redact_name kind;
 } telling[] = { TELLING(TELLING_ROW) };
-/* The letters without which a name cannot have the word; apart, so that they are compared at once. */
-static const uint32_t telling_needs[] = { TELLING(TELLING_NEEDS) };
+/*
+ * The letters without which a name cannot have the word; apart, and a multiple of four, so that they
+ * are compared at once: the last three belong to no word.
+ */
+static const uint32_t telling_needs[] = { TELLING(TELLING_NEEDS) ANY, ANY, ANY };
+_Static_assert(ROWS(telling_needs) % 4 == 0, "they are compared by fours");
+
+/* Of characters of names that are no letters. */
+enum { OTHER = 1 };
+#define BIT(letter) (1U << ((letter) & 31))
+#define CASES(lower, upper) [lower] = BIT(lower), [upper] = BIT(upper)
+const uint32_t redact_name_letters[256] = {
+	['0' ... '9'] = OTHER, ['_'] = OTHER, ['-'] = OTHER, ['.'] = OTHER, ['['] = OTHER,
+	[']'] = OTHER, ['%'] = ANY,
+	CASES('a', 'A'), CASES('b', 'B'), CASES('c', 'C'), CASES('d', 'D'), CASES('e', 'E'),
+	CASES('f', 'F'), CASES('g', 'G'), CASES('h', 'H'), CASES('i', 'I'), CASES('j', 'J'),
+	CASES('k', 'K'), CASES('l', 'L'), CASES('m', 'M'), CASES('n', 'N'), CASES('o', 'O'),
+	CASES('p', 'P'), CASES('q', 'Q'), CASES('r', 'R'), CASES('s', 'S'), CASES('t', 'T'),
+	CASES('u', 'U'), CASES('v', 'V'), CASES('w', 'W'), CASES('x', 'X'), CASES('y', 'Y'),
+	CASES('z', 'Z'),
+};
 /* clang-format on */
 
-/* Whether a name could have one of the words: most names lack a letter of each. */
-static bool redact_name_may_tell(const char *name, size_t len)
+/* Whether a name with these letters could have one of the words: most names lack one of each. */
+static bool redact_name_may_tell(uint32_t letters)
 {
-	uint32_t has = 0, may = 0;
+	uint32_t may = 0;
 
-	for (size_t i = 0; i < len; i++) {
-		/* Which letters are encoded is not known. */
-		has |= name[i] == '%' ? UINT32_MAX : 1U << (name[i] & 31);
-	}
 	for (size_t i = 0; i < ROWS(telling_needs); i++)
-		may |= (telling_needs[i] & ~has) == 0;
+		may |= (telling_needs[i] & ~letters) == 0;
 	return may;
 }
 
@@ -101,12 +117,12 @@ static bool redact_name_fits(const char *name, size_t len, const struct telling 
 	       memcmp(name + len - t->len, t->word, t->len) == 0;
 }
 
-enum redact_name redact_name_judge(const char *name, size_t len)
+enum redact_name redact_name_judge(const char *name, size_t len, uint32_t letters)
 {
-	char letters[LETTERS_MAX];
+	char word[LETTERS_MAX];
 	size_t n = 0;
 
-	if (!redact_name_may_tell(name, len))
+	if (!redact_name_may_tell(letters))
 		return REDACT_NAME_PLAIN;
 	/* Letters and digits, in lower case, with percent-encoded ones decoded. */
 	for (size_t i = 0; i < len && n < LETTERS_MAX;) {
@@ -114,14 +130,14 @@ enum redact_name redact_name_judge(const char *name, size_t len)
 		unsigned char c = byte < 0 ? (unsigned char)name[i] : (unsigned char)byte;
 
 		if (ascii_is_alnum((char)c))
-			letters[n++] = ascii_lower((char)c);
+			word[n++] = ascii_lower((char)c);
 		i += byte < 0 ? 1 : 3;
 	}
 	/* No name that tells is shorter. */
 	if (n < 2)
 		return REDACT_NAME_PLAIN;
 	for (size_t i = 0; i < ROWS(telling); i++) {
-		if (redact_name_fits(letters, n, &telling[i]))
+		if (redact_name_fits(word, n, &telling[i]))
 			return telling[i].kind;
 	}
 	return REDACT_NAME_PLAIN;

@@ -4,7 +4,7 @@
  *
  * An event has one encoding: whatever is decoded is encoded again as exactly the bytes it came
  * from, and is one line of valid JSON. What is not decoded leaves the output untouched. In a text,
- * no value that is to be redacted is left.
+ * no value that is to be redacted is left, and lines in front of it change nothing.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -94,6 +94,21 @@ static struct redactor *make_redactor(void)
 	return r;
 }
 
+/* What is found does not depend on where in a text it stands. */
+static void check_moved(const char *text, const char *redacted)
+{
+	static const char lines[] = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
+	auto_buffer moved = { 0 }, out = { 0 };
+
+	buffer_adds(&moved, lines);
+	buffer_adds(&moved, text);
+	if (moved.len > REDACT_TEXT_MAX)
+		return;
+	redact_text(NULL, moved.data, &out);
+	require(strncmp(buffer_text(&out), lines, strlen(lines)) == 0);
+	require(strcmp(out.data + strlen(lines), redacted) == 0);
+}
+
 static void fuzz_text(const char *text)
 {
 	auto_buffer out = { 0 }, by_form = { 0 };
@@ -104,6 +119,7 @@ static void fuzz_text(const char *text)
 		require(!strstr(buffer_text(&out), values[i]));
 	redact_text(NULL, text, &by_form);
 	require(!by_form.failed);
+	check_moved(text, buffer_text(&by_form));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
