@@ -546,7 +546,7 @@ def test_hangs(s):
     r = s.call("browser.eval_js", script="1")
     ok(result(r).get("result") == 1, "and the page goes on", r)
     r = s.call("browser.eval_js", script="new Promise(() => 0)", timeout=3000)
-    ok(code(r) == -32004, "a promise that nobody keeps", r)
+    ok(code(r) == -32004, "a promise that is never kept", r)
     r = s.call("browser.navigate", url="http://good.example/endless", timeout=4000)
     ok(code(r) == -32004, "a page that computes for ever", r)
     r = s.call("browser.navigate", url="http://good.example/huge")

@@ -101,7 +101,7 @@ def check(language, folder, name, capability, steps, granted, narrow, good, besi
     before = len(seen), len(mail.inbox.mails)
     status, got, err = run(folder, {capability: {"enabled": True, **narrow}}, steps[0])
     ok(status == 0 and is_error(got[0]) and got[0]["error"]["code"] == 1001, f"{language}: {name} narrowed: refused", got, err)
-    ok((len(seen), len(mail.inbox.mails)) == before, f"{language}: {name} narrowed: nobody was asked", seen)
+    ok((len(seen), len(mail.inbox.mails)) == before, f"{language}: {name} narrowed: no server was asked", seen)
     status, got, err = run(folder, {**beside, capability: {"enabled": True, **granted}}, *steps)
     ok(status == 0 and len(got) == len(steps) and not any(map(is_error, got)) and good(got), f"{language}: {name} granted: done", status, got, err)
 

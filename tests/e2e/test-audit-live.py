@@ -192,7 +192,7 @@ def test_waiting():
 
 
 def test_shorter():
-    """Somebody cuts the log while we look: that is told."""
+    """Another process cuts the log while we read: that is reported."""
     writer = Writer("cut.db")
     for i in range(10):
         writer.add(f"host-{i}")
@@ -216,9 +216,9 @@ def test_closed_output():
     writer = Writer("closed.db")
     writer.add("x")
     reader = Reader("tail", "-f", "closed.db")
-    ok(reader.wait_for("x"), "somebody reads")
+    ok(reader.wait_for("x"), "a reader is there")
     os.close(reader.fd)
-    ok(reader.process.wait(SECONDS) == 0, "it ends when nobody does, though nothing comes", reader.process.returncode)
+    ok(reader.process.wait(SECONDS) == 0, "it ends without a reader, though nothing comes", reader.process.returncode)
     # And where SIGPIPE is ignored, too.
     shell = subprocess.Popen(["sh", "-c", 'trap "" PIPE; "$0" audit tail -f closed.db | head -n 1', CORRAL],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)

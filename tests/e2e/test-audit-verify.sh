@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# corral audit verify, prove, check-proof: whatever is done to a log by somebody who can write to its
+# corral audit verify, prove, check-proof: whatever is done to a log by a process that can write to its
 # files but has not its key is found, and the record is named.
 # shellcheck disable=SC2016,SC2034,SC2154 # dollars are meant as they stand; names come from lib.sh
 set -u
@@ -120,7 +120,7 @@ run audit verify --json log.db
 is "$(python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(o["fine"], o["fault"], o["number"], o["signed_up_to"])' "$scratch/out")" \
 	"False truncated 41 40" "--json: the first that is missing"
 run audit verify --head '' log.db
-status_is 0 "which nobody finds who has no later head"
+status_is 0 "which is not found without a later head"
 out_has 'truncated at an earlier signed head' "and verify says so"
 run audit verify --head base.db.head log.db
 status_is 1 "but with one that was kept elsewhere"
@@ -203,7 +203,7 @@ done
 fresh && rm log.db.head && : >log.db
 fails "an empty file without a head" "the file is empty" audit verify log.db
 
-# --- while somebody writes ---
+# --- while another process writes ---
 fresh
 mkfifo feed
 "$MAKE_LOG" log.db <feed >/dev/null &

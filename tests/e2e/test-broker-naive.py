@@ -76,7 +76,7 @@ def naive_request(port, path, headers, method="GET"):
 
 
 def naive_get(port, path, result, seconds):
-    """Reads as long as the server sends, and no longer than `seconds`, as somebody would who then kills it."""
+    """Reads as long as the server sends, and no longer than `seconds`, as a caller would that then kills it."""
     until = time.monotonic() + seconds
     if "head" in path:
         # A head has no end that it would look for.

@@ -169,7 +169,7 @@ def test_not_granted():
     out = inside("".join(f"out.append(c.whole('socket.open', address={a!r}))\n" for a in rows))
     for a, answer in zip(rows, out):
         ok(answer.get("error", {}).get("code") == -32001, f"{a} is refused", answer)
-    ok(server.accepted == before, "and nobody was asked")
+    ok(server.accepted == before, "and no server was asked")
     out = inside("".join(f"out.append(c.call('socket.open', address={a!r}))\n" for a in rows[1:4]), "--net", "*")
     ok(out == [-32001] * 3, "nor private addresses, whatever names are granted", out)
     wrong = ["localhost", "localhost:", "localhost:0", "localhost:70000", "http://localhost:80", "localhost:80/x", "a@localhost:80", "",
@@ -199,7 +199,7 @@ out.append(a)
 """ for n in names), *[w for n in names for w in ("--net", f"{n}:{server.port}")], prefix=within)
     for name, answer in zip(names, out):
         ok(isinstance(answer, dict) and answer.get("error", {}).get("code") == -32001, f"{name} is refused, with the relay's reason", answer)
-    ok(len(out) == 3 and server.accepted == before, "and nobody was asked", out)
+    ok(len(out) == 3 and server.accepted == before, "and no server was asked", out)
 
 
 def test_numbers():

@@ -109,7 +109,7 @@ def test_activation(d):
         notify.settimeout(PATIENCE)
         before = log.tell()
         d.process = subprocess.Popen([ACTIVATE, "-l", f"127.0.0.1:{d.port}", "-l", unix, *passed, CORRALD], env={**d.env, "NOTIFY_SOCKET": path}, stderr=log)
-        ok(until(lambda: os.path.exists(unix)) and "ready" not in d.said(before), "nothing runs before somebody connects", d.said(before))
+        ok(until(lambda: os.path.exists(unix)) and "ready" not in d.said(before), "nothing runs before a client connects", d.said(before))
         status, _, body = d.get("/api/health", {})
         ok(status == 200 and body["status"] == "ok", "the first connection starts it, and is answered", body)
         ok(notify.recv(4096) == b"READY=1", "and it says that it is ready")

@@ -109,7 +109,7 @@ def test_hostile(d):
     os.unlink(d.policies + "/custom/link.json")
     os.mkfifo(d.policies + "/fifo.yaml")
     status, answer = d.call("GET")
-    ok(status == 200 and "regular" in answer["policies"][0]["error"]["text"], "a FIFO holds nobody up", answer)
+    ok(status == 200 and "regular" in answer["policies"][0]["error"]["text"], "a FIFO blocks no request", answer)
     os.unlink(d.policies + "/fifo.yaml")
     ok(d.save("big", "# " + "x" * (1 << 20))[0] == 400, "a text beyond the bound")
     for body in ({"text": OPEN}, {"etag": ""}, {"text": "", "etag": ""}, {"text": 7, "etag": ""}, {"text": OPEN, "etag": "", "x": 1}):

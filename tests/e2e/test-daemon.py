@@ -164,7 +164,7 @@ def test_crowds(d):
     try:
         for _ in range(1000):
             idle.append(socket.create_connection(("127.0.0.1", d.port), timeout=PATIENCE))
-        ok(d.get("/api/health", {})[0] == 200 and d.status()["pid"] == d.process.pid, "1,000 idle clients keep nobody out")
+        ok(d.get("/api/health", {})[0] == 200 and d.status()["pid"] == d.process.pid, "1,000 idle clients keep no other client out")
         closed = sum(1 for s in idle if is_closed(s))
         ok(closed >= 1000 - 768, "the longest silent made room", closed)
     finally:
@@ -206,14 +206,14 @@ def test_events(d):
     gap = e.next()
     ok(gap["event"] == "dropped" and gap["data"]["from"] == 18, "a gap is said", gap)
     e.close()
-    # Nobody reads: the daemon goes on, and what is missing is said.
+    # The client does not read: the daemon goes on, and reports what is missing.
     e = Events(d)
     e.next()
     lazy = Events(d)
     for _ in range(20):
         for _ in range(100):
             d.raw(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    ok(d.status()["pid"] == d.process.pid, "who does not read holds nobody up")
+    ok(d.status()["pid"] == d.process.pid, "a client that does not read blocks no other")
     lazy.close()
     e.close()
 

@@ -190,7 +190,7 @@ def test_audit(p):
 
 
 def test_browser(p):
-    """xdg-open is given a file that nobody else can read, which leads on to the link."""
+    """xdg-open is given a file that no other user can read, which leads on to the link."""
     with open(p.bin + "/xdg-open", "w") as file:
         file.write('#!/bin/sh\nprintf "%s\\n" "$@" >"$HOME/opened.new"; mv "$HOME/opened.new" "$HOME/opened"\n')
     os.chmod(p.bin + "/xdg-open", 0o755)

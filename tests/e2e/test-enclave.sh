@@ -122,7 +122,7 @@ import json, sys
 log = json.load(open(sys.argv[1], encoding="utf-8"))
 print(len(log), *[e["action"] + " " + e["target"] + " " + e["decision"] for e in log])
 ' "$scratch/log.json" 2>&1)" '1 fs.read /etc/passwd denied' "the exported log is JSON"
-like "$(stat -c %a "$scratch/log.json")" 600 "which nobody else can read"
+like "$(stat -c %a "$scratch/log.json")" 600 "which no other user can read"
 
 echo "1..$number"
 exit $((failures > 0))

@@ -23,7 +23,7 @@ check p/more.yaml --op fs.read --target "$HOME/x"
 status_is 1 "what neither does"
 run policy explain -p p/more.yaml --op fs.read --target "$HOME/x"
 out_has "p/more.yaml" "and the file is where a line would help"
-out_lacks "to profile" "not the profile, which nobody can edit"
+out_lacks "to profile" "not the profile, which users cannot edit"
 line=$(sed -n 's/.*add \(fs: {read: \["[^"]*"\]}\) to.*/\1/p' "$scratch/out" | head -n 1)
 printf 'extends: workspace\n%s\n' "$line" >p/mended.yaml
 check p/mended.yaml --op fs.read --target "$HOME/x"

@@ -385,7 +385,7 @@ def grants(place):
 def ends(place):
     run = Run(place, policy(place), "--broker", "--ask", "1s")
     answer = run.do(f"read {place.path}/data/a")
-    ok("did not agree to it in time" in answer and until(lambda: not place.questions()), "nobody answers: refused after the stated time", answer)
+    ok("did not agree to it in time" in answer and until(lambda: not place.questions()), "no answer: refused after the stated time", answer)
     run.end()
     run = Run(place, policy(place), "--broker")
     waits = run.begin(f"read {place.path}/data/a")
@@ -473,7 +473,7 @@ def connections(place):
     run.end()
     unrelated(place, port, other, granted)
     run = Run(place, policy(place, hosts(f"127.0.0.1:{port}")), "--ask", "1s")
-    ok(run.do(f"connect {port}") == "ConnectionResetError" and until(lambda: not place.questions()) and "in time" in run.end(), "nobody answers: refused after the stated time", run.lines)
+    ok(run.do(f"connect {port}") == "ConnectionResetError" and until(lambda: not place.questions()) and "in time" in run.end(), "no answer: refused after the stated time", run.lines)
 
 
 def unrelated(place, port, other, third):
@@ -537,14 +537,14 @@ def leaving(place):
     waits = run.begin(f"connect {port}")
     q = place.question(f":{port}")
     above = [place.api("POST", "/api/questions/" + q["id"], {"answer": answer})[0] for answer in ("once", "allow")]
-    ok(above == [409, 409] and len(run.lines) == waits, "above the ceiling nobody can agree to a connection", above)
+    ok(above == [409, 409] and len(run.lines) == waits, "above the ceiling the user cannot agree to a connection", above)
     place.api("POST", "/api/questions/" + q["id"], {"answer": "deny"})
     ok(run.answer(waits) not in ("y", "nothing"), "nor does it go on after that", run.lines)
     run.end()
 
 
 def flooding(place):
-    """Names, and more of them than anybody would answer."""
+    """Names, and more of them than a person would answer."""
     port = serve()
     run = Run(place, policy(place, hosts("*")))
     run.joined()
@@ -719,7 +719,7 @@ def swapped(place):
     second = place.question("/data/b")
     ok(status == 200 and second and until(lambda: [q["id"] for q in place.questions()] == [second["id"]]),
        "a call that asks about something else now does not wait for its first question", first, place.questions())
-    ok(place.api("POST", "/api/questions/" + first["id"], {"answer": "once"})[0] in (404, 409), "nobody can agree to that any more")
+    ok(place.api("POST", "/api/questions/" + first["id"], {"answer": "once"})[0] in (404, 409), "the user cannot agree to that any more")
     place.api("POST", "/api/questions/" + second["id"], {"answer": "once"})
     ok(content(run.answer(waits)) == "second", "the second one is answered", run.lines)
     run.end()

@@ -208,7 +208,7 @@ def test_place(scene):
         ok(done.stdout.endswith(" False False\n") and SOCKET not in done.stdout, f"without, nothing of it is ({options})",
            done.stdout, done.stderr)
     done = scene.python(["--broker", "--env", "SANDBOX_SOCKET=/mine"], shown)
-    ok(done.stdout.startswith(f"{SOCKET} True"), "nobody else sets its variable", done.stdout, done.stderr)
+    ok(done.stdout.startswith(f"{SOCKET} True"), "nothing else sets its variable", done.stdout, done.stderr)
     for options, there in ([["--broker"], True], [[], False]):
         done = scene.run("run", "--json", *options, "--", "true")
         ok(json.loads(done.stdout)["broker"] is there, f"--json says whether there was one: {there}", done.stdout)

@@ -191,7 +191,7 @@ is "$(denied '[(x["action"], x["target"], x["folder"], x["exact"], x["program"])
 is "$(denied 'd[0]["option"], d[0]["line"], d[0]["count"]')" \
 	"(['--read', '$out/data/one'], '--read $out/data/one', 1)" "and what would allow it"
 run run --json -- cat "$out/data/one"
-is "$(denied 'd')" "[]" "without --explain nobody looked"
+is "$(denied 'd')" "[]" "without --explain calls are not watched"
 out_has '"explained": false' "and that is said"
 json -- true
 is "$(denied 'd')" "[]" "it is empty where nothing was denied"

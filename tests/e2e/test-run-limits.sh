@@ -86,7 +86,7 @@ try:
     time.sleep(1)
     print("all of them")
 except BlockingIOError:
-    time.sleep(1)  # until somebody looks
+    time.sleep(1)  # until the limit is checked
     print("no more of them")
 for pid in children:
     os.kill(pid, signal.SIGKILL)

@@ -330,7 +330,7 @@ run run --mode rwx -- sh -c 'echo x >"$HOME/rwx" && exit 8'
 status_is 8 "mode rwx: the command's status"
 err_has "corral: mode rwx: the command is not confined" "mode rwx: says so"
 is "$(cat "$HOME/rwx")" x "mode rwx: not confined"
-run_refuses 125 "mode rwx: no limits that nobody holds" "--mode rwx does not confine the command, so --timeout cannot be enforced" --mode rwx --timeout 1s -- true
+run_refuses 125 "mode rwx: no limits that are not enforced" "--mode rwx does not confine the command, so --timeout cannot be enforced" --mode rwx --timeout 1s -- true
 run_refuses 127 "mode rwx: no such program" "cannot run no-such-program" --mode rwx -- no-such-program || :
 
 # --- skills ---

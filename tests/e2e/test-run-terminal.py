@@ -640,7 +640,7 @@ def test_suspend_ignored():
 
 
 def test_suspend_alone():
-    """Where nobody could say fg (Corral leads the session), Ctrl-Z stops nothing for good."""
+    """Where no shell could say fg (Corral leads the session), Ctrl-Z stops nothing for good."""
     write_ticks()
     t = Terminal(corral("--", "python3", "ticks.py"))
     t.wait_for("go")

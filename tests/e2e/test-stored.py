@@ -210,7 +210,7 @@ def hostile(h):
     ok(h.corral("policy", "remove", "link")[0] == 0 and secret.exists(), "removed, it is the link that goes")
     os.mkfifo(h.folder / "custom/fifo.json")
     status, found = h.json("policy", "list")
-    ok(status == 1 and "regular file" in found["policies"][0]["error"]["text"] and h.reads() is None, "a FIFO holds nobody up, and is broken", found)
+    ok(status == 1 and "regular file" in found["policies"][0]["error"]["text"] and h.reads() is None, "a FIFO blocks no reader, and is broken", found)
     status, out = h.save("custom/fifo", json.dumps({"rules": []}))
     ok(status == 1, "nor is it replaced", out)
     (h.folder / "custom/fifo.json").unlink()

@@ -24,7 +24,7 @@ mkdir -p ways/data
 
 # --- loading ---
 host load ways
-out_has "load -13" "a skill that nobody approved is not loaded"
+out_has "load -13" "a skill that the user did not approve is not loaded"
 out_has "corral approve" "and the sentence says what to do"
 run approve --yes ways
 host load "$PWD/ways" call '{}' call '' call '{"do": "calls"}' call '{"do": "calls"}'

@@ -16,7 +16,7 @@ cache=$XDG_STATE_HOME/corral/wasm-cache
 # --- input and answer ---
 c echo echo.c '' -mexec-model=reactor
 run run --skill echo
-status_is 126 "a skill that nobody approved does not run"
+status_is 126 "a skill that the user did not approve does not run"
 err_has "corral approve" "and what to do about it"
 run approve --yes echo
 run run --skill echo
@@ -146,7 +146,7 @@ for name in env.http_request env.host_http_request corral.http_request corral.ho
 	err_has "http: {enabled: true, allowed_hosts: [HOST]}" "$name: and the line"
 done
 import unknown env format_disk 'i32.const 0 i32.const 0 call $f'
-err_has "env.format_disk, which is no function of Corral or WASI" "a function that nobody has"
+err_has "env.format_disk, which is no function of Corral or WASI" "a function that does not exist"
 
 # --- WASI commands ---
 c wasi files.c 'capabilities: {filesystem: {enabled: true, paths: [{guest: /rw, host: ./data, mode: rw}, {guest: /ro, host: ./fixed, mode: ro}]}}'

@@ -146,7 +146,7 @@ static int stdin_parent(const struct attempt *a)
 
 /*
  * A server of the host that appears in the workspace sends descriptors to whoever connects: of OUT,
- * open for reading, and of OUT/NAME, as a mere place. What is open already is nobody's to take
+ * open for reading, and of OUT/NAME, as a mere place. No rule takes back what is open already
  * back; but what lies behind a folder, or is opened anew, is outside of every grant.
  */
 static void receive(const struct attempt *a, int fds[2])

@@ -79,7 +79,7 @@ static int fork_bomb(const struct attempt *a)
 	return fork_many(PROCESSES);
 }
 
-/* Where nobody asked for a limit: more than the built-in profiles let there be on this machine. */
+/* Where no limit was asked for: more than the built-in profiles let there be on this machine. */
 static int fork_bomb_default(const struct attempt *a)
 {
 	cpu_set_t set;
@@ -114,7 +114,7 @@ static int thread_bomb(const struct attempt *a)
 	return n == PROCESSES ? ESCAPED : HELD;
 }
 
-/* Orphans are nobody's children, but still processes. */
+/* Orphans have no parent of ours, but are still processes. */
 static int orphan_bomb(const struct attempt *a)
 {
 	int *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -223,7 +223,7 @@ static int memory_shared_dropped(const struct attempt *a)
 	return verdict(0);
 }
 
-/* A descriptor on its way is nobody's. */
+/* A descriptor in a message belongs to no process. */
 static int memory_memfd_sent(const struct attempt *a)
 {
 	enum { N = 16 };
@@ -260,7 +260,7 @@ static int memory_memfd_sent(const struct attempt *a)
 	return verdict(0);
 }
 
-/* Attached by nobody, but still there. */
+/* Attached by no process, but still there. */
 static int memory_sysv_detached(const struct attempt *a)
 {
 	int v, id = shmget(IPC_PRIVATE, BYTES, 0600);
@@ -302,7 +302,7 @@ static int memory_sysv_many(const struct attempt *a)
 	return v == ESCAPED ? verdict(0) : v;
 }
 
-/* The kernel's own memory, for messages that nobody fetches. */
+/* The kernel's own memory, for messages that no process fetches. */
 static int memory_messages(const struct attempt *a)
 {
 	static struct {
@@ -378,7 +378,7 @@ static int fill(const char *folder)
 	return verdict(0);
 }
 
-/* The folder's memory is nobody's, unless someone counts it. */
+/* The folder's memory belongs to no process: something else has to count it. */
 static int memory_shm_folder(const struct attempt *a)
 {
 	(void)a;

@@ -45,7 +45,7 @@ static int greet(const struct attempt *a, int fd)
 
 	(void)send(fd, line, strlen(line), MSG_NOSIGNAL);
 	if (poll(&p, 1, 5000) <= 0) {
-		note("connected, but nobody answers");
+		note("connected, but no answer came");
 		return HELD;
 	}
 	return canary_fd(fd);
@@ -287,7 +287,7 @@ static int judge(int error, int wanted)
 	return permitted(error ? -1 : 0, wanted);
 }
 
-/* A route that nobody has is taken away. */
+/* A route that does not exist is taken away. */
 static int route(const struct attempt *a)
 {
 	struct {
@@ -306,7 +306,7 @@ static int route(const struct attempt *a)
 	return judge(ask(NETLINK_ROUTE, &request, sizeof(request)), ESRCH);
 }
 
-/* An address for an interface that nobody has. */
+/* An address for an interface that does not exist. */
 static int address(const struct attempt *a)
 {
 	struct {

@@ -41,7 +41,7 @@ static int talk(const struct attempt *a, int fd, const struct sockaddr *address,
 		return verdict(-1);
 	(void)send(fd, line, strlen(line), MSG_NOSIGNAL); /* it may have answered and gone */
 	if (poll(&p, 1, 5000) <= 0) {
-		note("connected, but nobody answers");
+		note("connected, but no answer came");
 		return HELD;
 	}
 	return canary_fd(fd);

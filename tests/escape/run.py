@@ -38,7 +38,7 @@ from scene import Scene, add_key
 ESCAPED, HELD, BROKEN, ABSENT, DONE = range(5)
 SIGSYS = 128 + 31
 REFUSED = 125
-ORDINARY = 54321  # a user that nobody is
+ORDINARY = 54321  # a user id without an account
 MARK = "CORRAL_ESCAPE_INSIDE_NAMESPACE"
 # Sequences by which a terminal acts on its host.
 ACTS = re.compile(rb"\x1b\](52|1337);|\x9d|\x1bP|\x1b_|\x1b\[(21t|5i|[0-9;]*\*y)")
@@ -646,7 +646,7 @@ def become_ordinary(arguments):
             shutil.copy(path, copy)
             os.chmod(f"{copy}/{os.path.basename(path)}", 0o755)
         words = [word for word in sys.argv[1:] if word != "--really"]
-        # Root's own python may lie where nobody else can look.
+        # Root's own python may lie where no other user can look.
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         command = ["/usr/bin/env", "python3", f"{copy}/run.py", *words, "--programs", copy,
                    "--corral", f"{copy}/{os.path.basename(arguments.corral)}"]

@@ -6,7 +6,7 @@ A scene is a temporary folder and a process, all of one user, and made anew for 
     ws/      the workspace: the current folder of every attempt, granted for writing
     out/     outside of every grant; OUT/NAME is there for the attempt NAME alone
     ro/      granted for reading; RO/NAME likewise
-    home/    the caller's HOME      other/  somebody else's      tools/  programs
+    home/    the caller's HOME      other/  another user's       tools/  programs
     swap/    a folder that the host exchanges with a link          tmp/    the caller's TMPDIR
 
 The victim is the process (victim.c). Everything secret holds the canary: `canary=` and 32 digits.

@@ -19,7 +19,7 @@ def openssl(*words):
 
 
 def certificates(folder):
-    """An authority, a certificate for localhost and 127.0.0.1, one for another host, one by nobody."""
+    """An authority, a certificate for localhost and 127.0.0.1, one for another host, one by an unknown authority."""
     def path(name):
         return os.path.join(folder, name)
 

@@ -186,9 +186,9 @@ def test_scope():
     refusal = got[0].get("data", {})
     ok("*@allowed.example" in str(refusal), "the refusal says which are granted", got[0])
     got = inside("send(to=['eve@evil.example'])", email_grant={"access": "send"})
-    ok("messageId" in got[0], "without a scope anybody is granted", got)
+    ok("messageId" in got[0], "without a scope every recipient is granted", got)
     got = inside("send()", "--broker", email_grant=False)
-    ok(code(got[0]) == -32001, "without a grant nobody is", got)
+    ok(code(got[0]) == -32001, "without a grant no recipient is", got)
     server.close()
 
 
@@ -274,7 +274,7 @@ def test_servers():
         ok(code(got[0]) == -32005 and "password_file" in json.dumps(got[0]), f"{way}: a wrong password", got)
         configure(server.port, way, login=True)
         got = inside("send()")
-        ok(code(got[0]) == -32005 and "TLS" in got[0]["message"], f"{way}: an authority that nobody knows", got)
+        ok(code(got[0]) == -32005 and "TLS" in got[0]["message"], f"{way}: an authority that is not known", got)
         server.close()
     configure(25, login=True, server="mail.example.com")
     got = inside("send()")

@@ -97,7 +97,7 @@ def test_tls_is_verified(folder):
 
 
 def test_starttls_that_is_taken_away():
-    """A server, or somebody before it, that does not offer STARTTLS, refuses it, or speaks before it."""
+    """A server, or an attacker before it, that does not offer STARTTLS, refuses it, or speaks before it."""
     secret = ("PLAIN", b"agent", b"MAIL", b"AUTH", b"RCPT")
     offers = {**servers.HELLO, "EHLO": b"250-odd\r\n250-AUTH PLAIN LOGIN\r\n250 STARTTLS\r\n"}
 

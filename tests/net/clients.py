@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that others wrote, and how each reaches somebody.
+"""Clients that others wrote, and how each reaches a server.
 
 A row is run bare, and five times inside:
 

@@ -11,7 +11,7 @@ The suite goes into namespaces of its own and makes a small internet there (worl
 private addresses, a name server whose log shows what was asked for, a web server with an authority
 of its own, git over https and ssh, PostgreSQL, Redis, gRPC, echoes, and sinks that remember who
 came to them, also on the host's loopback and on the address of cloud metadata. Nothing reaches the
-machine's own network, and nobody needs to be root; as root everything is done twice, as root and as
+machine's own network, and no test needs root; as root everything is done twice, as root and as
 an ordinary user.
 
 There are two kinds of tests:

@@ -203,7 +203,7 @@ ZONE = {
     "ttl0.example.com": both(WEB, WEB6, ttl=0),
     # More than a datagram holds, and all but one refuse.
     "many.example.com": [(A, 60, f"93.184.216.{n}") for n in [40, 34, *range(50, 170)]],
-    # bücher.example.com, and web.example.com with a Cyrillic e, which is somebody else's
+    # bücher.example.com, and web.example.com with a Cyrillic e, which is another owner's
     "xn--bcher-kva.example.com": both(WEB, WEB6),
     "xn--wb-nlc.example.com": both(ATTACKER, ATTACKER6),
 }
@@ -285,7 +285,7 @@ def serve_names(servers, name, where, zone):
         return answer_query(zone, query, size)
 
     def stream(data):
-        """Whole questions, one or more: nobody here sends them in pieces."""
+        """Whole questions, one or more: no client here sends them in pieces."""
         replies = b""
         while len(data) > 2:
             length = struct.unpack_from("!H", data)[0]

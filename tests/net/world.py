@@ -6,7 +6,7 @@
 
 Root makes them as root, and has an ordinary user beside. An ordinary user makes them in a user
 namespace in which it is root, and the ordinary user inside is a user namespace within that one: so
-nobody needs to be root, and nothing here reaches the machine's own network.
+no test needs root, and nothing here reaches the machine's own network.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import threading
 
 MARK = "CORRAL_NET_WORLD"  # in the environment: how the runner came into its namespaces
 CLONE_NEWNET = 0x40000000
-ORDINARY = 54321  # a user that nobody is
+ORDINARY = 54321  # a user id without an account
 NAME = "corralnet"
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 

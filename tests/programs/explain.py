@@ -114,7 +114,7 @@ ROWS = [
         "--read {out}/data/deep/er", "mkdir -p data/deep/er", see="deep/er"),
 ]
 
-# Of these nothing is said: what they do not find is not there for anybody, or does not matter.
+# Of these nothing is said: what they do not find is not there at all, or does not matter.
 QUIET = [
     ("git status", ["git", "status"], "repository"),
     ("git log", ["git", "log", "--oneline"], "repository"),

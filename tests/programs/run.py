@@ -336,7 +336,7 @@ def users():
     if os.getuid() != 0:
         return [me]
     names = {entry.pw_name: entry for entry in pwd.getpwall()}
-    # Not nobody where another is to be had: inside, what belongs to others looks like nobody's.
+    # Not `nobody` where another is to be had: inside, what belongs to other users looks like that user's.
     return [me, User(next(names[n] for n in ("daemon", "bin", "games", "nobody") if n in names))]
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies in a real browser, over a real corrald, by keys: an error at its line, the difference before a save, a
-// change by somebody else, undo, what would be allowed; with texts that try to become markup.
+// change by another program, undo, what would be allowed; with texts that try to become markup.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { axe, browser, Daemon, end, ok, open, part, until } from "./harness.mjs";
@@ -90,7 +90,7 @@ async function conflictAndUndo(page) {
   writeFileSync(join(config, "team.yaml"), theirs);
   await button(page.getByRole("dialog"), "Save").press("Enter");
   await page.getByText(/this policy was changed meanwhile/).waitFor();
-  ok(stored() === theirs, "policies: what somebody else wrote is not overwritten");
+  ok(stored() === theirs, "policies: what another program wrote is not overwritten");
   ok((await editor(page).inputValue()) === mine, "policies: what was typed is kept");
   const against = async () => {
     const dialog = page.getByRole("dialog");

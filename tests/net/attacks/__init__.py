@@ -78,7 +78,7 @@ class Stage:
 
 
 def reached(result, events, server, see, query):
-    """server: one that nobody may come to. see: in the output. query: a name that was asked for."""
+    """server: one that no process may reach. see: in the output. query: a name that was asked for."""
     if server and any(event.server == server for event in events):
         return True
     if query and any(event.what == "query" and re.search(query, event.text) for event in events):

@@ -74,7 +74,7 @@ def loopback_granted(stage):
 
 @attack("the relay's own ports")
 def relay(stage):
-    """Nobody is behind the first. The second is the name server, for whoever asks there."""
+    """No host is behind the first. The second is the name server, for whoever asks there."""
     for address in ("127.0.0.1", "::1", "198.19.255.1", "fd53::1", "198.19.255.53", "fd53::53"):
         stage.inside(tool(f"get {address} 1", f"udp {address} 1 x", "get web.example.com 80"),
                      [*WEB_80, "*:1-2", "udp://*:1-2"], see="sink",

@@ -78,7 +78,7 @@ def ssl2(stage):
         stage.held(tool("tls shop.wild.example.com 443 shop.wild.example.com",
                         f"ssl2 shop.wild.example.com 443 2 {size}"), WILD, see="ssl2: answered",
                    control="tls: web HTTP", record="shop.wild.example.com")
-    # What the echo gives back is what arrived: a hello that is not whole is answered by nobody.
+    # What the echo gives back is what arrived: a hello that is not whole is not answered.
     whole = r"\0\x35\0\x01\x03\x03\0\x0c\0\0\0\x20" + r"\0\0\x2f" * 4 + "marked.." * 4
     stage.held(tool(f"say echo.example.com 7 {whole}"), ["*.example.com:7"], see="marked",
                record="echo.example.com:7")
@@ -167,7 +167,7 @@ def long_head(stage):
 
 @attack("HTTP: another host, behind a line of the PROXY protocol")
 def proxy_line(stage):
-    """Front ends put it before what a client says; some servers take it from anybody."""
+    """Front ends put it before what a client says; some servers take it from every client."""
     line = r"PROXY\sTCP4\s192.0.2.1\s192.0.2.2\s1\s2\r\n"
     stage.held(tool(f"raw web.example.com 8082 {line}{SECOND}"), ["web.example.com:8082"],
                see="other HTTP", record="web.example.com:8082")
@@ -190,7 +190,7 @@ def no_host(stage):
 
 @attack("HTTP/2 without TLS, on a grant of many names")
 def plain_http2(stage):
-    """Its requests are not read, so that nobody knows which hosts they are for."""
+    """Its requests are not read, so that it is not known which hosts they are for."""
     stage.held("/usr/bin/python3 {pub}/rpc.py call echo.example.com:50051; true",
                ["*.example.com:50051"], see="hello rpc", record="echo.example.com:50051")
 

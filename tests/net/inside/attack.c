@@ -5,7 +5,7 @@
  *
  *   done      it came to its end
  *   absent    the kernel has no such thing
- *   escaped   something was had that nobody inside may have
+ *   escaped   something was had that no process inside may have
  *
  *   attack SEND HOST PORT ADDRESS PORT          sends to the address, beside a granted HOST
  *   attack race HOST PORT ADDRESS PORT ROUNDS   the same, while a thread exchanges the two
@@ -382,7 +382,7 @@ static void try_kind(const struct kind *k, const struct sockaddr_in *forbidden)
 	}
 }
 
-/* Whether the kernel takes a new route: to 192.0.2.0/24, where nobody is. */
+/* Whether the kernel takes a new route: to 192.0.2.0/24, where no host is. */
 static void try_route(void)
 {
 	struct {

@@ -158,7 +158,7 @@ def question(name, kind):
 
 
 def dns(server, port, name, kind="1", by="udp"):
-    """Where there is nobody, nothing comes back: then a second is enough."""
+    """Where there is no server, nothing comes back: then a second is enough."""
     family, _, _, _, place = where(server, port, socket.SOCK_STREAM)
     query = question(name, kind)
     if by == "tcp":

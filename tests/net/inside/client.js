@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client.js KIND HOST PORT: what Node programs do to reach somebody.
+// client.js KIND HOST PORT: what Node programs do to reach a server.
 const net = require("net");
 const tls = require("tls");
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""client.py KIND HOST PORT: what Python programs do to reach somebody."""
+"""client.py KIND HOST PORT: what Python programs do to reach a server."""
 
 import asyncio
 import socket
@@ -41,7 +41,7 @@ def with_asyncio(host, port):
 
 
 def datagram(host, port, data):
-    """Connected, so that it learns when there is nobody."""
+    """Connected, so that it learns when there is no server."""
     family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind) as sock:
         sock.settimeout(60)

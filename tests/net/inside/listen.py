@@ -3,7 +3,7 @@
 """listen.py PORT [ADDRESS...]: a server on all addresses.
 
 Without addresses it says so, and waits until it is ended. With them it connects to itself there;
-what is a name is somebody outside with an echo on that port.
+what is a name is a host outside with an echo on that port.
 """
 
 import socket
