@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -209,11 +210,13 @@ static int session_build_add_sources(struct session *s)
 
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = malloc(sizeof(*s));
 	int r;
 
 	if (!s)
 		return error_no_memory(e);
+	/* All but the buffer at its end: the zygote is a copy of every page that was touched. */
+	memset(s, 0, offsetof(struct session, frame.buffer));
 	s->o = *o;
 	s->pid = -1;
 	s->pidfd = s->socket = s->epoll = s->timer = s->ledger_fd = -1;

@@ -71,7 +71,7 @@ struct session {
 	bool building; /* the plan is under way, the zygote is not READY */
 	bool used;     /* single: its command was started */
 	bool gone;
-	struct frame frame;
+	struct frame frame; /* last: its buffer is not zeroed */
 };
 
 /* What an event of epoll belongs to: the address of one of these, or of a command. */
