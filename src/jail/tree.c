@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "jail/broker-folder.h"
+#include "jail/detach.h"
 #include "jail/mount.h"
 #include "jail/own-folder.h"
 #include "skill/archive.h"
@@ -324,22 +325,6 @@ static int tree_lay_ground(struct building *b)
 	return tree_make_ground(b->ground, b->copy, b->error);
 }
 
-/* What were mounted over the new root would be what ".." leads to from there. */
-static int tree_check_root(void)
-{
-	struct statx root, above;
-
-	if (statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &root) < 0 ||
-		statx(AT_FDCWD, "/..", 0, STATX_MNT_ID, &above) < 0)
-		return -errno;
-	/* Kernels before 5.8 do not say it; then the inodes differ. */
-	return root.stx_mnt_id == above.stx_mnt_id && root.stx_ino == above.stx_ino &&
-			       root.stx_dev_major == above.stx_dev_major &&
-			       root.stx_dev_minor == above.stx_dev_minor
-		       ? 0
-		       : -EBUSY;
-}
-
 /*
  * The old root is taken off the new one, on which pivot_root() puts it, by umount2(), which takes
  * what lies on top. So the file system in memory moves away from over the old root first, to a
@@ -357,10 +342,9 @@ static int tree_change_root(struct building *b)
 	if (b->copy < 0 &&
 		mount_setattr(b->ground->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return -errno;
-	if (fchdir(b->ground->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
-		umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+	if (fchdir(b->ground->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return -errno;
-	return tree_check_root();
+	return detach_begin(&b->tree->detaching);
 }
 
 static int tree_make_broker(struct building *b)
@@ -429,6 +413,11 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 	fd_close(&b.copy);
 	ground_close(&t->ground);
 	return r;
+}
+
+int tree_settle(const struct tree *t)
+{
+	return detach_finish(t->detaching);
 }
 
 static int tree_cover_copied(const struct tree *t, const struct plan_entry *entry, int root)

@@ -7,6 +7,8 @@
  * What does not depend on the plan is made ahead of it (jail/ground.h). All of it is put together
  * below the old root, and becomes the root in the end.
  */
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "jail/ground.h"
 #include "jail/plan/plan.h"
@@ -18,7 +20,8 @@ struct tree {
 	/* Listening, one for each PLAN_SOCKET, in their order; the caller takes and closes them. */
 	int sockets[PLAN_SOCKETS_MAX];
 	size_t n_sockets;
-	int broker; /* the same for a broker; -1: there is none */
+	int broker;      /* the same for a broker; -1: there is none */
+	pid_t detaching; /* takes the host's root away (jail/detach.h) */
 };
 
 void tree_init(struct tree *t);
@@ -26,9 +29,12 @@ void tree_init(struct tree *t);
 int tree_prepare(struct tree *t, struct error *e);
 /*
  * Builds the tree and makes it the root directory. In a failure the sentence tells which entry. The
- * process must be thrown away then.
+ * process must be thrown away then. tree_settle() has to return 0 before any path but "/" is looked
+ * up.
  */
 int tree_enter(struct tree *t, const struct plan *plan, struct error *e);
+/* Waits until nothing of the host's root is left in the namespace but what the plan mounts. */
+int tree_settle(const struct tree *t);
 /*
  * Puts the cover of the entry i (with `over`) back after the host renamed something over it. 0; 1:
  * there is nothing at that path now; negative: the caller ends the session.

@@ -52,6 +52,7 @@ struct setup {
 	struct ledger *ledger;      /* or NULL */
 	struct tree tree;
 	struct watch *watch; /* NULL: nothing to watch */
+	int rules;           /* of Landlock, for a single command */
 	struct error error;  /* of steps that say more than an errno */
 };
 
@@ -426,10 +427,22 @@ static int filter(struct setup *s)
 	return seccomp_base(&o);
 }
 
+/* Of a single command. In a session of several each init has its own. */
+static int make_rules(struct setup *s)
+{
+	return s->zygote->single ? s->rules = confine_rules(s->plan, &s->error) : 0;
+}
+
+static int settle_tree(struct setup *s)
+{
+	return tree_settle(&s->tree);
+}
+
 /*
  * The order matters: maps before anything that needs capabilities, the seal while the host's /proc
  * is there, all that needs no plan before the wait for it, the filter after what it forbids, hiding
- * after /proc/self was written to.
+ * after /proc/self was written to. Between the building of the tree and the host's root being gone
+ * no path is looked up but "/" (jail/detach.h).
  */
 static const struct {
 	const char *what;
@@ -454,7 +467,6 @@ static const struct {
 	{ "watch files", .run = watch_covers },
 	{ "build the file tree", .run = enter_tree },
 	{ "close the copy of the skill", .run = drop_skill },
-	{ "watch folders", .run = watch_folders },
 	{ "hand over sockets", .run = hand_over_sockets },
 	{ "hand over the broker's socket", .run = hand_over_broker },
 	{ "share the mounts", .run = share_mounts },
@@ -462,6 +474,9 @@ static const struct {
 	{ "give up capabilities", .plain = privilege_reduce },
 	{ "install the filter of system calls", .run = filter },
 	{ "disable ptrace and core dumps", .plain = privilege_hide },
+	{ "take the host's root away", .run = settle_tree },
+	{ "watch folders", .run = watch_folders },
+	{ "make Landlock rules", .run = make_rules },
 };
 
 /* Signals of inits are of no interest; those of an init's children are its own to wait for. */
@@ -589,9 +604,7 @@ void zygote_run(const struct zygote *z)
 {
 	static struct setup s;
 	const struct ready ready = { .tier = 1 };
-	struct init init = {
-		.socket = SOCKET, .rules = -1, .explain = z->explain, .tree = &s.tree
-	};
+	struct init init = { .socket = SOCKET, .explain = z->explain, .tree = &s.tree };
 	int r = 0;
 
 	s.zygote = z;
@@ -604,8 +617,6 @@ void zygote_run(const struct zygote *z)
 			(void)error_set(
 				&s.error, r, NULL, "cannot %s: %s", steps[i].what, strerror(-r));
 	}
-	if (r >= 0 && z->single)
-		r = init.rules = confine_rules(s.plan, &s.error);
 	if (r < 0) {
 		(void)refusal_send(SOCKET, FRAME_FAILED, r, &s.error);
 		_exit(1);
@@ -613,6 +624,7 @@ void zygote_run(const struct zygote *z)
 	if (frame_send(SOCKET, FRAME_READY, 0, &ready, sizeof(ready), NULL, 0) < 0)
 		_exit(1);
 	init.watch = s.watch;
+	init.rules = s.rules;
 	init.ledger = s.ledger;
 	if (z->single)
 		init_run(&init);
