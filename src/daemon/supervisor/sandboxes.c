@@ -16,7 +16,7 @@
 #include "codec/json.h"
 #include "daemon/supervisor/internal.h"
 
-enum { SANDBOXES_ACCEPT_MAX = 32, SANDBOX_TURN_MAX = 64 };
+enum { SANDBOXES_ACCEPT_MAX = 32, SANDBOX_TURN_MAX = 64, SANDBOX_LAST_MAX = 4096 };
 
 static void sandboxes_text(struct buffer *out, const char *key, const char *text)
 {
@@ -224,15 +224,14 @@ static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 	return 0;
 }
 
-static void sandboxes_on_ready(struct watcher *w, uint32_t events)
+/* Reads so many frames; -EAGAIN: there are no more now; another error: that was its last. */
+static int sandboxes_read(struct sandbox *b, int most)
 {
-	struct sandbox *b = container_of(w, struct sandbox, watcher);
 	static struct frame f;
 	int r = 0;
 
-	(void)events;
-	for (int i = 0; r == 0 && i < SANDBOX_TURN_MAX; i++) {
-		r = frame_receive(w->fd, &f);
+	for (int i = 0; r == 0 && i < most; i++) {
+		r = frame_receive(b->watcher.fd, &f);
 		if (r == 1)
 			r = f.type == FRAME_JOIN           ? sandboxes_on_hello(b, &f)
 			    : f.type == FRAME_JOIN_EVENT   ? sandboxes_on_event(b, &f)
@@ -243,6 +242,15 @@ static void sandboxes_on_ready(struct watcher *w, uint32_t events)
 			r = -EPIPE;
 	}
 	frame_deinit(&f);
+	return r;
+}
+
+static void sandboxes_on_ready(struct watcher *w, uint32_t events)
+{
+	struct sandbox *b = container_of(w, struct sandbox, watcher);
+	int r = sandboxes_read(b, SANDBOX_TURN_MAX);
+
+	(void)events;
 	if (r == -EAGAIN || r == 0)
 		return;
 	if (r != -EPIPE && r != -ECONNRESET)
@@ -312,7 +320,14 @@ void sandboxes_close(struct supervisor *s)
 
 	if (listener < 0)
 		return;
-	sandboxes_for_each(b, s) sandboxes_free(b);
+	/* What they sent is read. What they send from now on fails, so they keep it for another. */
+	sandboxes_on_join(&s->join, EPOLLIN);
+	sandboxes_for_each(b, s)
+	{
+		(void)shutdown(b->watcher.fd, SHUT_RD);
+		(void)sandboxes_read(b, SANDBOX_LAST_MAX);
+		sandboxes_free(b);
+	}
 	loop_remove(s->loop, &s->join);
 	fd_close(&listener);
 	runtime_folder_remove(&s->folder, "join.sock");

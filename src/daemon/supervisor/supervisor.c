@@ -288,12 +288,13 @@ void supervisor_close(struct supervisor *s)
 	int api = s->api.fd, signals = s->signals.fd;
 
 	if (s->loop) {
+		/* First: what sandboxes sent is read as ever. */
+		sandboxes_close(s);
 		security_watch_close(s);
 		policies_close(s);
 		health_close(s);
 		tool_end_all(s);
 		orders_drop(s, NULL);
-		sandboxes_close(s);
 		http_process_end(s);
 		enclave_process_close(s);
 		loop_stop(s->loop, &s->http.again);
