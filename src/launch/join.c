@@ -9,13 +9,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "audit/missed.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "host/daemon-place.h"
 #include "wire/frame.h"
 #include "wire/question.h"
 
-enum { JOIN_PATIENCE_MS = 200 };
+enum {
+	JOIN_PATIENCE_MS = 200,
+	JOIN_LOST_BYTES = 1024, /* for the event that says how many are missing */
+};
 
 static int join_connect(struct launch_join *j)
 {
@@ -51,12 +55,33 @@ bool launch_join_is_possible(void)
 	return join_look() == 0;
 }
 
+/* A daemon made this folder once. Without XDG_RUNTIME_DIR root's daemon is the system's. */
+static int join_missed_place(struct buffer *out)
+{
+	int r = -ENOENT;
+
+	if (geteuid() == 0 && !secure_getenv("XDG_RUNTIME_DIR"))
+		r = audit_missed_place(true, out);
+	if (r < 0 || access(buffer_text(out), F_OK) < 0) {
+		buffer_clear(out);
+		r = audit_missed_place(false, out);
+		if (r == 0 && access(buffer_text(out), F_OK) < 0)
+			r = -errno;
+	}
+	return r;
+}
+
 int launch_join_open(struct launch_join *j)
 {
+	auto_buffer missed = { 0 };
 	int r = join_look();
 
-	if (r < 0)
+	j->was_there = r == 0;
+	if (r < 0 && join_missed_place(&missed) < 0)
 		return r;
+	/* One that is not there is looked for later. */
+	if (r < 0)
+		j->tried_ms = clock_ms(CLOCK_MONOTONIC);
 	j->kept = calloc(LAUNCH_JOIN_KEPT, sizeof(*j->kept));
 	j->frame = calloc(1, sizeof(*j->frame));
 	j->is_on = j->kept && j->frame;
@@ -136,18 +161,26 @@ static void join_drop_orders(struct launch_join *j)
 	}
 }
 
-/* What is missing is said at its place. */
-static void join_tell_lost(struct launch_join *j, const struct audit_event *like)
+/* Says how many are missing, in the words of one that is there. */
+static struct audit_event join_lost(const struct audit_event *like, uint64_t n)
 {
 	struct audit_event e = *like;
-	auto_buffer body = { 0 };
 
 	e.action = AUDIT_STORE;
 	e.decision = AUDIT_NONE;
 	e.target = "daemon";
 	e.reason = "events were dropped while the daemon was away";
 	e.rule = "";
-	e.count = j->lost;
+	e.count = n;
+	return e;
+}
+
+/* What is missing is said at its place. */
+static void join_tell_lost(struct launch_join *j, const struct audit_event *like)
+{
+	const struct audit_event e = join_lost(like, j->lost);
+	auto_buffer body = { 0 };
+
 	audit_event_encode(&e, &body);
 	if (body.failed || join_send(j, FRAME_JOIN_EVENT, 0, &body) < 0)
 		return;
@@ -256,16 +289,54 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise)
 	return otherwise < 0 || otherwise > ms ? ms : otherwise;
 }
 
+/* What no daemon took, as a file for the next one. Where that cannot be done, it is lost. */
+static void join_leave_missed(struct launch_join *j)
+{
+	uint8_t last[JOIN_LOST_BYTES];
+	auto_buffer place = { 0 }, bytes = { 0 };
+	uint64_t lost = j->lost;
+	struct audit_event e;
+	auto_fd folder = -1;
+	bool is_any = false;
+
+	if (join_missed_place(&place) < 0 || audit_missed_open(buffer_text(&place), &folder) < 0)
+		return;
+	for (uint64_t i = j->first; i < j->next; i++) {
+		const struct launch_join_frame *f = &j->kept[i % LAUNCH_JOIN_KEPT];
+
+		if (f->type != FRAME_JOIN_EVENT ||
+			audit_event_decode(&e, f->body.data, f->body.len) < 0)
+			continue;
+		is_any = true;
+		/* Once one does not fit, those after it are left out, too. */
+		if (lost > j->lost ||
+			!audit_missed_add(&bytes, f->body.data, f->body.len, sizeof(last)))
+			lost++;
+	}
+	if (!is_any)
+		return;
+	if (lost) {
+		const struct audit_event missing = join_lost(&e, lost);
+
+		(void)audit_missed_add(
+			&bytes, last, audit_event_pack(&missing, last, sizeof(last)), 0);
+	}
+	(void)audit_missed_put(folder, e.session, &bytes);
+}
+
 void launch_join_close(struct launch_join *j)
 {
 	j->delay_ms = 0;
-	if (j->is_on)
-		(void)launch_join_dispatch(j, false);
+	/* Nothing more is sent to a daemon that has not let us in: what it would not read is left
+	 * for it. */
+	launch_join_connect(j);
 	if (j->is_on && j->fd >= 0 && !j->is_known &&
 		poll(&(struct pollfd){ .fd = j->fd, .events = POLLIN }, 1, JOIN_PATIENCE_MS) == 1)
 		(void)join_hear(j);
 	if (j->is_on && j->is_known)
 		join_flush(j);
+	if (j->is_on && j->first < j->next && !j->is_written)
+		join_leave_missed(j);
 	for (; j->kept && j->first < j->next; j->first++)
 		buffer_deinit(&j->kept[j->first % LAUNCH_JOIN_KEPT].body);
 	free(j->kept);

@@ -3,8 +3,10 @@
 /*
  * The daemon, seen from who holds a session: it hears what runs and what happens, and may ask to
  * end it. Nothing waits for it, and no event is sent before the command is on its way: they are
- * kept, and leave when the loop has a moment. Where there is no daemon, this costs one look for its
- * socket; one that goes away is looked for again, and hears then what happened meanwhile.
+ * kept, and leave when the loop has a moment. Where there never was a daemon, this costs two looks,
+ * for its socket and for the folder of what it missed; one that is away is looked for again, and
+ * hears then what happened meanwhile. What no daemon took by the end is left for it in that folder
+ * (audit/missed.h).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +43,9 @@ struct launch_join_frame {
 struct launch_join {
 	int fd;                         /* -1: not connected */
 	bool is_known;                  /* the daemon has looked at us: we may end */
-	bool is_on;                     /* there was a daemon */
+	bool is_on;                     /* there was a daemon, now or once */
+	bool was_there;                 /* its socket was, at the beginning */
+	bool is_written;                /* its log gets the events by another way: none are left */
 	struct buffer hello;            /* the body of FRAME_JOIN */
 	struct launch_join_frame *kept; /* in a ring */
 	uint64_t first, next;           /* of those that are kept */
@@ -55,8 +59,7 @@ struct launch_join {
 };
 #define LAUNCH_JOIN_NONE ((struct launch_join){ .fd = -1 })
 
-/* Connects. 0: a daemon is there, and launch_join_hello() must follow. -ENOENT, -ECONNREFUSED:
- * there is none. */
+/* 0: a daemon is there, or was here once; launch_join_hello() must follow. -ENOENT: none was. */
 int launch_join_open(struct launch_join *j);
 /* Whether a daemon's socket is there; one look. */
 bool launch_join_is_possible(void);
@@ -83,6 +86,6 @@ bool launch_join_dispatch(struct launch_join *j, bool is_readable);
 int launch_join_wait_ms(const struct launch_join *j, int otherwise);
 /*
  * Waits, a moment at most, until the daemon has looked at us: who has ended cannot be looked at,
- * and is not let in. What was sent is read after our end, too.
+ * and is not let in. What was sent is read after our end, too; what was not is left in a file.
  */
 void launch_join_close(struct launch_join *j);

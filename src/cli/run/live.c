@@ -360,9 +360,14 @@ void run_live_begin(struct run *r)
 		.n_replaced = r->n_base,
 		.options = load_options(&r->load) };
 
-	r->live.is_on = r->audit.join.is_on;
+	/* A daemon that comes later sees what it may do; nothing here waits for it. */
+	r->live.is_on = r->audit.join.is_on && r->audit.join.was_there;
 	if (r->live.is_on)
 		launch_live_init(&r->live.live, &r->audit.join, &hooks, &ceiling);
+	else if (r->audit.join.is_on)
+		r->audit.join.handler =
+			(struct launch_join_handler){ .joined = run_live_tell_details,
+				.context = r };
 }
 
 void run_live_tick(struct run *r)
@@ -381,5 +386,6 @@ void run_live_end(struct run *r)
 {
 	if (r->live.is_on)
 		launch_live_deinit(&r->live.live);
+	r->audit.join.handler = (struct launch_join_handler){ 0 };
 	r->live.is_on = false;
 }

@@ -145,8 +145,9 @@ static void modes_check_folder(struct modes *m, const char *folder, mode_t own, 
 
 static void modes_check_log(struct modes *m)
 {
-	/* Who has the key signs other logs; who reads the log reads what was done. */
-	static const char *const secrets[] = { "audit.db", "audit.db.key" };
+	/* Who has the key signs other logs; who reads the log reads what was done, and so with
+	 * what will be in it. */
+	static const char *const secrets[] = { "audit.db", "audit.db.key", "missed" };
 
 	if (!m->s->state)
 		return;

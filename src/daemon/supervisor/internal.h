@@ -3,8 +3,8 @@
 /*
  * corrald.c has options, start and end; supervisor.c the loop and the sockets; http-process.c the
  * process that reads HTTP; enclave-process.c the one that has /api/invoke; sandboxes.c those that
- * joined; bus.c events; api.c and tool.c the answers; security-watch.c what is wrong; journal.c
- * what is written.
+ * joined; missed.c what runs left while there was no daemon; bus.c events; api.c and tool.c the
+ * answers; security-watch.c what is wrong; journal.c what is written.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -166,6 +166,18 @@ struct policies {
 	unsigned failures;             /* one after the other */
 };
 
+/* Files of runs that ended while no daemon ran (missed.c). */
+enum { MISSED_SHOWN = 16 };
+
+struct missed {
+	struct buffer folder;
+	struct watcher watcher; /* inotify */
+	struct timer timer;
+	unsigned failures;           /* one after the other */
+	char *strange[MISSED_SHOWN]; /* names of what is there and cannot be taken */
+	size_t n_strange;
+};
+
 /* What is counted for Prometheus (metrics.c), since the daemon started. */
 struct metrics {
 	uint64_t joined, refused_peers;
@@ -196,6 +208,7 @@ struct supervisor {
 	struct health health;
 	struct enclave_process enclave;
 	struct policies policies;
+	struct missed missed;
 	struct bus bus;
 	struct tool *tools[TOOLS_MAX];
 	struct tool_queue tool_queue;
@@ -325,6 +338,10 @@ void tool_queue_clear(struct supervisor *s);
 /* policies.c: stored policies are watched; a change is recorded, and an event. */
 int policies_open(struct supervisor *s);
 void policies_close(struct supervisor *s);
+
+/* missed.c: events that runs left are taken into the log, once. */
+int missed_open(struct supervisor *s);
+void missed_close(struct supervisor *s);
 
 /* sandboxes.c */
 int sandboxes_open(struct supervisor *s, int listener);

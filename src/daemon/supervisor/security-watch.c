@@ -280,6 +280,25 @@ static void security_watch_tell_ending(struct supervisor *s, const struct questi
 				      .remedy = buffer_text(&remedy) });
 }
 
+/* Files that runs left, it seems, and that are not what runs leave. */
+static void security_watch_tell_missed(struct supervisor *s)
+{
+	for (size_t i = 0; i < s->missed.n_strange; i++) {
+		auto_buffer where = { 0 };
+
+		buffer_printf(&where, "%s/", buffer_text(&s->missed.folder));
+		buffer_add_visible(&where, s->missed.strange[i], strlen(s->missed.strange[i]));
+		security_watch_add(s, &(struct security_words){ .source = WATCH_OWN,
+					      .severity = "medium",
+					      .kind = "log_lost",
+					      .text = "a file among the events that runs left for "
+						      "the daemon is not theirs, or damaged; it "
+						      "is not in the log",
+					      .where = buffer_text(&where),
+					      .remedy = "see what put it there, then remove it" });
+	}
+}
+
 static void security_watch_look_own(struct supervisor *s)
 {
 	const int failure = audit_trail_failure(s->trail);
@@ -294,6 +313,7 @@ static void security_watch_look_own(struct supervisor *s)
 				   .where = buffer_text(&s->log_path),
 				   .remedy = "see whether the disk is full, then start corrald "
 					     "again" });
+	security_watch_tell_missed(s);
 	questions_each_ending(s, security_watch_tell_ending);
 	security_watch_end(s, WATCH_OWN);
 }

@@ -240,6 +240,8 @@ int supervisor_open(struct supervisor *s, struct error *e)
 	if (r == 0)
 		r = policies_open(s);
 	if (r == 0)
+		r = missed_open(s);
+	if (r == 0)
 		r = health_open(s);
 	if (r == 0)
 		r = http_process_start(s);
@@ -292,6 +294,7 @@ void supervisor_close(struct supervisor *s)
 		sandboxes_close(s);
 		security_watch_close(s);
 		policies_close(s);
+		missed_close(s);
 		health_close(s);
 		tool_end_all(s);
 		orders_drop(s, NULL);

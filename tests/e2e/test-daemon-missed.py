@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What happens while no daemon runs is in its log afterwards, once: runs that start and end then, a run whose daemon stops, and a
+daemon that is killed while it takes the events that runs left. And what attacks that: commands that would leave events, files that
+are links, FIFOs, too large, damaged, or of others, two daemons with one log, a disk that is full. As root, once more as an ordinary
+user. Prints TAP."""
+
+import collections
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from broker_tap import USER, end, ok, skip
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, as_user, until
+
+KILLS = 12
+LONG = 90
+# Inside, a connection that is denied.
+DENIED = ("--net", "a.test:443", "--", "/usr/bin/python3", "-c",
+          "import socket\ntry:\n s = socket.create_connection(('198.51.100.7', 80), 5); s.send(b'x'); s.recv(1)\nexcept OSError: pass")
+SECRET = "sup3rs3cretvalue"
+
+
+def run(d, *words, env=None, **more):
+    return subprocess.run([CORRAL, "run", *words], env={**d.env, **(env or {})}, cwd=d.place + "/data", capture_output=True, text=True, timeout=LONG,
+                          check=False, **more)
+
+
+def missed(d):
+    return d.place + "/state/corral/missed"
+
+
+def left(d):
+    """What is there for the daemon to take."""
+    try:
+        return sorted(name for name in os.listdir(missed(d)) if re.fullmatch(r"[0-9a-f]{16}(\.[0-9]+)?", name))
+    except FileNotFoundError:
+        return []
+
+
+def records(d):
+    done = subprocess.run([CORRAL, "audit", "list", "--json", d.place + "/state/corral/audit.db"], env=d.env, capture_output=True, text=True, check=False)
+    return list(map(json.loads, done.stdout.splitlines()))
+
+
+def sessions(d):
+    """{session: [its records]} of runs."""
+    found = collections.defaultdict(list)
+    for r in records(d):
+        if r["sandbox"] != "corrald":
+            found[r["session"]].append(r)
+    return found
+
+
+def is_once(rows):
+    """All records of a run from its beginning to its end are there, each of them once, and where they are from if they were left."""
+    numbers = [r["sequence"] for r in rows]
+    marks = [r for r in rows if r["program"] == "corrald"]
+    return (numbers == list(range(1, len(numbers) + 1)) and rows[0]["target"] == "begin" and len(marks) <= 1
+            and [r["target"] for r in rows if r["action"] == "session"] == ["begin", "end"])
+
+
+def verifies(d):
+    done = subprocess.run([CORRAL, "audit", "verify", "--json", d.place + "/state/corral/audit.db"], env=d.env, capture_output=True, text=True, check=False)
+    return done.returncode == 0 and json.loads(done.stdout)["fine"]
+
+
+def test_never(d):
+    os.makedirs(d.place + "/data")
+    done = run(d, "--", "true")
+    ok(done.returncode == 0 and not os.path.exists(missed(d)), "where no daemon ever ran, nothing is left", done)
+
+
+def test_down(d):
+    d.start()
+    ok(os.stat(missed(d)).st_mode & 0o777 == 0o700, "the daemon makes the folder, for its owner alone")
+    d.stop()
+    before = set(sessions(d))
+    codes = [run(d, *DENIED).returncode for _ in range(3)] + [run(d, "--env", "TOKEN=" + SECRET, "--", "echo", SECRET).returncode]
+    names = left(d)
+    ok(codes == [0] * 4 and len(names) == 4, "runs without a daemon leave their events", codes, names)
+    ok(all(os.stat(f"{missed(d)}/{name}").st_mode & 0o777 == 0o600 for name in names), "for their owner alone")
+    ok(not any(SECRET.encode() in open(f"{missed(d)}/{name}", "rb").read() for name in names), "without secrets")
+    done = run(d, "--audit", "default", "--", "true")
+    ok(done.returncode == 0 and left(d) == names, "one that writes to that log itself leaves nothing", done, left(d))
+    d.start()
+    ok(until(lambda: left(d) == [], LONG), "the daemon takes them", left(d))
+    new = {id: rows for id, rows in sessions(d).items() if id not in before}
+    ok(set(names) <= set(new) and all(is_once(rows) for rows in new.values()), "all of each of them is in the log, once", new)
+    denied = [r for rows in new.values() for r in rows if r["action"] == "net.connect" and r["decision"] == "denied"]
+    shown = [r for r in d.get("/api/audit?limit=1000&decision=denied")[2]["records"] if r["session"] in names]
+    ok(len({r["session"] for r in denied}) == 3 and len({r["session"] for r in shown}) == 3, "what was denied is shown by the API", denied, shown)
+    marks = [r for rows in new.values() for r in rows if r["action"] == "store"]
+    ok(sorted(r["target"] for r in marks) == ["missed/" + name for name in names], "and where they are from", marks)
+    ok(verifies(d), "the log verifies")
+
+
+def test_killed(d):
+    """Its socket is still there."""
+    before = set(sessions(d))
+    d.stop(signal.SIGKILL)
+    done = run(d, "--", "true")
+    names = left(d)
+    ok(done.returncode == 0 and len(names) == 1, "a run after kill -9 leaves its events", done, names)
+    d.start()
+    ok(until(lambda: left(d) == [], LONG) and set(names) <= set(sessions(d)) - before, "and they are taken")
+    # Another runtime folder, with no daemon in it.
+    done = run(d, "--", "true", env={"XDG_RUNTIME_DIR": d.place + "/data"})
+    ok(done.returncode == 0 and until(lambda: left(d) == [] and len(set(sessions(d)) - before) == 2, LONG), "what appears while it runs is taken, too",
+       done, left(d), set(sessions(d)) - before)
+    ok(all(is_once(rows) for id, rows in sessions(d).items() if id not in before), "once")
+
+
+def test_stopped(d):
+    """A run that has joined, and whose daemon stops in between: nothing that was sent is lost, nothing is there twice."""
+    before = set(sessions(d))
+    words = [CORRAL, "run", "--", "sh", "-c", "echo here; read x; echo there; read x"]
+    with subprocess.Popen(words, env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        p.stdout.readline()
+        until(lambda: len(d.get("/api/sandboxes")[2]["sandboxes"]) == 1)
+        d.stop()
+        p.stdin.write("\n")
+        p.stdin.flush()
+        p.stdout.readline()
+        p.stdin.write("\n")
+        p.stdin.flush()
+        p.wait(PATIENCE)
+    names = left(d)
+    d.start()
+    ok(p.returncode == 0 and len(names) == 1 and until(lambda: left(d) == [], LONG), "a run that outlives its daemon leaves the rest", p.returncode, names)
+    new = {id: rows for id, rows in sessions(d).items() if id not in before}
+    ok(list(new) == names and is_once(new[names[0]]), "with what the daemon had, that is all of it, once", new)
+    # One that began without a daemon, and is there when it comes.
+    d.stop()
+    with subprocess.Popen(words, env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        p.stdout.readline()
+        d.start()
+        joined = until(lambda: [b["pid"] for b in d.get("/api/sandboxes")[2]["sandboxes"]] == [p.pid], LONG)
+        one = d.get("/api/sandboxes")[2]["sandboxes"][0]["id"] if joined else ""
+        ok(joined and until(lambda: d.get("/api/sandboxes/" + one)[2]["permissions"]), "one that began without a daemon joins it when it comes",
+           d.get("/api/sandboxes/" + one))
+        p.stdin.write("\n\n")
+        p.stdin.flush()
+        p.wait(PATIENCE)
+    ok(until(lambda: one in sessions(d) and is_once(sessions(d)[one])) and left(d) == [], "and all of it is in the log, once", sessions(d)[one])
+
+
+def test_repeated(d):
+    """As a daemon that was killed between the commit and the removal leaves it, and before the commit."""
+    d.stop()
+    run(d, "--", "true")
+    name = left(d)[0]
+    number = max(r["number"] for r in records(d))
+    copy = d.place + "/copy"
+    shutil.copy(f"{missed(d)}/{name}", copy)
+    os.rename(f"{missed(d)}/{name}", f"{missed(d)}/{name}.{number}")
+    d.start()
+    ok(until(lambda: left(d) == [], LONG) and is_once(sessions(d)[name]), "a file that was about to be taken is taken", sessions(d)[name])
+    for at in (number, 0):
+        shutil.copy(copy, d.place + "/fresh")
+        os.chmod(d.place + "/fresh", 0o600)
+        os.rename(d.place + "/fresh", f"{missed(d)}/{name}.{at}")
+        ok(until(lambda: left(d) == [], LONG) and is_once(sessions(d)[name]), "one that was taken is not taken again", sessions(d)[name])
+    shutil.copy(copy, d.place + "/fresh")
+    os.chmod(d.place + "/fresh", 0o600)
+    os.rename(d.place + "/fresh", f"{missed(d)}/{name}.{10**17}")
+    ok(until(lambda: left(d) == [], LONG), "a number that the log has not does not matter")
+    os.unlink(copy)
+
+
+def test_kills(d):
+    """kill -9 when a file is noted, or a moment later."""
+    rng = random.Random(KILLS)
+    before, made, interrupted = set(sessions(d)), set(), 0
+    d.stop()
+    for _ in range(KILLS):
+        for _ in range(2):
+            run(d, "--", "true")
+        names = left(d)
+        made |= {name.split(".")[0] for name in names}
+        process = subprocess.Popen([CORRALD, "--port", "0"], env=d.env, stderr=subprocess.DEVNULL)
+        # Without a pause: what is looked for lasts a few milliseconds.
+        bound = time.monotonic() + PATIENCE
+        while left(d) == names and time.monotonic() < bound:
+            pass
+        pause = time.monotonic() + rng.choice((0, 0, 0.001, 0.002, 0.005, 0.01))
+        while time.monotonic() < pause:
+            pass
+        process.kill()
+        process.wait()
+        interrupted += left(d) != []
+    d.start()
+    ok(until(lambda: left(d) == [], LONG), f"after {KILLS} kills, {interrupted} of them before all was done, all files are taken", left(d))
+    new = {id: rows for id, rows in sessions(d).items() if id not in before}
+    ok(set(new) == made and len(made) >= 2 * KILLS, "no run is lost", len(made), len(new))
+    ok(all(is_once(rows) for rows in new.values()), "no record is lost or repeated", [rows for rows in new.values() if not is_once(rows)][:1])
+    ok(verifies(d), "the log verifies")
+
+
+def test_two(d):
+    """Two daemons with one log."""
+    d.stop()
+    before = set(sessions(d))
+    for _ in range(8):
+        run(d, "--", "true")
+    names, other = left(d), tempfile.mkdtemp(prefix="cd-")
+    env = {**d.env, "XDG_RUNTIME_DIR": other}
+    both = [subprocess.Popen([CORRALD, "--port", "0"], env=e, stderr=subprocess.DEVNULL) for e in (d.env, env)]
+    done = until(lambda: left(d) == [], LONG)
+    for p in both:
+        p.terminate()
+        p.wait(PATIENCE)
+    new = {id: rows for id, rows in sessions(d).items() if id not in before}
+    ok(done and set(new) == set(names) and all(is_once(rows) for rows in new.values()), "two daemons with one log take each file once", new)
+    shutil.rmtree(other)
+    d.start()
+
+
+# What a command tries. Prints what worked.
+COMMAND = r"""
+import os, sys
+folder = sys.argv[1]
+def put(name):
+    with open(os.path.join(folder, name), "w") as f:
+        f.write("x")
+    print("put", name)
+attacks = (lambda: put("0123456789abcdef"), lambda: print("list", os.listdir(folder)), lambda: (os.mkdir(folder), print("mkdir")),
+           lambda: (os.rename(folder, folder + ".old"), os.rename(folder + ".old", folder), print("rename")),
+           lambda: (os.symlink("/etc", os.path.join(os.path.dirname(folder), "link")), print("link")))
+for attack in attacks:
+    try:
+        attack()
+    except OSError:
+        pass
+"""
+
+
+def test_commands(d):
+    script = d.place + "/data/command.py"
+    with open(script, "w") as f:
+        f.write(COMMAND)
+    words = ["/usr/bin/python3", script, missed(d)]
+    d.stop()
+    bare = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
+    os.unlink(missed(d) + "/0123456789abcdef")
+    os.unlink(os.path.dirname(missed(d)) + "/link")
+    ok("put" in bare and "list" in bare and "rename" in bare, "outside all of it works", bare)
+    names = os.listdir(missed(d))
+    state = ("--extra", d.place + "/state")
+    for options in (("--mode", "sandbox", "--data-dir", d.place + "/data"), ("--mode", "rx", "--data-dir", d.place + "/data"),
+                    ("--mode", "sandbox", "--data-dir", d.place + "/data", *state), ("--mode", "sandbox", "--data-dir", d.place),
+                    ("--read", d.place + "/**", "--write", d.place + "/**")):
+        # Wherever the state folder is: by the variable, and at its usual place in the home.
+        for env in ({}, {"XDG_STATE_HOME": d.place + "/.local/state"}):
+            if env:
+                os.makedirs(d.place + "/.local/state/corral/missed", mode=0o700, exist_ok=True)
+                words[2] = d.place + "/.local/state/corral/missed"
+            else:
+                words[2] = missed(d)
+            done = run(d, *options, "--", *words, env=env)
+            ok("put" not in done.stdout and "list" not in done.stdout and "rename" not in done.stdout and "link" not in done.stdout,
+               f"a command cannot leave events: {' '.join(options)}", done.stdout + done.stderr)
+    ok(set(names) <= set(os.listdir(missed(d))) and "0123456789abcdef" not in os.listdir(missed(d)), "and none of it is there")
+    d.start()
+    ok(until(lambda: left(d) == [], LONG), "what runs left is taken")
+
+
+def kinds(d):
+    return {f["where"] for f in d.get("/api/security")[2]["findings"] if f["kind"] == "log_lost"}
+
+
+def test_files(d):
+    """What is not a file of a run, or a damaged one."""
+    d.stop()
+    run(d, "--", "true")
+    good = left(d)[0]
+    with open(f"{missed(d)}/{good}", "rb") as f:
+        data = f.read()
+    os.unlink(f"{missed(d)}/{good}")
+    before = len(records(d))
+
+    def put(name, content, mode=0o600):
+        path = f"{missed(d)}/{name}"
+        with open(path, "wb") as f:
+            f.write(content)
+        os.chmod(path, mode)
+        return path
+
+    put("a" * 16, data)                      # forged: events of another session
+    put("b" * 16, data[:len(data) // 2])     # cut off
+    put("c" * 16, data, 0o644)               # others can read it
+    os.truncate(put("d" * 16, b""), 1 << 40)
+    os.mkfifo(f"{missed(d)}/{'e' * 16}", 0o600)
+    os.symlink("/etc/passwd", f"{missed(d)}/{'f' * 16}.7")
+    os.mkdir(f"{missed(d)}/{'0' * 16}")
+    put("README", b"x")
+    put("1" * 16, data.replace(good.encode(), b"1" * 16)[:-4] + b"\xff\xff\xff\x7f")
+    put("." + "2" * 16, data)                # another run writes it just now
+    if os.geteuid() == 0:
+        os.chown(put("3" * 16, data.replace(good.encode(), b"3" * 16)), USER, USER)
+    d.start()
+    bad = {name * 16 + ".bad" for name in "abcdef01" + ("3" if os.geteuid() == 0 else "")} | {"README"}
+    ok(until(lambda: set(os.listdir(missed(d))) == bad | {"." + "2" * 16}, LONG), "files that runs did not leave are put aside", sorted(os.listdir(missed(d))))
+    done = run(d, "--", "true", env={"XDG_RUNTIME_DIR": d.place + "/data"})
+    ok(done.returncode == 0 and until(lambda: left(d) == [], LONG) and d.status()["pid"] == d.process.pid, "the daemon goes on, and takes others")
+    where = {f"{missed(d)}/{name}" for name in bad}
+    ok(until(lambda: kinds(d) == where, LONG), "each of them is a finding", kinds(d))
+    ours = [r for r in records(d)[before:] if good == r["session"] or r["session"] in {c * 16 for c in "abcdef013"}]
+    refused = {r["target"] for r in records(d)[before:] if r["action"] == "store" and r["decision"] == "failed"}
+    ok(ours == [] and refused == {"missed/" + name[:16] for name in bad - {"README"}}, "nothing of them is in the log, but that they were refused", ours, refused)
+    for name in os.listdir(missed(d)):
+        path = f"{missed(d)}/{name}"
+        if os.path.isdir(path):
+            os.rmdir(path)
+        else:
+            os.unlink(path)
+    ok(until(lambda: kinds(d) == set(), LONG), "removed, they are no finding any more", kinds(d))
+    # A folder that others can enter is not used.
+    d.stop()
+    os.chmod(missed(d), 0o755)
+    run(d, "--", "true")
+    ok(os.listdir(missed(d)) == [], "a folder that others can enter is not used", os.listdir(missed(d)))
+    d.start()
+    ok("must be a folder of your own" in d.said(), "and the daemon says so")
+    found = lambda: [f for f in d.get("/api/security")[2]["findings"] if f["where"] == missed(d)]
+    ok(until(lambda: [f["kind"] for f in found()] == ["file_mode"], LONG), "which is a finding", found())
+    os.chmod(missed(d), 0o700)
+
+
+def test_full(d):
+    """A disk that is full: in a mount namespace, with a state folder of its own."""
+    words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        return skip("a full disk", "kernel: no mount namespaces for us")
+    d.stop()
+    done = subprocess.run([*words, sys.executable, __file__, "--full", d.place], capture_output=True, text=True, timeout=4 * LONG, check=False)
+    ok(done.returncode == 0, "a full disk: a run is as before, and the daemon takes events when there is room", done.stdout, done.stderr)
+
+
+def full(place):
+    """Inside of it."""
+    d = Daemon()
+    shutil.rmtree(d.place)
+    d.place = tempfile.mkdtemp(dir=place, prefix="cf-")
+    d.runtime, d.log = d.place + "/run", d.place + "/log"
+    d.folder = d.runtime + "/corral"
+    for name in ("run", "state", "data"):
+        os.mkdir(f"{d.place}/{name}", 0o700)
+    d.env.update(HOME=d.place, XDG_RUNTIME_DIR=d.runtime, XDG_STATE_HOME=d.place + "/state", XDG_CONFIG_HOME=d.place + "/config")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", d.place + "/state"], check=True)
+
+    def fill():
+        with open(d.place + "/state/filler", "wb", 0) as f:
+            try:
+                while True:
+                    f.write(bytes(4096))
+            except OSError:
+                pass
+
+    try:
+        full_disk(d, fill)
+    finally:
+        d.stop(signal.SIGKILL)
+    assert verifies(d)
+
+
+def full_disk(d, fill):
+    d.start()
+    d.stop()
+    fill()
+    done = run(d, "--", "true")
+    assert done.returncode == 0 and done.stderr == "" and os.listdir(missed(d)) == [], (done, os.listdir(missed(d)))
+    os.unlink(d.place + "/state/filler")
+    # Many at once, so that there is room for the log as it is, and not for them.
+    run(d, "--", "true")
+    first = left(d)[0]
+    with open(f"{missed(d)}/{first}", "rb") as f:
+        data = f.read()
+    names = {first} | {f"{i:016x}" for i in range(100)}
+    for name in names:
+        with open(os.open(f"{missed(d)}/{name}", os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write(data.replace(first.encode(), name.encode()))
+    fill()
+    os.truncate(d.place + "/state/filler", os.path.getsize(d.place + "/state/filler") - (128 << 10))
+    d.start()
+    assert until(lambda: "missed events wait" in d.said(), LONG), d.said()
+    assert {name.split(".")[0] for name in left(d)} == names, left(d)
+    os.unlink(d.place + "/state/filler")
+    assert until(lambda: left(d) == [], 2 * LONG), left(d)
+    found = sessions(d)
+    assert names <= set(found) and all(is_once(found[name]) for name in names), found
+
+
+def main():
+    if sys.argv[1:2] == ["--full"]:
+        return full(sys.argv[2])
+    d = Daemon()
+    try:
+        for test in (test_never, test_down, test_killed, test_stopped, test_repeated, test_kills, test_two, test_commands, test_files, test_full):
+            test(d)
+    finally:
+        d.end()
+    if os.geteuid() == 0:
+        as_user(__file__)
+    return end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
