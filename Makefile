@@ -57,11 +57,11 @@ fetched:
 # name; in CI nothing may be missing.
 test: fetched build ## build and run all tests but those of `make acceptance`: unit, corpus, end to end …
 	@$(if $(filter true,$(CI)),,CORRAL_SETUP=$${CORRAL_SETUP:-try}) tools/setup check man programs net
-	@tools/run-tests $(BUILD) --no-suite acceptance
+	@tools/run-tests $(BUILD) --no-suite acceptance --timeout-multiplier=3
 
 acceptance: fetched build ## run third-party clients that are slow to install: Chromium, coding agents, other sandboxes
 	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance dashboard-test
-	@tools/run-tests $(BUILD) --suite acceptance
+	@tools/run-tests $(BUILD) --suite acceptance --timeout-multiplier=3
 
 check: fetched ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals, budgets
 	@tools/setup $(toolchain) check man
@@ -73,7 +73,7 @@ asan: fetched ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call compile,$(BUILD)-asan,$(sanitize))
 	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		tools/run-tests $(BUILD)-asan $(addprefix --no-suite ,acceptance $(WITHOUT)) --timeout-multiplier=4
+		tools/run-tests $(BUILD)-asan $(addprefix --no-suite ,acceptance $(WITHOUT)) --timeout-multiplier=8
 
 fuzz: CC := clang
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60), or only FUZZ=name

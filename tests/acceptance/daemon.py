@@ -89,7 +89,7 @@ def visit(url, server, scratch, *words):
     profile = tempfile.mkdtemp(dir=scratch)
     with subprocess.Popen([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=" + profile,
                            "--remote-debugging-port=0", *words, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
-        until(lambda: server.report is not None, 60)
+        until(lambda: server.report is not None, 180)
         browser.terminate()
     return dict(line.split("=", 1) for line in (server.report or "").split("\n") if "=" in line)
 

@@ -102,12 +102,12 @@ def code(answer):
 def test_dunst(run, env, shown):
     service = subprocess.run([run.corral, "service", "test", "notifications"], env=env, capture_output=True, text=True,
                              check=False)
-    ok(until(10, lambda: subprocess.run([run.corral, "service", "test", "notifications"], env=env, capture_output=True,
+    ok(until(60, lambda: subprocess.run([run.corral, "service", "test", "notifications"], env=env, capture_output=True,
                                         check=False).returncode == 0), "corral service finds dunst", service.stdout)
     grant = {"notifications": {"access": "send"}}
     answers, err = run(grant, ["notifications.send", "title=Milk & eggs", "body=<b>bold</b> <a href=\"http://x.example\">y</a>\n2 left"])
     ok(answers == [{"shown": True}], "a notification is sent", answers, err)
-    ok(until(10, lambda: "Milk" in read(shown)), "dunst shows it", read(shown))
+    ok(until(60, lambda: "Milk" in read(shown)), "dunst shows it", read(shown))
     text = read(shown)
     ok("policy.yaml: Milk & eggs" in text, "its title begins with whose it is", text)
     ok("&lt;b&gt;bold&lt;/b&gt;" in text and "<b>bold</b>" not in text.replace("<b>policy.yaml", ""),
@@ -144,8 +144,8 @@ def test_xclip(run, env):
         found = subprocess.run(["pgrep", "-c", "-u", str(os.getuid()), "-x", "xclip"], capture_output=True, text=True, check=False)
         return int(found.stdout.strip() or 0)
 
-    ok(until(5, lambda: outside(env, "-out") == "19"), "the last of many writes counts", outside(env, "-out"))
-    ok(until(10, lambda: owners() == 1), "one owner stays", owners())
+    ok(until(60, lambda: outside(env, "-out") == "19"), "the last of many writes counts", outside(env, "-out"))
+    ok(until(60, lambda: owners() == 1), "one owner stays", owners())
     service = subprocess.run([run.corral, "service", "test", "clipboard"], env=env, capture_output=True, text=True,
                              check=False)
     ok(service.returncode == 0 and "xclip" in service.stdout, "corral service finds xclip", service.stdout)
@@ -200,7 +200,7 @@ def test_wayland(run, env):
     ok([code(a) for a in answers] == [-32005], "there is nothing to read", answers, err)
     answers, err = run(both, ["clipboard.write", "text=" + tricky])
     ok(answers == [{"written": True}], "text is written", answers, err)
-    ok(until(10, lambda: paste() == tricky), "another program gets it, when the sandbox has ended", paste())
+    ok(until(60, lambda: paste() == tricky), "another program gets it, when the sandbox has ended", paste())
     subprocess.run(["wl-copy"], env=env, input="copied by the user", text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    check=False, timeout=20)
     answers, err = run(both, ["clipboard.read"])

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const { CORRAL, CORRALD, CORRALD_HTTP, PACKAGES } = process.env;
-export const PATIENCE = 30_000;
+export const PATIENCE = 90_000;
 
 let number = 0, failures = 0;
 export function ok(good, name, ...more) {

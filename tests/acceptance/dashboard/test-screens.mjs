@@ -311,10 +311,10 @@ await part("many events, and a daemon that dies", async () => {
     const box = w.getBoundingClientRect();
     return document.elementFromPoint(box.left + 300, box.top + 100)?.closest(".row")?.textContent;
   });
-  const before = await place();
+  const before = await until(place);
   send(50, 0);
   await until(async () => (await list.evaluate((w) => w.scrollTop)) > 5000);
-  ok((await place()) === before, "who has scrolled down keeps the place when events come", before, await place());
+  ok(await until(async () => (await place()) === before), "who has scrolled down keeps the place when events come", before, await place());
   const frames = await page.evaluate(() => globalThis.frames.slice(10).sort((a, c) => a - c));
   console.log(`# frames: ${frames.length}, median ${frames[frames.length >> 1].toFixed(1)} ms, 99 % below ${frames[Math.floor(frames.length * 0.99)].toFixed(0)} ms`);
 
@@ -341,8 +341,8 @@ await part("keys, and who cannot see", async () => {
   d.run("--cwd", join(d.work, "api"), "--", "sh", "-c", "exec sleep 1000");
   const page = await open(b, d);
   await page.getByText("/etc/passwd").first().waitFor();
+  const id = await until(async () => (await d.api("GET", "/api/sandboxes")).body.sandboxes.find((s) => s.denied > 0)?.id);
   await sleep(3000);
-  const id = (await d.api("GET", "/api/sandboxes")).body.sandboxes.find((s) => s.denied > 0)?.id;
   const keys = async (...all) => {
     for (const key of all) await page.keyboard.press(key);
   };

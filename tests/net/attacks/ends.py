@@ -53,7 +53,7 @@ def outlived(stage):
     result, _ = stage.run("inside", script, ECHO_7)
     stage.expect("held" in result.out, "it was not there")
     stage.expect(not result.late, "the command does not end")
-    gone = stage.servers.await_event(mark, Event("echo", "gone", b""), 10)
+    gone = stage.servers.await_event(mark, Event("echo", "gone", b""), 60)
     stage.expect(gone, "it is still there")
 
 
