@@ -275,6 +275,33 @@ static const char *baseline_paths_towards(const char *path, size_t len, const ch
 
 static const char *const homes[] = { "/home/", "/root", "/Users/" };
 
+/* The path is a folder on the way to a home. */
+static bool baseline_paths_lead_home(const struct baseline_home *home, const char *path, size_t len)
+{
+	for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++) {
+		if (baseline_paths_towards(path, len, homes[i], strlen(homes[i])))
+			return true;
+	}
+	return home->len && baseline_paths_towards(path, len, home->path, home->len);
+}
+
+bool baseline_paths_spare(const struct baseline_home *home, const char *folder, size_t len)
+{
+	/* What is forbidden to be read is so to be written, and nothing below is public for that.
+	 */
+	struct baseline_walk s = {
+		.path = folder, .len = len == 1 ? 0 : len, .write = true, .best = BASELINE_NONE
+	};
+
+	baseline_paths_find(&s, home);
+	for (size_t i = 0; i < s.n_ends; i++) {
+		if (s.ends[i]->n_plain + s.ends[i]->n_wild > 0)
+			return false;
+	}
+	return s.best == BASELINE_NONE && s.n_ends < ENDS_MAX &&
+	       !baseline_paths_lead_home(home, folder, s.len);
+}
+
 unsigned baseline_paths_reach(const struct baseline_home *home, const char *path, size_t len)
 {
 	struct baseline_walk s = { .path = path, .len = len == 1 ? 0 : len, .best = BASELINE_NONE };
@@ -286,10 +313,7 @@ unsigned baseline_paths_reach(const struct baseline_home *home, const char *path
 		if (s.ends[i]->n_plain + s.ends[i]->n_wild > 0 &&
 			s.ends[i]->subtree[0] == BASELINE_NONE)
 			found = BASELINE_BELOW;
-	for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++)
-		if (baseline_paths_towards(path, s.len, homes[i], strlen(homes[i])))
-			found = BASELINE_BELOW;
-	if (home->len && baseline_paths_towards(path, s.len, home->path, home->len))
+	if (baseline_paths_lead_home(home, path, s.len))
 		found = BASELINE_BELOW;
 	return s.best == BASELINE_NONE ? found : found | BASELINE_HERE;
 }

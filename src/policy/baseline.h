@@ -70,6 +70,8 @@ const struct baseline_path *baseline_paths_match(
  */
 enum { BASELINE_HERE = 1, BASELINE_BELOW = 2 };
 unsigned baseline_paths_reach(const struct baseline_home *home, const char *path, size_t len);
+/* No entry forbids the folder or anything below it, to be read or written. False: one may. */
+bool baseline_paths_spare(const struct baseline_home *home, const char *folder, size_t len);
 /*
  * Calls each() for the names in a folder by which entries go on; one may come twice. 1: there are
  * entries with wildcards in it, so that any name may. A return of each() other than 0 ends it.

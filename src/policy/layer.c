@@ -190,25 +190,16 @@ static int compiler_add_bytes(struct compiler *c, struct pathset *set, const cha
 {
 	const char *copy = arena_strndup(c->arena, bytes, len);
 
-	return copy ? pathset_add_path(set, copy, len, subtree, rank) : -ENOMEM;
+	return copy ? pathset_add_path(set, copy, len, subtree, rank, NULL) : -ENOMEM;
 }
 
 /* *ret_everything (may be NULL): the entry covers every file. */
 static int compiler_add_globs(struct compiler *c, struct pathset *set, const struct grant *g,
 	uint32_t rank, bool *ret_everything)
 {
+	struct glob *globs = arena_calloc(c->arena, g->n, sizeof(*globs));
 	bool everything = true;
-	enum glob_kind kind;
-	struct glob *globs;
-	size_t len;
 
-	/* The text is the compiled permissions' own. */
-	if (g->n == 1 && glob_plain(g->all[0], &len, &kind)) {
-		if (ret_everything)
-			*ret_everything = kind == GLOB_SUBTREE && len == 0;
-		return pathset_add_path(set, g->all[0], len, kind == GLOB_SUBTREE, rank);
-	}
-	globs = arena_calloc(c->arena, g->n, sizeof(*globs));
 	if (!globs)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n; i++) {
@@ -223,13 +214,45 @@ static int compiler_add_globs(struct compiler *c, struct pathset *set, const str
 	return pathset_add(set, globs, g->n, rank);
 }
 
+/* The folders of the list that the entry stands in; NULL: it is of no list of paths. */
+static struct folders *compiler_folders(struct compiler *c, const struct grant *g)
+{
+	for (size_t i = 0; i < ROWS(c->layer->folders); i++) {
+		struct folders *f = &c->layer->folders[i];
+		const struct grant *items = f->list->items;
+
+		if (f->n_entries && g >= items && g < items + f->n_entries)
+			return f;
+	}
+	return NULL;
+}
+
 int layer_add_path(struct compiler *c, enum operation op, uint32_t rank)
 {
-	const struct source *s = &c->layer->sources[op].items[rank];
+	const struct grant *g = c->layer->sources[op].items[rank].grant;
 	struct pathset *set = c->layer->paths[op == OPERATION_FS_WRITE];
+	struct folders *f = compiler_folders(c, g);
+	const size_t i = f ? (size_t)(g - f->list->items) : 0;
+	const struct path_folder *known;
+	struct pathset_folder in;
 	bool everything = false;
-	int r = compiler_add_globs(c, set, s->grant, rank, &everything);
+	enum glob_kind kind;
+	size_t len;
+	int r;
 
+	/* The text of a plain path is the compiled permissions' own. */
+	known = f && g->n == 1 ? folders_know(f, i, g->all[0], &len, &kind) : NULL;
+	if (known)
+		return pathset_add_path_in(
+			set, g->all[0], len, kind == GLOB_SUBTREE, rank, &known->in);
+	if (g->n == 1 && glob_plain(g->all[0], &len, &kind)) {
+		everything = kind == GLOB_SUBTREE && len == 0;
+		r = pathset_add_path(set, g->all[0], len, kind == GLOB_SUBTREE, rank, &in);
+		if (r == 0 && f)
+			r = folders_put(f, c->arena, i, g->all[0], len, &in);
+	} else {
+		r = compiler_add_globs(c, set, g, rank, &everything);
+	}
 	if (everything && op == OPERATION_FS_READ)
 		c->layer->any_file = rank_best(c->layer->any_file, rank);
 	return r;
@@ -511,6 +534,17 @@ static int layer_add_sources(struct compiler *c)
 	return r;
 }
 
+static int layer_init_folders(struct compiler *c)
+{
+	const struct grant_list *const lists[] = { &c->from->fs_read, &c->from->fs_write,
+		&c->from->fs_deny };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ROWS(lists); i++)
+		r = folders_init(&c->layer->folders[i], c->arena, lists[i]);
+	return r;
+}
+
 /* The sets of a layer, for making, building and freeing them alike. */
 static const size_t path_sets[] = {
 	offsetof(struct layer, paths[0]),
@@ -582,6 +616,8 @@ int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 		.network = p->network,
 	};
 	r = make_sets(l);
+	if (r == 0)
+		r = layer_init_folders(&c);
 	if (r == 0)
 		r = layer_reserve_sources(&c);
 	if (r == 0)

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "policy/folders.h"
 #include "policy/match/pathset.h"
 #include "policy/network/hostset.h"
 #include "policy/permissions.h"
@@ -63,6 +64,7 @@ struct layer {
 	size_t n_denied_paths; /* sources of fs.read that come from fs.deny */
 	uint32_t any_file;     /* the strongest source of fs.read that covers every file */
 
+	struct folders folders[3];     /* of the lists of paths */
 	struct pathset *paths[2];      /* fs.read, fs.write */
 	struct pathset *dangerous;     /* dangerously_allow */
 	struct hostset *hosts;         /* what allows */

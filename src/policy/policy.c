@@ -550,6 +550,19 @@ int policy_decide_layer(
 	return err;
 }
 
+const struct folders *policy_folders(const struct policy *p, const struct grant_list *list)
+{
+	for (size_t i = 0; i < p->n_layers; i++) {
+		const struct folders *all = p->layers[i].folders;
+
+		for (size_t k = 0; k < ROWS(p->layers[i].folders); k++) {
+			if (all[k].list == list && all[k].n_entries == list->n)
+				return &all[k];
+		}
+	}
+	return NULL;
+}
+
 void policy_limits(const struct policy *p, struct limits *ret)
 {
 	for (int l = 0; l < LIMIT_COUNT; l++) {

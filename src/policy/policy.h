@@ -106,5 +106,10 @@ size_t policy_layers(const struct policy *p);
 const struct layer *policy_layer(const struct policy *p, size_t i);
 int policy_decide_layer(
 	const struct policy *p, size_t i, const struct request *r, struct decision *ret);
+/*
+ * The folders of one of the compiled permissions' lists of paths, by the list's address; NULL: it
+ * was not compiled, or has changed. A list that was copied has another address.
+ */
+const struct folders *policy_folders(const struct policy *p, const struct grant_list *list);
 /* The limits of all layers together: the least of each. */
 void policy_limits(const struct policy *p, struct limits *ret);

@@ -152,6 +152,19 @@ static void baseline_notes_lifted(struct baseline_notes *n, const struct permiss
 typedef void baseline_notes_one(struct baseline_notes *n, const struct permissions *p,
 	const struct grant *g, enum operation op, const struct glob_alternative *alt);
 
+/* Whether the baseline spares each of a list's folders, with all in them; NULL: not known. */
+static bool *baseline_notes_spared(
+	struct run *r, const struct baseline_home *home, const struct folders *folders)
+{
+	bool *spared =
+		folders ? arena_calloc(r->call->arena, folders->n + 1, sizeof(*spared)) : NULL;
+
+	for (size_t i = 0; spared && i < folders->n; i++)
+		spared[i] = baseline_paths_spare(
+			home, folders->items[i].path, folders->items[i].in.len);
+	return spared;
+}
+
 /* Nearly all: a path that no entry of the baseline matches, told without parsing or asking. */
 static bool baseline_notes_is_free(
 	const struct baseline_home *home, const char *text, enum operation op)
@@ -170,12 +183,18 @@ static void baseline_notes_each(struct baseline_notes *n, const struct permissio
 	struct run *r = n->run;
 	const struct baseline_home home =
 		baseline_paths_home(r->load.variables.values[VARIABLE_HOME]);
+	const struct folders *folders =
+		one == baseline_notes_judge ? policy_folders(r->policy, list) : NULL;
+	const bool *spared = baseline_notes_spared(r, &home, folders);
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct grant *g = &list->items[i];
+		uint32_t folder = folders_of(folders, i);
 		const char *expanded;
 		struct glob glob;
 
+		if (spared && folder != FOLDERS_NONE && spared[folder])
+			continue;
 		if (g->n != 1 || !g->where.file ||
 			(one == baseline_notes_judge &&
 				baseline_notes_is_free(&home, g->all[0], op)) ||

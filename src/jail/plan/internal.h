@@ -96,6 +96,13 @@ struct plan_absent {
 	struct plan_parent *parent;
 };
 
+/* A list whose folders are known: all of its entries in such folders were put aside at once. */
+struct plan_aside {
+	const struct grant_list *list;
+	const struct folders *folders;
+	struct plan_parent **parents; /* by folder */
+};
+
 /* A true glob that mounts cannot hold: nothing it could match may be mounted as a whole. */
 struct plan_glob {
 	const struct glob_alternative *alternative;
@@ -155,6 +162,8 @@ struct planner {
 	struct plan_absent
 		*absent; /* patterns about what is not there, until it is known what is seen */
 	size_t n_absent, cap_absent;
+	struct plan_aside *aside; /* lists with such patterns */
+	size_t n_aside, cap_aside;
 	struct plan_parent **parents;    /* a table of the folders that they lie in */
 	struct plan_parent *last_parent; /* that was looked for */
 	size_t n_parents, cap_parents;

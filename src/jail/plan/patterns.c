@@ -19,7 +19,7 @@
 #include "jail/plan/internal.h"
 
 /* Of the name that no pattern has. */
-enum { PROBE_BYTE = '\x01' };
+enum { PROBE_BYTE = FOLDERS_FREE_BYTE };
 enum { FILE_OPERATIONS = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE };
 
 /* A list of patterns, and what it does. */
@@ -155,30 +155,68 @@ static int plan_patterns_put_aside(
 											: 1;
 }
 
+/* Whether commands see what is around it: 1, or 0. */
+static int plan_patterns_is_seen(struct planner *p, struct plan_parent *parent)
+{
+	if (!parent->is_settled) {
+		const char *path = arena_strndup(&p->arena, parent->path, parent->len);
+
+		if (!path)
+			return -ENOMEM;
+		parent->is_seen = plan_nodes_find(p, path)->kind == PLAN_BIND;
+		parent->is_settled = true;
+	}
+	return parent->is_seen;
+}
+
+/* One that was put aside. */
+static int plan_patterns_settle_one(struct planner *p, const struct plan_absent *a)
+{
+	struct plan_place place = {
+		.origin = PLAN_FROM_POLICY, .text = a->text, .where = a->where
+	};
+	int r = plan_patterns_is_seen(p, a->parent);
+
+	if (r <= 0)
+		return r;
+	place.path = arena_strndup(&p->arena, a->text, a->len);
+	return place.path ? plan_add_place(p, place) : -ENOMEM;
+}
+
+static int plan_patterns_settle_list(struct planner *p, const struct plan_aside *a)
+{
+	bool any = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < a->folders->n; i++) {
+		if (a->parents[i] && a->parents[i]->is_absent)
+			r = plan_patterns_is_seen(p, a->parents[i]);
+		any = any || r > 0;
+		r = r < 0 ? r : 0;
+	}
+	for (size_t i = 0; r == 0 && any && i < a->list->n; i++) {
+		const struct grant *g = &a->list->items[i];
+		uint32_t folder = folders_of(a->folders, i);
+		struct plan_absent absent = { .text = g->all[0], .where = &g->where };
+		enum glob_kind kind;
+
+		if (folder == FOLDERS_NONE || !a->parents[folder]->is_absent ||
+			!glob_plain(absent.text, &absent.len, &kind))
+			continue;
+		absent.parent = a->parents[folder];
+		r = plan_patterns_settle_one(p, &absent);
+	}
+	return r;
+}
+
 int plan_patterns_settle(struct planner *p)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < p->n_absent; i++) {
-		const struct plan_absent *a = &p->absent[i];
-		struct plan_place place = {
-			.origin = PLAN_FROM_POLICY, .text = a->text, .where = a->where
-		};
-		struct plan_parent *parent = a->parent;
-
-		if (!parent->is_settled) {
-			const char *path = arena_strndup(&p->arena, parent->path, parent->len);
-
-			if (!path)
-				return -ENOMEM;
-			parent->is_seen = plan_nodes_find(p, path)->kind == PLAN_BIND;
-			parent->is_settled = true;
-		}
-		if (!parent->is_seen)
-			continue;
-		place.path = arena_strndup(&p->arena, a->text, a->len);
-		r = place.path ? plan_add_place(p, place) : -ENOMEM;
-	}
+	for (size_t i = 0; r == 0 && i < p->n_aside; i++)
+		r = plan_patterns_settle_list(p, &p->aside[i]);
+	for (size_t i = 0; r == 0 && i < p->n_absent; i++)
+		r = plan_patterns_settle_one(p, &p->absent[i]);
 	return r;
 }
 
@@ -228,6 +266,40 @@ static int plan_patterns_add(
 	return r;
 }
 
+/* A list: its entries in folders that are not there are put aside, without a look at each. */
+static int plan_patterns_add_list(
+	struct planner *p, const struct grant_list *list, const struct pattern_role *role)
+{
+	const bool writes = role->write && role->verdict == VERDICT_ALLOW;
+	struct plan_aside aside = { .list = list };
+	int r = 0;
+
+	if (!writes)
+		aside.folders = policy_folders(p->policy, list);
+	if (!aside.folders || aside.folders->n == 0)
+		return plan_patterns_each(p, list, plan_patterns_add, role);
+	aside.parents = arena_calloc(&p->arena, aside.folders->n, sizeof(struct plan_parent *));
+	if (!aside.parents)
+		return -ENOMEM;
+	for (size_t i = 0; i < aside.folders->n; i++) {
+		const struct path_folder *folder = &aside.folders->items[i];
+
+		aside.parents[i] = plan_patterns_parent(p, folder->path, folder->in.len);
+		if (!aside.parents[i])
+			return -ENOMEM;
+	}
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		const struct grant *g = &list->items[i];
+		uint32_t folder = folders_of(aside.folders, i);
+
+		if (folder != FOLDERS_NONE && aside.parents[folder]->is_absent)
+			continue;
+		for (size_t k = 0; r == 0 && k < g->n; k++)
+			r = plan_patterns_add(p, g->all[k], &g->where, role);
+	}
+	return r < 0 ? r : ARENA_PUSH(&p->arena, p->aside, p->n_aside, p->cap_aside, aside);
+}
+
 static int plan_patterns_add_layer(struct planner *p, const struct permissions *from)
 {
 	const struct {
@@ -242,7 +314,7 @@ static int plan_patterns_add_layer(struct planner *p, const struct permissions *
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ROWS(rows); i++)
-		r = plan_patterns_each(p, rows[i].list, plan_patterns_add, &rows[i].role);
+		r = plan_patterns_add_list(p, rows[i].list, &rows[i].role);
 	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
 		const struct rule *rule = &from->rules[i];
 		struct pattern_role role = { rule->action,
@@ -539,20 +611,35 @@ static int plan_globs_rewrite_list(
 }
 
 /* 1: the pattern has a true glob. */
-static int plan_globs_has_glob(
-	struct planner *p, const char *text, const struct location *where, const void *data)
+static int plan_globs_has_glob(struct planner *p, const char *text, const struct location *where)
 {
 	enum glob_kind kind;
 	struct glob g;
 	size_t len;
 	int r;
 
-	(void)data;
 	if (glob_plain(text, &len, &kind))
 		return 0;
 	r = plan_patterns_parse(p, text, where, &g);
 	for (size_t i = 0; r == 0 && i < g.n; i++)
 		r = g.alternatives[i].kind == GLOB_TRUE;
+	return r;
+}
+
+/* The same for a list. */
+static int plan_globs_have_glob(struct planner *p, const struct grant_list *list)
+{
+	const struct folders *folders = policy_folders(p->policy, list);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		const struct grant *g = &list->items[i];
+
+		if (folders_of(folders, i) != FOLDERS_NONE)
+			continue;
+		for (size_t k = 0; r == 0 && k < g->n; k++)
+			r = plan_globs_has_glob(p, g->all[k], &g->where);
+	}
 	return r;
 }
 
@@ -578,7 +665,7 @@ static int plan_globs_rewrite_layer(struct planner *p, size_t layer)
 		struct grant_list *list =
 			plan_globs_reading_list((struct permissions *)p->layers[layer], i);
 
-		r = list ? plan_patterns_each(p, list, plan_globs_has_glob, NULL) : 0;
+		r = list ? plan_globs_have_glob(p, list) : 0;
 		if (r <= 0)
 			continue;
 		if (!copy) {

@@ -481,7 +481,7 @@ static int read_alternative(struct arena *a, const char *text, const struct loca
 	return summarize(&r, ret);
 }
 
-bool glob_plain(const char *text, size_t *ret_len, enum glob_kind *ret_kind)
+bool glob_plain_after(const char *text, size_t known, size_t *ret_len, enum glob_kind *ret_kind)
 {
 	static const bool special[UCHAR_MAX + 1] = { [0] = true,
 		['/'] = true,
@@ -493,13 +493,8 @@ bool glob_plain(const char *text, size_t *ret_len, enum glob_kind *ret_kind)
 		['}'] = true,
 		[']'] = true,
 		['$'] = true };
-	const unsigned char *s = (const unsigned char *)text, *start;
+	const unsigned char *s = (const unsigned char *)text + known, *start;
 
-	if (strcmp(text, "/") == 0) {
-		*ret_len = 1;
-		*ret_kind = GLOB_LITERAL;
-		return true;
-	}
 	do {
 		if (*s != '/')
 			return false;
@@ -519,6 +514,16 @@ bool glob_plain(const char *text, size_t *ret_len, enum glob_kind *ret_kind)
 	*ret_kind = GLOB_LITERAL;
 	*ret_len = (size_t)(s - (const unsigned char *)text);
 	return *ret_len <= GLOB_LENGTH_MAX;
+}
+
+bool glob_plain(const char *text, size_t *ret_len, enum glob_kind *ret_kind)
+{
+	if (strcmp(text, "/") == 0) {
+		*ret_len = 1;
+		*ret_kind = GLOB_LITERAL;
+		return true;
+	}
+	return glob_plain_after(text, 0, ret_len, ret_kind);
 }
 
 int glob_parse(struct glob *ret, struct arena *a, const char *text, const struct location *where,

@@ -90,6 +90,8 @@ static inline bool glob_token_equal(const struct glob_token *a, const struct glo
  * parsed. ret_len is literal_len as glob_parse() gives it.
  */
 bool glob_plain(const char *text, size_t *ret_len, enum glob_kind *ret_kind);
+/* The same where text[0..known) is known to be a normal path, if not "/", and another follows. */
+bool glob_plain_after(const char *text, size_t known, size_t *ret_len, enum glob_kind *ret_kind);
 /* Parses into the arena. Errors point at `where` (may be NULL). */
 int glob_parse(struct glob *ret, struct arena *a, const char *text, const struct location *where,
 	struct error *e);

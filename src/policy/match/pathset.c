@@ -106,11 +106,8 @@ void pathset_free(struct pathset *s)
 /* Adding */
 
 /* A plain path or folder, or the end of a floating pattern: no automaton. */
-static int pathset_add_plain(
-	struct pathset *s, const struct place_key *key, bool subtree, uint32_t rank)
+static int pathset_add_plain(struct place *place, bool subtree, uint32_t rank)
 {
-	struct place *place = place_table_put(&s->table, key);
-
 	if (!place)
 		return -ENOMEM;
 	if (subtree)
@@ -120,12 +117,32 @@ static int pathset_add_plain(
 	return 0;
 }
 
-int pathset_add_path(struct pathset *s, const char *path, size_t len, bool subtree, uint32_t rank)
+int pathset_add_path(struct pathset *s, const char *path, size_t len, bool subtree, uint32_t rank,
+	struct pathset_folder *ret_folder)
 {
-	/* "/" is the root, whose folder is "". */
-	const struct place_key key = { .folder = path, .folder_len = len == 1 ? 0 : len };
+	struct pathset_folder folder = { 0, s->table.seed };
+	struct place_walk w;
 
-	return pathset_add_plain(s, &key, subtree, rank);
+	/* "/" is the root, whose folder is "". */
+	place_walk_start(&w, &s->table, path, len == 1 ? 0 : len);
+	while (place_walk_next(&w) && w.at < len)
+		folder = (struct pathset_folder){ w.at, w.hash };
+	if (ret_folder)
+		*ret_folder = folder;
+	return pathset_add_plain(
+		place_table_put_path(&s->table, path, w.len, w.hash), subtree, rank);
+}
+
+int pathset_add_path_in(struct pathset *s, const char *path, size_t len, bool subtree,
+	uint32_t rank, const struct pathset_folder *folder)
+{
+	struct place_walk w;
+
+	place_walk_start(&w, &s->table, path, len);
+	w.at = folder->len;
+	w.hash = folder->hash;
+	(void)place_walk_next(&w);
+	return pathset_add_plain(place_table_put_path(&s->table, path, len, w.hash), subtree, rank);
 }
 
 int pathset_reserve(struct pathset *s, size_t n)
@@ -165,8 +182,8 @@ int pathset_add(struct pathset *s, const struct glob *globs, size_t n, uint32_t 
 			};
 			r = ARENA_PUSH(&s->arena, s->items, s->n_items, s->cap_items, item);
 		} else {
-			r = pathset_add_path(
-				s, alt->literal, alt->literal_len, alt->kind == GLOB_SUBTREE, rank);
+			r = pathset_add_path(s, alt->literal, alt->literal_len,
+				alt->kind == GLOB_SUBTREE, rank, NULL);
 		}
 	}
 	return r;
@@ -224,7 +241,8 @@ static int float_items(struct pathset *s)
 
 		tail = item->n == 1 && item->tokens[0].type == GLOB_TAIL;
 		if (r == 0 && !item->globs && (item->n == 0 || tail))
-			r = pathset_add_plain(s, &item->key, tail, item->rank);
+			r = pathset_add_plain(
+				place_table_put(&s->table, &item->key), tail, item->rank);
 		else
 			s->items[kept++] = *item;
 		if (r < 0)

@@ -208,9 +208,9 @@ static const char *place_text(struct place_table *t, const struct place_key *key
 	return text;
 }
 
-struct place *place_table_put(struct place_table *t, const struct place_key *key)
+static struct place *place_table_put_hashed(
+	struct place_table *t, const struct place_key *key, uint64_t hash)
 {
-	uint64_t hash = hash_key(t, key);
 	struct place_bucket *bucket;
 	struct place p = blank;
 
@@ -233,6 +233,19 @@ struct place *place_table_put(struct place_table *t, const struct place_key *key
 		return NULL;
 	*bucket = (struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)t->n - 1 };
 	return &t->places[t->n - 1];
+}
+
+struct place *place_table_put(struct place_table *t, const struct place_key *key)
+{
+	return place_table_put_hashed(t, key, hash_key(t, key));
+}
+
+struct place *place_table_put_path(
+	struct place_table *t, const char *path, size_t len, uint64_t hash)
+{
+	const struct place_key key = { .folder = path, .folder_len = len };
+
+	return place_table_put_hashed(t, &key, hash);
 }
 
 size_t place_table_bases(const struct place_table *t, const char *folder, size_t len)

@@ -55,6 +55,9 @@ int place_table_reserve(struct place_table *t, size_t n);
  * any path. Moves the others. The folder's bytes are not copied unless a name is put behind them.
  */
 struct place *place_table_put(struct place_table *t, const struct place_key *key);
+/* The same for a path whose hash is known, by a walk to its end. */
+struct place *place_table_put_path(
+	struct place_table *t, const char *path, size_t len, uint64_t hash);
 /* How many folders above (not counting this one) have names below them. */
 size_t place_table_bases(const struct place_table *t, const char *folder, size_t len);
 /* After the last put, before the first find. */

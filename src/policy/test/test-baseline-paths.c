@@ -97,7 +97,7 @@ static void naive(const char *path, size_t len, const struct baseline_path *ret[
 	}
 }
 
-static size_t n_asked, n_found;
+static size_t n_asked, n_found, n_spared;
 
 static void ask(const char *text)
 {
@@ -118,6 +118,13 @@ static void ask(const char *text)
 		n_asked++;
 		n_found += got != NULL;
 	}
+	/* In a folder that is spared, as is all around it, nothing is forbidden. */
+	for (size_t i = 1; i < len && (want[0] || want[1]); i++) {
+		if (path[i] == '/' && baseline_paths_spare(&own, path, i))
+			fail_msg("%s is forbidden, and %.*s is spared, home %s", path, (int)i, path,
+				own.len ? own.path : "none");
+	}
+	n_spared += len > 1 && baseline_paths_spare(&own, path, len);
 }
 
 /* Paths */
@@ -232,6 +239,7 @@ static void is_the_first_entry_that_matches(void **state)
 		ask_all(homes[i], i == 3);
 	print_message("# %zu questions, %zu of them forbidden\n", n_asked, n_found);
 	assert_true(n_found > n_asked / 20 && n_found < n_asked);
+	assert_true(n_spared > n_asked / 20);
 }
 
 /* What is not a home is none: the answers are those without one. */
@@ -246,11 +254,44 @@ static void odd_homes_are_none(void **state)
 	assert_int_equal(baseline_paths_home("/a").len, 2);
 }
 
+static void spares_what_it_does_not_reach(void **state)
+{
+	static const struct {
+		const char *folder;
+		bool spared;
+	} rows[] = {
+		{ "/", false },
+		{ "/srv", true },
+		{ "/srv/x/y", true },
+		{ "/home", false },
+		{ "/home/a", false },
+		{ "/home/a/src", true },
+		{ "/home/a/.ssh", false },
+		{ "/root", false },
+		{ "/Users", false },
+		{ "/data", false }, /* the user's home is in it */
+		{ "/data/me", false },
+		{ "/data/me/.ssh/x", false },
+		{ "/data/me/src", true },
+		{ "/etc", false },
+		{ "/proc", false },
+	};
+	const struct baseline_home home = baseline_paths_home("/data/me");
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		if (baseline_paths_spare(&home, rows[i].folder, strlen(rows[i].folder)) !=
+			rows[i].spared)
+			fail_msg("%s", rows[i].folder);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_the_first_entry_that_matches),
 		cmocka_unit_test(odd_homes_are_none),
+		cmocka_unit_test(spares_what_it_does_not_reach),
 	};
 
 	return cmocka_run_group_tests_name("baseline-paths", tests, NULL, NULL);

@@ -98,7 +98,9 @@ static struct permissions *read_layer(const char *yaml)
 
 void test_policy_init(struct test_policy *t, const char *const *layers)
 {
-	struct policy_options o = { .variables = &t->variables, .resolver = &resolver_system };
+	struct policy_options o = {
+		.variables = &t->variables, .resolver = &resolver_system, .borrows = true
+	};
 	struct error e = { 0 };
 
 	memset(t, 0, sizeof(*t));
@@ -218,7 +220,7 @@ void test_plan_check(const struct plan *plan)
 	}
 }
 
-char *test_plan_text(const struct plan_options *o)
+static char *plan_text(const struct plan_options *o)
 {
 	auto_plan *plan = NULL;
 	auto_buffer out = { 0 };
@@ -233,6 +235,24 @@ char *test_plan_text(const struct plan_options *o)
 		print_failure(r, &e, &out);
 	assert_false(out.failed);
 	return shorten(buffer_text(&out));
+}
+
+/* The policy of a test knows the folders of its lists; one of copies does not, and plans the same.
+ */
+char *test_plan_text(const struct plan_options *o)
+{
+	const struct policy_options options = { .variables = o->variables,
+		.resolver = o->resolver };
+	struct plan_options plain = *o;
+	auto_policy *copies = NULL;
+	char *text = plan_text(o), *other;
+
+	assert_int_equal(policy_new(&copies, o->layers, o->n_layers, &options, NULL), 0);
+	plain.policy = copies;
+	other = plan_text(&plain);
+	assert_string_equal(text, other);
+	free(other);
+	return text;
 }
 
 const struct plan_entry *test_plan_at(const struct plan *plan, const char *path)
