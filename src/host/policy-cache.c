@@ -2,7 +2,7 @@
 /*
  * An entry is one file, named after the policy's name and length:
  *
- *     mark       SipHash of all that follows, by the key of the folder
+ *     mark       SipHash of all that follows (policy_cache_mark()), by the key of the folder
  *     maker      the program: device, inode, size and times of its file
  *     question   kind that was asked for, name, text
  *     answer     kind that was found, image (policy/format/image.h)
@@ -22,7 +22,13 @@
 #include "host/state-cache.h"
 #include "policy/format/image.h"
 
-enum { ENTRY_MAX = 24 << 20, ENTRIES_MAX = 32, TOTAL_MAX = 64 << 20, NAME_BYTES = 32 };
+enum {
+	ENTRY_MAX = 24 << 20,
+	ENTRIES_MAX = 32,
+	TOTAL_MAX = 64 << 20,
+	NAME_BYTES = 32,
+	PIECE_BYTES = 16 << 10
+};
 
 static const char folder_name[] = "policy-cache";
 
@@ -52,39 +58,65 @@ static void policy_cache_name(
 			key, (uint64_t)in->kind << 32 | in->len, in->file, strlen(in->file)));
 }
 
+/* Each part is hashed with the hash of those before it. */
+static uint64_t policy_cache_mark(const struct hash_key *key, const struct buffer *head,
+	const struct policy_cache_input *in, const char *answer, size_t len)
+{
+	uint64_t mark = hash_keyed(key, 0, head->data, head->len);
+
+	mark = hash_keyed(key, mark, in->text, in->len);
+	return hash_keyed(key, mark, answer, len);
+}
+
 /* Finding */
+
+/* What comes next in the file is just that. It is looked at in pieces, and not kept. */
+static bool policy_cache_comes(int fd, const char *bytes, size_t len)
+{
+	char piece[PIECE_BYTES];
+	size_t n;
+
+	for (; len > 0; bytes += n, len -= n) {
+		n = len < sizeof(piece) ? len : sizeof(piece);
+		if (!state_cache_read(fd, piece, n) || memcmp(piece, bytes, n) != 0)
+			return false;
+	}
+	return true;
+}
 
 /* The entry is for this question, and whole: all after it is the answer. */
 static bool policy_cache_take(const struct policy_cache_input *in, const struct hash_key *key,
-	const char *entry, size_t len, struct manifest *ret)
+	int fd, size_t size, struct manifest *ret)
 {
 	auto_buffer head = { 0 };
 	uint64_t mark, kind;
-	size_t at;
+	char *answer;
 
-	if (!policy_cache_head(in, &head))
+	if (!policy_cache_head(in, &head) || size < sizeof(mark) + head.len + sizeof(kind) ||
+		size - sizeof(mark) - head.len - sizeof(kind) < in->len)
 		return false;
-	at = sizeof(mark) + head.len;
-	if (len < at || len - at < in->len || len - at - in->len < sizeof(kind) ||
-		memcmp(entry + sizeof(mark), head.data, head.len) != 0 ||
-		memcmp(entry + at, in->text, in->len) != 0)
+	size -= sizeof(mark) + head.len + in->len;
+	if (!state_cache_read(fd, &mark, sizeof(mark)) ||
+		!policy_cache_comes(fd, head.data, head.len) ||
+		!policy_cache_comes(fd, in->text, in->len))
 		return false;
-	at += in->len;
-	memcpy(&mark, entry, sizeof(mark));
-	memcpy(&kind, entry + at, sizeof(kind));
-	at += sizeof(kind);
-	if (mark != hash_keyed(key, 0, entry + sizeof(mark), len - sizeof(mark)) ||
-		kind <= MANIFEST_UNKNOWN || kind > MANIFEST_ENCLAVE)
+	/* What is read points into it, and lives as long. */
+	answer = arena_alloc(ret->permissions->arena, size + 1);
+	if (!answer || !state_cache_read(fd, answer, size) ||
+		mark != policy_cache_mark(key, &head, in, answer, size))
+		return false;
+	memcpy(&kind, answer, sizeof(kind));
+	if (kind <= MANIFEST_UNKNOWN || kind > MANIFEST_ENCLAVE)
 		return false;
 	ret->kind = (enum manifest_kind)kind;
-	return image_read(ret->permissions, entry + at, len - at) == 0;
+	return image_read(ret->permissions, answer + sizeof(kind), size - sizeof(kind)) == 0;
 }
 
 bool policy_cache_find(const struct policy_cache_input *in, struct manifest *ret)
 {
 	auto_fd folder = state_cache_open(folder_name, false), fd = -1;
 	auto_manifest m = { 0 };
-	char name[NAME_BYTES], *entry;
+	char name[NAME_BYTES];
 	struct hash_key key;
 	size_t size = 0;
 
@@ -93,10 +125,7 @@ bool policy_cache_find(const struct policy_cache_input *in, struct manifest *ret
 	policy_cache_name(&key, in, name);
 	fd = state_cache_open_file(folder, name, ENTRY_MAX, &size);
 	m.permissions = fd < 0 ? NULL : permissions_new();
-	/* What is read points into the entry, and lives as long. */
-	entry = m.permissions ? arena_alloc(m.permissions->arena, size + 1) : NULL;
-	if (!entry || !state_cache_read(fd, entry, size) ||
-		!policy_cache_take(in, &key, entry, size, &m))
+	if (!m.permissions || !policy_cache_take(in, &key, fd, size, &m))
 		return false;
 	*ret = m;
 	m = (struct manifest){ 0 };
@@ -122,9 +151,10 @@ static bool policy_cache_is_plain(const struct manifest *m)
 void policy_cache_keep(const struct policy_cache_input *in, const struct manifest *m)
 {
 	auto_fd folder = -1;
-	auto_buffer entry = { 0 };
+	auto_buffer entry = { 0 }, head = { 0 };
 	char name[NAME_BYTES];
 	uint64_t mark = 0, kind = (uint64_t)m->kind;
+	size_t answer;
 	struct hash_key key;
 
 	if (!policy_cache_is_plain(m))
@@ -132,14 +162,16 @@ void policy_cache_keep(const struct policy_cache_input *in, const struct manifes
 	folder = state_cache_open(folder_name, true);
 	if (folder < 0 || !state_cache_key(folder, true, &key, sizeof(key)))
 		return;
-	buffer_add(&entry, &mark, sizeof(mark));
-	if (!policy_cache_head(in, &entry))
+	if (!policy_cache_head(in, &head))
 		return;
+	buffer_add(&entry, &mark, sizeof(mark));
+	buffer_add(&entry, head.data, head.len);
 	buffer_add(&entry, in->text, in->len);
+	answer = entry.len;
 	buffer_add(&entry, &kind, sizeof(kind));
 	if (image_write(m->permissions, &entry) < 0 || entry.failed || entry.len > ENTRY_MAX)
 		return;
-	mark = hash_keyed(&key, 0, entry.data + sizeof(mark), entry.len - sizeof(mark));
+	mark = policy_cache_mark(&key, &head, in, entry.data + answer, entry.len - answer);
 	memcpy(entry.data, &mark, sizeof(mark));
 	policy_cache_name(&key, in, name);
 	state_cache_trim(folder, entry.len, ENTRIES_MAX, TOTAL_MAX);

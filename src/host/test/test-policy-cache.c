@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "host/policy-cache.h"
+#include "policy/format/image.h"
 
 static char state[] = "/tmp/test-policy-cache.XXXXXX";
 static char folder[PATH_BYTES], entry[PATH_BYTES + 257];
@@ -187,6 +188,53 @@ static void test_renamed(void **s)
 	expect_nothing(narrow);
 }
 
+/* A policy that is longer than what is compared at once: all of it counts, and so does its entry.
+ */
+static void test_long(void **s)
+{
+	enum { PATHS = 3000, STEP = 997 };
+	auto_manifest m = { 0 }, found = { 0 };
+	auto_buffer text = { 0 }, bytes = { 0 }, want = { 0 }, got = { 0 };
+	struct policy_cache_input in;
+	struct error e = { 0 };
+
+	(void)s;
+	buffer_adds(&text, "permissions:\n  fs:\n    deny: [/srv/secret]\n    read:\n");
+	for (int i = 0; i < PATHS; i++)
+		buffer_printf(&text, "    - /srv/d%d/f%d\n", i % 50, i);
+	in = input(buffer_text(&text));
+	keep(&in);
+	assert_int_equal(manifest_read(&m, in.kind, in.file, in.text, in.len, &e), 0);
+	assert_true(policy_cache_find(&in, &found));
+	assert_int_equal(image_write(m.permissions, &want), 0);
+	assert_int_equal(image_write(found.permissions, &got), 0);
+	assert_int_equal(got.len, want.len);
+	assert_memory_equal(got.data, want.data, want.len);
+	assert_int_equal(found.permissions->fs_read.n, PATHS);
+	/* Another policy of that name and length. */
+	for (size_t i = 60; i < text.len; i += STEP) {
+		auto_manifest other = { 0 };
+
+		text.data[i] ^= 1;
+		assert_false(policy_cache_find(&in, &other));
+		text.data[i] ^= 1;
+	}
+	/* Another entry. */
+	(void)unlink(entry); /* the narrow one */
+	assert_int_equal(list(), 1);
+	assert_int_equal(file_read(entry, 1 << 24, &bytes), 0);
+	for (size_t i = 0; i < bytes.len; i += STEP) {
+		auto_manifest other = { 0 };
+
+		bytes.data[i] ^= 1;
+		assert_int_equal(file_replace(entry, bytes.data, bytes.len, 0600), 0);
+		assert_false(policy_cache_find(&in, &other));
+		bytes.data[i] ^= 1;
+		assert_int_equal(file_replace(entry, bytes.data, i, 0600), 0);
+		assert_false(policy_cache_find(&in, &other));
+	}
+}
+
 /* Another key: as if somebody brought entries from elsewhere. */
 static void test_other_key(void **s)
 {
@@ -351,6 +399,7 @@ int main(void)
 		cmocka_unit_test_setup(test_other_text, begin),
 		cmocka_unit_test_setup(test_flipped, begin),
 		cmocka_unit_test_setup(test_renamed, begin),
+		cmocka_unit_test_setup(test_long, begin),
 		cmocka_unit_test_setup(test_other_key, begin),
 		cmocka_unit_test_setup(test_links, begin),
 		cmocka_unit_test_setup(test_writable, begin),

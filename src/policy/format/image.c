@@ -12,7 +12,9 @@
 #include "policy/operation.h"
 
 /* Of the layout below: who changes it, or what a member means, adds one. */
-enum { IMAGE_VERSION = 1, DEPTH_MAX = 8 };
+enum { IMAGE_VERSION = 2, DEPTH_MAX = 8 };
+/* Bytes of an entry of a flat list: where its text ends, line, column. */
+enum { FLAT_BYTES = 12 };
 /* What stands before a text: none, the file that most places are in, or any other. */
 enum { TEXT_NONE, TEXT_FILE, TEXT_OWN };
 
@@ -43,9 +45,59 @@ static void image_put_place(struct buffer *out, const char *file, const struct l
 	image_put_text(out, file, where->file);
 }
 
+static void image_put_short(struct buffer *out, uint32_t value)
+{
+	const unsigned char bytes[] = { (unsigned char)value, (unsigned char)(value >> 8),
+		(unsigned char)(value >> 16), (unsigned char)(value >> 24) };
+
+	buffer_add(out, bytes, sizeof(bytes));
+}
+
+/*
+ * Nearly all lists that are long: each entry is one pattern, and stands in the file that the layer
+ * is from. Of such a list there is a table of numbers and then all texts, so that reading it is
+ * little more than looking whether each text ends where the table says.
+ */
+static bool image_is_flat(const char *file, const struct grant_list *list)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct grant *g = &list->items[i];
+
+		if (!file || g->n != 1 || !g->where.file ||
+			(g->where.file != file && strcmp(g->where.file, file) != 0))
+			return false;
+		size += strlen(g->all[0]) + 1;
+	}
+	return list->n > 0 && size <= UINT32_MAX;
+}
+
+static void image_put_flat(struct buffer *out, const struct grant_list *list)
+{
+	uint32_t end = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct grant *g = &list->items[i];
+
+		end += (uint32_t)strlen(g->all[0]) + 1;
+		image_put_short(out, end);
+		image_put_short(out, g->where.line);
+		image_put_short(out, g->where.column);
+	}
+	for (size_t i = 0; i < list->n; i++)
+		buffer_add(out, list->items[i].all[0], strlen(list->items[i].all[0]) + 1);
+}
+
 static void image_put_list(struct buffer *out, const char *file, const struct grant_list *list)
 {
-	image_put(out, list->n);
+	bool is_flat = image_is_flat(file, list);
+
+	image_put(out, (uint64_t)list->n << 1 | is_flat);
+	if (is_flat) {
+		image_put_flat(out, list);
+		return;
+	}
 	for (size_t i = 0; i < list->n; i++) {
 		const struct grant *g = &list->items[i];
 
@@ -176,14 +228,22 @@ static bool image_take_flag(struct image_reader *r)
 	return image_take_upto(r, 1) == 1;
 }
 
-/* Room for as many as are said to follow, of which each takes eight bytes at least. */
-static void *image_take_array(struct image_reader *r, size_t size, size_t *ret_n)
+/* Room for n of that size; NULL: none, or reading has failed. */
+static void *image_make_array(struct image_reader *r, size_t n, size_t size)
 {
-	size_t n = (size_t)image_take_upto(r, r->left / 8);
 	void *items = n ? arena_calloc(r->to->arena, n, size) : NULL;
 
 	if (n && !items)
 		image_fail(r, -ENOMEM);
+	return items;
+}
+
+/* Room for as many as are said to follow, of which each takes eight bytes at least. */
+static void *image_take_array(struct image_reader *r, size_t size, size_t *ret_n)
+{
+	size_t n = (size_t)image_take_upto(r, r->left / 8);
+	void *items = image_make_array(r, n, size);
+
 	*ret_n = items ? n : 0;
 	return items;
 }
@@ -227,10 +287,62 @@ static struct location image_take_place(struct image_reader *r)
 		.column = (uint32_t)at };
 }
 
+static uint32_t image_short(const char *at)
+{
+	const unsigned char *bytes = (const unsigned char *)at;
+
+	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+	       (uint32_t)bytes[3] << 24;
+}
+
+/* The table comes first, then the texts, each of which ends where the table says. */
+static void image_take_flat(struct image_reader *r, size_t n, struct grant_list *list)
+{
+	struct grant *items = image_make_array(r, n, sizeof(*items));
+	const char **all = image_make_array(r, n, sizeof(const char *));
+	const char *table = r->at, *texts = table + n * FLAT_BYTES;
+	size_t size = r->left - n * FLAT_BYTES, start = 0;
+
+	for (size_t i = 0; i < n && r->code == 0; i++, table += FLAT_BYTES) {
+		size_t end = image_short(table);
+
+		if (end <= start || end > size ||
+			strnlen(texts + start, end - start) != end - start - 1) {
+			image_fail(r, -EBADMSG);
+			return;
+		}
+		all[i] = texts + start;
+		items[i] = (struct grant){
+			.all = &all[i],
+			.n = 1,
+			.where = { r->file, image_short(table + 4), image_short(table + 8) },
+		};
+		start = end;
+	}
+	if (r->code < 0)
+		return;
+	*list = (struct grant_list){ .items = items, .n = n, .cap = n };
+	r->at = texts + start;
+	r->left = size - start;
+}
+
 static void image_take_list(struct image_reader *r, struct grant_list *list)
 {
-	list->items = image_take_array(r, sizeof(*list->items), &list->n);
-	list->cap = list->n;
+	uint64_t head = image_take(r);
+	bool is_flat = head & 1;
+	size_t n = (size_t)(head >> 1);
+
+	if (r->code < 0 || n > r->left / (is_flat ? FLAT_BYTES : 8) ||
+		(is_flat && (n == 0 || !r->file))) {
+		image_fail(r, -EBADMSG);
+		return;
+	}
+	if (is_flat) {
+		image_take_flat(r, n, list);
+		return;
+	}
+	list->items = image_make_array(r, n, sizeof(*list->items));
+	list->n = list->cap = list->items ? n : 0;
 	for (size_t i = 0; i < list->n && r->code == 0; i++) {
 		struct grant *g = &list->items[i];
 
@@ -241,6 +353,9 @@ static void image_take_list(struct image_reader *r, struct grant_list *list)
 			g->all[k] = image_take_word(r);
 		g->where = image_take_place(r);
 	}
+	/* There is one way to write each. */
+	if (r->code == 0 && image_is_flat(r->file, list))
+		image_fail(r, -EBADMSG);
 }
 
 static void image_take_service(struct image_reader *r, struct service *s)

@@ -25,6 +25,7 @@ static const char *const texts[] = {
 	"\"n\", \"action\": \"deny\", \"target\": \"url\", \"patterns\": [\"evil.com\", "
 	"\"*.bad.org\"], "
 	"\"enabled\": true, \"priority\": -7, \"methods\": [\"POST\"]}]}\n",
+	"permissions:\n  fs: {read: [{all: [/a/**, '/*/b']}, /x, /y], write: [/w/a, /w/b, /w/b]}\n",
 };
 
 static void make(const char *text, struct manifest *m)
@@ -113,13 +114,12 @@ static void test_layers(void **state)
 }
 
 /* Cut anywhere, or with another byte anywhere: an answer, and what is taken is written the same. */
-static void test_damage(void **state)
+static void damage(const char *text)
 {
 	auto_manifest m = { 0 };
 	auto_buffer bytes = { 0 };
 
-	(void)state;
-	make(texts[1], &m);
+	make(text, &m);
 	assert_int_equal(image_write(m.permissions, &bytes), 0);
 	for (size_t i = 0; i < bytes.len; i++) {
 		auto_permissions *p = permissions_new(), *q = permissions_new();
@@ -143,6 +143,52 @@ static void test_damage(void **state)
 		auto_permissions *p = permissions_new();
 
 		assert_int_equal(image_read(p, bytes.data, bytes.len), -EBADMSG);
+	}
+}
+
+static void test_damage(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(texts); i++)
+		damage(texts[i]);
+}
+
+/* A list of patterns with a place each is a table and texts, and is read in no other way. */
+static void test_flat(void **state)
+{
+	static const char text[] = "permissions: {fs: {read: [/srv/a, /srv/bb]}}\n";
+	/* Ends, lines and columns; then the texts. */
+	static const char table[] = { 7, 0, 0, 0, 1, 0, 0, 0, 27, 0, 0, 0, 15, 0, 0, 0, 1, 0, 0, 0,
+		35, 0, 0, 0, '/', 's', 'r', 'v', '/', 'a', 0, '/', 's', 'r', 'v', '/', 'b', 'b',
+		0 };
+	static const struct {
+		size_t at;
+		char byte;
+	} wrong[] = { { 0, 0 }, { 0, 6 }, { 0, 8 }, { 0, 15 }, { 3, 1 }, { 12, 7 }, { 12, 14 },
+		{ 12, 16 }, { 15, 127 }, { 26, 0 }, { 30, '/' }, { 33, 0 }, { 38, '/' } };
+	auto_manifest m = { 0 };
+	auto_buffer bytes = { 0 };
+	char *at;
+
+	(void)state;
+	make(text, &m);
+	assert_int_equal(image_write(m.permissions, &bytes), 0);
+	at = memmem(bytes.data, bytes.len, table, sizeof(table));
+	assert_non_null(at);
+	for (size_t i = 0; i < ROWS(wrong); i++) {
+		auto_permissions *p = permissions_new();
+		char was = at[wrong[i].at];
+
+		at[wrong[i].at] = wrong[i].byte;
+		assert_int_equal(image_read(p, bytes.data, bytes.len), -EBADMSG);
+		at[wrong[i].at] = was;
+	}
+	/* How many there are, and whether they are flat. */
+	for (unsigned n = 0; n < 8; n++) {
+		auto_permissions *p = permissions_new();
+
+		at[-8] = (char)n;
+		assert_int_equal(image_read(p, bytes.data, bytes.len), n == 5 ? 0 : -EBADMSG);
 	}
 }
 
@@ -181,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_flat),
 		cmocka_unit_test(test_as_text),
 	};
 
