@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DERIVED_MAX = 64 };
+
 static const char *const limit_names[LIMIT_COUNT] = {
 	[LIMIT_TIMEOUT_MS] = "timeout",
 	[LIMIT_MEMORY] = "memory",
@@ -283,6 +285,29 @@ int permissions_layers(const struct permissions *p, const struct permissions **r
 		n += (size_t)more;
 	}
 	return (int)n;
+}
+
+int permissions_derive(struct permissions **ret, const struct permissions *from,
+	permissions_fill *fill, const void *context, struct error *e)
+{
+	const struct permissions *layers[DERIVED_MAX];
+	auto_permissions *p = permissions_new();
+	int n = permissions_layers(from, layers, DERIVED_MAX), r = n < 0 ? n : 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (int i = 0; r == 0 && i < n; i++) {
+		auto_permissions *layer = permissions_new();
+
+		r = layer ? fill(n == 1 ? p : layer, layers[i], context, e) : -ENOMEM;
+		if (r == 0 && n > 1)
+			r = permissions_add_layer(p, layer);
+	}
+	if (r < 0)
+		return r;
+	*ret = p;
+	p = NULL;
+	return 0;
 }
 
 bool permissions_has_rules(const struct permissions *p, enum operation op)

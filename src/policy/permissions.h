@@ -238,6 +238,15 @@ int rule_compare(const struct rule *a, const struct rule *b);
  * many, or -E2BIG if there are more than max.
  */
 int permissions_layers(const struct permissions *p, const struct permissions **ret, size_t max);
+/* Makes a layer, p, of one of others. */
+typedef int permissions_fill(struct permissions *p, const struct permissions *from,
+	const void *context, struct error *e);
+/*
+ * New permissions with a layer for each of those that `from` stands for, as fill() makes it. The
+ * caller owns *ret, which is untouched on error. -E2BIG: more than 64 layers.
+ */
+int permissions_derive(struct permissions **ret, const struct permissions *from,
+	permissions_fill *fill, const void *context, struct error *e);
 
 /* True if nothing is granted: every request is denied in some layer. Limits do not count. */
 bool permissions_is_empty(const struct permissions *p);

@@ -7,8 +7,6 @@
 
 #include "policy/format/permissions-text.h"
 
-enum { LAYERS_MAX = 64 };
-
 /* Sockets of files, and datagrams, are nothing to fetch from. */
 static bool rights_is_fetched_from(const struct grant *g)
 {
@@ -91,8 +89,8 @@ static int rights_add_own(struct permissions *p, const struct rights_own *own, s
 	return r;
 }
 
-static int rights_fill_layer(struct permissions *p, const struct permissions *from,
-	const struct rights_own *own, struct error *e)
+static int rights_fill_layer(
+	struct permissions *p, const struct permissions *from, const void *own, struct error *e)
 {
 	/* Layers that only watch deny nothing, and some allow what no rule is about. Files are not
 	 * to be had by that. */
@@ -116,22 +114,5 @@ static int rights_fill_layer(struct permissions *p, const struct permissions *fr
 int rights_new(struct permissions **ret, const struct permissions *from,
 	const struct rights_own *own, struct error *e)
 {
-	const struct permissions *layers[LAYERS_MAX];
-	auto_permissions *p = permissions_new();
-	int n = permissions_layers(from, layers, LAYERS_MAX), r = n < 0 ? n : 0;
-
-	if (!p)
-		return -ENOMEM;
-	for (int i = 0; r == 0 && i < n; i++) {
-		auto_permissions *layer = permissions_new();
-
-		r = layer ? rights_fill_layer(n == 1 ? p : layer, layers[i], own, e) : -ENOMEM;
-		if (r == 0 && n > 1)
-			r = permissions_add_layer(p, layer);
-	}
-	if (r < 0)
-		return r;
-	*ret = p;
-	p = NULL;
-	return 0;
+	return permissions_derive(ret, from, rights_fill_layer, own, e);
 }

@@ -7,8 +7,6 @@
 #include "policy/format/permissions-text.h"
 #include "policy/match/service.h"
 
-enum { LAYERS_MAX = 64 };
-
 /* The domains of one grant. Without such a scope it is for all of them. */
 static int chromium_rights_add_domains(struct permissions *p, const struct service *s)
 {
@@ -114,7 +112,7 @@ static int chromium_rights_add_own(struct permissions *p, const char *program)
 }
 
 static int chromium_rights_fill(
-	struct permissions *p, const struct permissions *from, const char *program, struct error *e)
+	struct permissions *p, const struct permissions *from, const void *program, struct error *e)
 {
 	const bool is_open = from->mode != MODE_ENFORCE || from->fallback == VERDICT_ALLOW;
 	int r = 0;
@@ -137,23 +135,5 @@ static int chromium_rights_fill(
 int chromium_rights_new(struct permissions **ret, const struct permissions *from,
 	const char *program, struct error *e)
 {
-	const struct permissions *layers[LAYERS_MAX];
-	auto_permissions *p = permissions_new();
-	int n = permissions_layers(from, layers, LAYERS_MAX), r = n < 0 ? n : 0;
-
-	if (!p)
-		return -ENOMEM;
-	for (int i = 0; r == 0 && i < n; i++) {
-		auto_permissions *layer = permissions_new();
-
-		r = layer ? chromium_rights_fill(n == 1 ? p : layer, layers[i], program, e)
-			  : -ENOMEM;
-		if (r == 0 && n > 1)
-			r = permissions_add_layer(p, layer);
-	}
-	if (r < 0)
-		return r;
-	*ret = p;
-	p = NULL;
-	return 0;
+	return permissions_derive(ret, from, chromium_rights_fill, program, e);
 }
