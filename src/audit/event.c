@@ -83,6 +83,20 @@ int audit_action_parse(const char *word)
 	return event_find_word(audit_actions, word);
 }
 
+enum audit_action audit_action_of(enum operation op)
+{
+	static const enum audit_action actions[OPERATION_COUNT] = {
+		[OPERATION_FS_READ] = AUDIT_FS_READ,
+		[OPERATION_FS_WRITE] = AUDIT_FS_WRITE,
+		[OPERATION_NET_CONNECT] = AUDIT_NET_CONNECT,
+		[OPERATION_EXEC] = AUDIT_EXEC,
+		[OPERATION_ENV] = AUDIT_ENV,
+		[OPERATION_SERVICE] = AUDIT_SERVICE,
+	};
+
+	return actions[op];
+}
+
 const char *audit_decision_name(enum audit_decision d)
 {
 	return (unsigned)d < AUDIT_DECISION_COUNT ? audit_decisions[d] : "unknown";

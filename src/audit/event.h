@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/operation.h"
+
 struct buffer;
 
 enum audit_action {
@@ -69,6 +71,8 @@ extern const char *const audit_decisions[AUDIT_DECISION_COUNT + 1];
 /* "unknown" for a number that there is not; the number for a word, or -EINVAL. */
 const char *audit_action_name(enum audit_action a);
 int audit_action_parse(const char *word);
+/* What a request for an operation is in the log. */
+enum audit_action audit_action_of(enum operation op);
 const char *audit_decision_name(enum audit_decision d);
 int audit_decision_parse(const char *word);
 

@@ -66,16 +66,8 @@ void launch_record_network(const struct launch_record *r, const struct record *r
 
 void launch_record_denial(const struct launch_record *r, const struct launch_denial *d)
 {
-	static const enum audit_action actions[] = {
-		[OPERATION_FS_READ] = AUDIT_FS_READ,
-		[OPERATION_FS_WRITE] = AUDIT_FS_WRITE,
-		[OPERATION_NET_CONNECT] = AUDIT_NET_CONNECT,
-		[OPERATION_EXEC] = AUDIT_EXEC,
-		[OPERATION_ENV] = AUDIT_ENV,
-		[OPERATION_SERVICE] = AUDIT_SERVICE,
-	};
 	auto_arena scratch = { 0 };
-	struct audit_event e = { .action = actions[d->op],
+	struct audit_event e = { .action = audit_action_of(d->op),
 		.target = d->target,
 		.decision = AUDIT_DENIED,
 		.rule = d->rule,

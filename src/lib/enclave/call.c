@@ -469,20 +469,13 @@ bool enclave_denies_paths(struct corral_enclave *enclave)
 int corral_enclave_check(struct corral_enclave *enclave, const struct corral_by *by,
 	enum corral_operation op, const char *target, struct corral_error **e)
 {
-	static const enum audit_action actions[OPERATION_COUNT] = {
-		[OPERATION_FS_READ] = AUDIT_FS_READ,
-		[OPERATION_FS_WRITE] = AUDIT_FS_WRITE,
-		[OPERATION_NET_CONNECT] = AUDIT_NET_CONNECT,
-		[OPERATION_EXEC] = AUDIT_EXEC,
-		[OPERATION_ENV] = AUDIT_ENV,
-		[OPERATION_SERVICE] = AUDIT_SERVICE,
-	};
 	const bool is_known = (unsigned)op < OPERATION_COUNT;
 	struct enclave_call c;
 	struct request r;
 	int code;
 
-	enclave_begin(&c, enclave, by, is_known ? actions[op] : AUDIT_POLICY, target);
+	enclave_begin(&c, enclave, by,
+		is_known ? audit_action_of((enum operation)op) : AUDIT_POLICY, target);
 	if (!is_known || !target)
 		return enclave_refuse(&c, -EINVAL, e, "expected an operation and a target");
 	r = (struct request){ .op = (enum operation)op, .target = c.target };
