@@ -30,6 +30,24 @@ static int verb_daemon_print_json(struct call *c, const struct buffer *json)
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
+/* A verb that shows what the daemon has at a path: for people by print(), or as it came. */
+static int verb_daemon_show(
+	struct call *c, const char *path, int (*print)(struct call *c, const struct node *answer))
+{
+	bool json = false;
+	const struct options_row rows[] = { OPTIONS_JSON(&json) };
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	int r = options_parse(c, rows, 1);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = daemon_client_ask(c, "GET", path, &text, &d);
+	if (r == 0)
+		r = json ? verb_daemon_print_json(c, &text) : print(c, d.root);
+	return r < 0 ? r : STATUS_YES;
+}
+
 /* "5s", "3m", "2h", "4d". */
 static void verb_daemon_age(struct output *o, uint64_t started_ms)
 {
@@ -66,8 +84,9 @@ static void ps_print_row(struct output *o, const struct node *b)
 	buffer_addc(&o->text, '\n');
 }
 
-static int ps_print(struct call *c, const struct node *list)
+static int ps_print(struct call *c, const struct node *answer)
 {
+	const struct node *list = node_get(answer, "sandboxes");
 	auto_output o = output_for(STDOUT_FILENO);
 
 	if (!list || !list->first) {
@@ -85,19 +104,7 @@ static int ps_print(struct call *c, const struct node *list)
 
 static int ps_run(struct call *c)
 {
-	bool json = false;
-	const struct options_row rows[] = { OPTIONS_JSON(&json) };
-	auto_buffer text = { 0 };
-	auto_document d = { 0 };
-	int r = options_parse(c, rows, 1);
-
-	if (r != 0)
-		return r < 0 ? r : STATUS_YES;
-	r = daemon_client_ask(c, "GET", "/api/sandboxes", &text, &d);
-	if (r == 0)
-		r = json ? verb_daemon_print_json(c, &text)
-			 : ps_print(c, node_get(d.root, "sandboxes"));
-	return r < 0 ? r : STATUS_YES;
+	return verb_daemon_show(c, "/api/sandboxes", ps_print);
 }
 
 const struct verb verb_ps = {
@@ -149,18 +156,7 @@ static int status_print(struct call *c, const struct node *s)
 
 static int status_run(struct call *c)
 {
-	bool json = false;
-	const struct options_row rows[] = { OPTIONS_JSON(&json) };
-	auto_buffer text = { 0 };
-	auto_document d = { 0 };
-	int r = options_parse(c, rows, 1);
-
-	if (r != 0)
-		return r < 0 ? r : STATUS_YES;
-	r = daemon_client_ask(c, "GET", "/api/status", &text, &d);
-	if (r == 0)
-		r = json ? verb_daemon_print_json(c, &text) : status_print(c, d.root);
-	return r < 0 ? r : STATUS_YES;
+	return verb_daemon_show(c, "/api/status", status_print);
 }
 
 const struct verb verb_status = {

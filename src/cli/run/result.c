@@ -373,13 +373,18 @@ static int run_result_judge(struct run *r, const char *path, const char *const *
 	return RUN_FORBIDDEN;
 }
 
-int run_judge_start(struct run *r)
+static struct launch_program run_result_program(const struct run *r)
 {
-	struct launch_program p = { .policy = r->policy,
+	return (struct launch_program){ .policy = r->policy,
 		.argv = r->argv,
 		.env = r->env,
 		.host_path = getenv("PATH"),
 		.cwd = r->cwd };
+}
+
+int run_judge_start(struct run *r)
+{
+	struct launch_program p = run_result_program(r);
 	int ret;
 
 	/* A worker is no program that a policy is asked about. */
@@ -408,11 +413,7 @@ static int run_result_tell_refusal(struct run *r, const struct refusal *refusal)
 
 int run_refused(struct run *r, const struct refusal *refusal)
 {
-	struct launch_program p = { .policy = r->policy,
-		.argv = r->argv,
-		.env = r->env,
-		.host_path = getenv("PATH"),
-		.cwd = r->cwd };
+	struct launch_program p = run_result_program(r);
 	int ret;
 
 	if (!run_result_is_about_file(refusal->error))
