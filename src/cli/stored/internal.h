@@ -41,6 +41,24 @@ int rules_put(struct rules_rows *to, const struct stored_file *f, const struct b
 void rules_etag(const struct node *rule, char out[STORED_ETAG]);
 bool rules_is_json(const struct stored_file *f);
 
+/* verb-rules.c: what `corral policy rules` was asked for. */
+enum rules_change { RULES_LIST, RULES_ADD, RULES_REPLACE, RULES_CHANGE, RULES_REMOVE };
+
+struct rules_options {
+	bool json, system, adds;
+	const char *policy, *rule, *replace, *change, *remove, *etag;
+	enum rules_change what;
+	struct stored_place place;
+};
+
+/* "there is no rule ID": STATUS_ABSENT. */
+int rules_refuse_absent(struct call *c, const struct rules_options *o, const char *id);
+/*
+ * rules-edit.c: adds, replaces, changes or removes a rule, and prints what became of it. id:
+ * "POLICY:RULE", or NULL for one that is added. Returns a status, or a negative error.
+ */
+int rules_edit(struct call *c, const struct rules_options *o, const char *id);
+
 /* What a file says now. 0: it is there; 1: not; negative: an error. */
 int save_read_now(struct call *c, const struct stored_file *f, struct buffer *ret);
 /* A file that the caller named, or standard input, up to STORED_BYTES_MAX. */

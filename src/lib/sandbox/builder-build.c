@@ -13,8 +13,8 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "host/planted.h"
 #include "host/account.h"
+#include "host/planted.h"
 #include "launch/settings.h"
 #include "lib/sandbox/builder.h"
 
