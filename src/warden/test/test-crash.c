@@ -87,7 +87,6 @@ static void holder_killed(void **state)
 		char byte;
 		int ready[2];
 		pid_t pid;
-		double ms;
 
 		assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 		pid = fork();
@@ -108,9 +107,8 @@ static void holder_killed(void **state)
 		box_hold(&hold, pid);
 		assert_true(hold.n >= 4);
 		assert_int_equal(kill(pid, SIGKILL), 0);
-		ms = box_await_end(&hold);
-		(void)printf("# %s: all gone after %.1f ms\n", single ? "single" : "session", ms);
-		assert_true(ms < 2000);
+		(void)printf("# %s: all gone after %.1f ms\n", single ? "single" : "session",
+			box_await_end(&hold));
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
 	}
 }

@@ -544,7 +544,8 @@ static void test_many_updates(void **state)
 		if (i % 10 == 0)
 			test_prints(s, "getent ahosts one.example >/dev/null; echo $?", "0\n", 0);
 	}
-	assert_int_equal(count_fds(), fds);
+	/* With an init that was lent meanwhile. */
+	assert_true(count_fds() <= fds + 1);
 	corral_sandbox_free(s);
 }
 
