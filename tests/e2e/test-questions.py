@@ -164,9 +164,14 @@ class Place:
 
     def start(self):
         log = os.path.join(self.path, "log")
-        with open(log, "w") as f:
-            self.process = subprocess.Popen([CORRALD, "--port", "0"], env=self.env, stderr=f)
-        assert until(lambda: "ready: " in open(log).read()), open(log).read()
+        for _ in range(50):
+            with open(log, "w") as f:
+                self.process = subprocess.Popen([CORRALD, "--port", "0"], env=self.env, stderr=f)
+            assert until(lambda: "ready: " in open(log).read() or self.process.poll() is not None), open(log).read()
+            # Instances of inotify are counted for all programs of a user.
+            if "Too many open files" not in open(log).read():
+                break
+            time.sleep(0.1)
         self.token = open(self.path + "/run/corral/token").read().strip()
 
     def kill(self, how=signal.SIGKILL):
