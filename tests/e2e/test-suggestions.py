@@ -247,6 +247,8 @@ def network(tap):
                                 f"getent ahosts evil.example.com; exec 3<>/dev/tcp/127.0.0.1/{port}")
         more = options_in(text)
         tap.ok(["--net", "evil.example.com:443"] == more[:2], "a denied name, without --explain", text)
+        s.write("port.yaml", f"fs: {{read: [{SYSTEM}]}}\nnetwork: {{allow: [other.example.com], deny: ['evil.example.com:22']}}\n")
+        line_helps(tap, s, "a name of which one port is denied", "port.yaml", ["getent", "ahosts", "evil.example.com"])
         server.close()
 
 

@@ -75,8 +75,14 @@ static int names_add(struct names *n, struct names_candidate c)
 	return ARENA_PUSH(&n->arena, n->candidates, n->n, n->cap, c);
 }
 
-static int names_add_pattern(struct names *n, const struct host_pattern *p, bool allows)
+static bool names_is_enough(const struct names *n, enum transport transport, enum verdict v)
 {
+	return v == VERDICT_ALLOW || (v == VERDICT_ASK && n->asks && transport == TRANSPORT_TCP);
+}
+
+static int names_add_pattern(struct names *n, const struct host_pattern *p, enum verdict verdict)
+{
+	const bool allows = names_is_enough(n, p->transport, verdict);
 	struct names_candidate c = {
 		.name = p->kind == HOST_ANY ? "" : p->name,
 		.place = p->kind == HOST_NAME         ? PLACE_EXACT
@@ -90,7 +96,14 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, bool
 
 	if (p->kind != HOST_NAME && p->kind != HOST_SUBDOMAINS && p->kind != HOST_ANY)
 		return 0;
-	if (allows || p->port_hi < UINT16_MAX) {
+	/* What a rule asks about, without anybody to answer: for the record. */
+	if (!allows && verdict == VERDICT_ASK) {
+		c.forbids = false;
+		c.port = c.last = p->port_lo;
+		r = names_add(n, c);
+		c.forbids = true;
+	}
+	if (r == 0 && (allows || p->port_hi < UINT16_MAX)) {
 		c.port = allows ? p->port_lo : (uint16_t)(p->port_hi + 1);
 		c.last = allows ? p->port_hi : c.port;
 		r = names_add(n, c);
@@ -104,11 +117,6 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, bool
 	return r;
 }
 
-static bool names_is_enough(const struct names *n, enum transport transport, enum verdict v)
-{
-	return v == VERDICT_ALLOW || (v == VERDICT_ASK && n->asks && transport == TRANSPORT_TCP);
-}
-
 /* A source that must match several patterns begins to match where one of them does. */
 static int names_add_source(struct names *n, const struct source *s, struct error *e)
 {
@@ -118,7 +126,7 @@ static int names_add_source(struct names *n, const struct source *s, struct erro
 	for (size_t i = 0; r == 0 && i < s->grant->n; i++) {
 		r = host_pattern_parse(&p, &n->arena, s->grant->all[i], &s->where, e);
 		if (r == 0)
-			r = names_add_pattern(n, &p, names_is_enough(n, p.transport, s->verdict));
+			r = names_add_pattern(n, &p, s->verdict);
 	}
 	return r;
 }
@@ -266,7 +274,9 @@ struct names_asking {
 	uint16_t port;
 };
 
-static bool names_is_allowed(struct names_asking *a, enum transport transport, uint16_t port)
+/* is_meant: a pattern names this port, and not the one before it, which it forbids. */
+static bool names_is_allowed(
+	struct names_asking *a, enum transport transport, uint16_t port, bool is_meant)
 {
 	struct request r = { .op = OPERATION_NET_CONNECT };
 	char target[TARGET_BYTES];
@@ -279,7 +289,7 @@ static bool names_is_allowed(struct names_asking *a, enum transport transport, u
 	if (policy_decide(a->names->policy, &r, &d) == 0 &&
 		names_is_enough(a->names, transport, d.verdict))
 		return true;
-	if (!a->decided && transport == TRANSPORT_TCP) {
+	if (!a->decided && is_meant && transport == TRANSPORT_TCP) {
 		a->decided = true;
 		a->decision = d;
 		a->port = port;
@@ -337,12 +347,12 @@ enum names_answer names_ask(
 			for (size_t k = 0; k < range->n && a.tries < TRIES_MAX; k++) {
 				const struct names_candidate *c = &n->candidates[range->at + k];
 
-				if (names_is_allowed(&a, c->transport, c->port))
+				if (names_is_allowed(&a, c->transport, c->port, !c->forbids))
 					return NAMES_GRANTED;
 			}
 		}
 		/* There were only others: this one is for the record. */
-		if (!a.decided && names_is_allowed(&a, TRANSPORT_TCP, PORT_COMMON))
+		if (!a.decided && names_is_allowed(&a, TRANSPORT_TCP, PORT_COMMON, true))
 			return NAMES_GRANTED;
 		ancestor = path.own->n[PLACE_ANCESTOR] > 0;
 	}
@@ -364,7 +374,7 @@ static void names_list_port(struct names_listing *l, uint16_t port)
 			return;
 	if (l->asking.tries == PORT_TRIES_MAX)
 		l->n = -E2BIG;
-	else if (names_is_allowed(&l->asking, TRANSPORT_TCP, port)) {
+	else if (names_is_allowed(&l->asking, TRANSPORT_TCP, port, true)) {
 		if (l->n == NAMES_PORTS_MAX)
 			l->n = -E2BIG;
 		else

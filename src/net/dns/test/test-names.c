@@ -139,6 +139,12 @@ static void test_decisions_for_the_record(void **state)
 			DECISION_RULE },
 		{ "network: {allow: ['udp://a.com:53'], deny: ['udp://a.com:53']}", "a.com", 443,
 			DECISION_NO_GRANT },
+		/* Not the port behind the one that is denied, or asked about. */
+		{ "network: {deny: ['a.com:22']}", "a.com", 443, DECISION_NO_GRANT },
+		{ "network: {deny: ['a.com:443']}", "a.com", 443, DECISION_RULE },
+		{ "rules: [{id: r, action: ask, operations: [net.connect], patterns: "
+		  "['a.com:8443']}]",
+			"a.com", 8443, DECISION_RULE },
 		{ "network: {allow: ['*']}", "1.2.3.4", 443, DECISION_BAD_TARGET },
 		{ "network: {allow: ['*:443']}", "metadata.google.internal", 443,
 			DECISION_BASELINE },
