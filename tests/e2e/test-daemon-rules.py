@@ -97,6 +97,10 @@ def test_kept(d):
         p.stdin.write(json.dumps({"id": f"r{i}", **d.deny}))
         p.stdin.close()
     ok([p.wait(60) for p in many] == [0] * 8 and len(d.read("custom/team.json")["rules"]) == 10, "eight writers at once lose nothing")
+    d.write("custom/scoped.json", {"version": "1.0", "defaultAction": "allow", "rules": [{"id": "all", "scope": "global", **d.deny}, {"id": "none", **d.deny}]})
+    rows = {r["id"]: r for r in d.call("GET", query="?policy=custom/scoped")[1]["rules"]}
+    ok((rows["custom/scoped:all"]["scope"], rows["custom/scoped:none"]["scope"]) == ("global", None), "a scope is shown", rows)
+    os.unlink(d.policies + "/custom/scoped.json")
     d.write("lists.yaml", "fs:\n  read: [/**]\n  write:\n    - /**\n  deny: [/srv/x]\nnetwork: {allow: ['*:*']}\nenv: ['*']\n")
     rows = [r for r in d.call("GET")[1]["rules"] if r["policy"] == "lists"]
     ok([(r["operations"], r["action"], r["patterns"], r["line"]) for r in rows[:3]] == [(["fs.read"], "allow", ["/**"], 2), (["fs.write"], "allow", ["/**"], 4), (["fs.deny"], "deny", ["/srv/x"], 5)]
@@ -219,6 +223,28 @@ def test_inside(d):
     ok(open(d.policies + "/custom/team.json").read() == before and not os.path.exists(d.policies + "/custom/rules.json"), "nothing was written")
 
 
+# Stands for corral: a change of a rule is done, and then the process is ended, as one is that takes too long.
+ENDED = """#!/bin/sh
+case "$*" in
+*--add*) {corral} "$@"; kill -9 $$ ;;
+esac
+exec {corral} "$@"
+"""
+
+
+def test_ended(d):
+    program = d.place + "/ended"
+    with open(program, "w") as f:
+        f.write(ENDED.format(corral=daemon.CORRAL))
+    os.chmod(program, 0o755)
+    d.stop()
+    d.start(env={"CORRAL_PROGRAM": program})
+    status, answer = d.call("POST", body={"id": "late", "policy": "custom/team", **d.deny})
+    told = [r for r in d.get("/api/audit?action=policy&limit=1000")[2]["records"] if '"late"' in r["target"]]
+    ok(status == 500 and any(r["id"] == "late" for r in d.read("custom/team.json")["rules"]), "corral is ended after it wrote: no answer", status, answer)
+    ok([json.loads(r["target"])["state"] for r in told] == ["added"] and "not known" in told[0]["reason"], "but a record, which says so", told)
+
+
 def main():
     d = Rules()
     try:
@@ -229,6 +255,7 @@ def main():
         test_ceiling(d)
         test_hostile(d)
         test_inside(d)
+        test_ended(d)
     finally:
         d.end()
     if os.geteuid() == 0:

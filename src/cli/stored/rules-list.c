@@ -101,6 +101,7 @@ static void rules_put_rule(struct rules_rows *to, const struct stored_file *f,
 	rules_put_copy(to, row, rule, "operations");
 	rules_put_copy(to, row, rule, "patterns");
 	rules_put_copy(to, row, rule, "methods");
+	rules_put_copy(to, row, rule, "scope");
 	rules_put_copy(to, row, rule, "priority");
 }
 
@@ -150,6 +151,7 @@ static void rules_put_own(
 		rules_put_grants(to, row, "methods", &rule->methods);
 	else
 		tree_put(to->t, row, "methods", NULL);
+	tree_put(to->t, row, "scope", NULL);
 	tree_put_number(to->t, row, "priority", rule->priority);
 }
 
@@ -172,6 +174,7 @@ static void rules_put_entry(struct rules_rows *to, const struct stored_file *f,
 	for (size_t i = 0; i < g->n; i++)
 		tree_append_text(to->t, patterns, g->all[i]);
 	tree_put(to->t, row, "methods", NULL);
+	tree_put(to->t, row, "scope", NULL);
 	tree_put(to->t, row, "priority", NULL);
 }
 

@@ -148,6 +148,9 @@ static unsigned tool_status(const struct tool *t, int status)
 	return i < ROWS(answers) ? answers[i] : 0;
 }
 
+static const char tool_unsure[] =
+	"corral was ended before it answered: whether this was done is not known";
+
 static void tool_answer(struct tool *t, int status)
 {
 	struct supervisor *s = t->s;
@@ -160,12 +163,13 @@ static void tool_answer(struct tool *t, int status)
 		t->take(s, is_whole ? WEXITSTATUS(status) : -EIO, &t->text);
 		return;
 	}
-	/* Also if the client has gone. */
-	if (code == 200 && t->record.len)
+	/* Also if the client has gone. What was killed may have written before. */
+	if ((code == 200 || !WIFEXITED(status)) && t->record.len)
 		journal_record(s, &(struct audit_event){ .action = AUDIT_POLICY,
 					  .program = "corrald",
 					  .pid = (uint32_t)getpid(),
 					  .target = buffer_text(&t->record),
+					  .reason = code == 200 ? "" : tool_unsure,
 					  .exact = true });
 	if (t->is_cut && !t->text.failed && t->text.len > TOOL_OUTPUT_MAX)
 		tool_cut_lines(&t->text);
