@@ -96,6 +96,9 @@ def test_unreadable(d):
     one, done = d.one("broken"), d.corral("skills", "list")
     ok(one["fault"].startswith("its manifest cannot be read: SKILL.md:3: ") and one["fault"] in done.stdout and d.one("weather")["fault"] is None,
        "a manifest that cannot be read is listed with the line", one, done)
+    ok((one["risk"], one["risk_confined"]) == ("high", "high"), "what it asks for is not known: its risk is not low", one)
+    done = d.corral("skills", "show", d.skills + "/broken")
+    ok("what it asks for is not known" in done.stdout, "and why is said", done)
     shutil.rmtree(d.skills + "/broken")
     done = d.corral("skills", "show", "weather")
     ok(done.returncode == 5 and "give its folder" in done.stderr, "a name is none, and what is one is said", done)
@@ -163,6 +166,10 @@ def test_changes(d):
     ok(d.one("weather")["state"] == "gone" and d.call(now)[0] == 422, "a skill that was approved and is gone")
     done = d.corral("skills", "list")
     ok("            its folder is gone; `corral approve --remove FOLDER` removes its approval\n" in done.stdout, "the list says what to do", done)
+    done = [d.corral("skills", verb, d.skills + "/weather") for verb in ("show", "changes")]
+    ok(all(r.returncode == 1 and "its folder is gone" in r.stderr for r in done), "as do show and changes of its folder", done)
+    done = d.corral("skills", "show", d.skills + "/never")
+    ok(done.returncode == 5 and "there is no skill" in done.stderr, "a folder that never was one is none", done)
     ok(d.corral("approve", "--remove", d.skills + "/weather").returncode == 0 and not any(s["state"] == "gone" for s in d.list()), "which helps")
     shutil.move(d.place + "/elsewhere", d.skills + "/weather")
 

@@ -45,6 +45,12 @@ struct description {
 int describe_permissions(const struct permissions *p, const struct variables *vars, struct arena *a,
 	struct description *ret);
 
+/*
+ * Of permissions that could not be read: what they are is not known, so the rating is high, and
+ * nothing counts as denied. -ENOMEM.
+ */
+int describe_unknown(struct description *d, struct arena *a);
+
 /* Raises the rating by the number of findings of each skill_severity. */
 int describe_rate(struct description *d, const size_t counts[SKILL_HIGH + 1], struct arena *a);
 

@@ -333,6 +333,15 @@ int describe_judge(struct description *d, unsigned facts, struct arena *a)
 	return describe_add(a, &d->reasons, "touches only its own files and what it needs to run");
 }
 
+int describe_unknown(struct description *d, struct arena *a)
+{
+	d->risk = d->permitted = d->confined = RISK_HIGH;
+	d->denies = 0;
+	d->reasons = (struct description_lines){ 0 };
+	return describe_add(
+		a, &d->reasons, "its manifest cannot be read, so what it asks for is not known");
+}
+
 /* The scan */
 
 static const struct {

@@ -179,14 +179,19 @@ int catalog_find(struct call *c, const char *config, const char *word, struct ca
 	struct approval a = { 0 };
 	struct approval_record *record = arena_calloc(c->arena, 1, sizeof(*record));
 	char real[PATH_BYTES];
+	bool is_gone = false;
 	int r = catalog_open(all, c, config);
 
 	if (r < 0 || !record)
 		return r < 0 ? r : error_no_memory(c->error);
 	if (!ascii_is_hex_text(word, SKILL_DIGEST_HEX - 1)) {
-		if (!realpath(word, real))
-			return 1;
-		approval_id(real, ret->id);
+		const char *gone = NULL;
+
+		is_gone = !realpath(word, real);
+		/* Where it is gone, its name must do; only what was approved is known by that. */
+		if (is_gone && (r = load_absolute(c, word, &gone)) < 0)
+			return r;
+		approval_id(is_gone ? gone : real, ret->id);
 		word = ret->id;
 	}
 	for (size_t i = 0; i < all->n; i++) {
@@ -195,7 +200,7 @@ int catalog_find(struct call *c, const char *config, const char *word, struct ca
 			return 0;
 		}
 	}
-	if (word != ret->id)
+	if (word != ret->id || is_gone)
 		return 1;
 	ret->path = arena_strdup(c->arena, real);
 	if (!ret->path)

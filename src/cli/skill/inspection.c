@@ -130,7 +130,8 @@ int inspection_open(
 	if (i->is_anywhere)
 		i->shown.values[VARIABLE_WORK_DIR] = NULL;
 	if (describe_permissions(
-		    i->skill.manifest.permissions, &i->shown, c->arena, &i->description) < 0)
+		    i->skill.manifest.permissions, &i->shown, c->arena, &i->description) < 0 ||
+		(i->skill.unreadable && describe_unknown(&i->description, c->arena) < 0))
 		return error_no_memory(c->error);
 	r = inspection_add_purpose(i, c);
 	if (r < 0)
