@@ -157,8 +157,11 @@ void tool_queue_leave(struct supervisor *s, uint64_t id)
 
 void tool_queue_clear(struct supervisor *s)
 {
-	struct tool_waiting *w;
+	for (size_t i = 0; i < TOOL_LINES; i++) {
+		const struct link *head = &s->tool_queue.lines[i].waiting;
 
-	while ((w = tool_queue_first(&s->tool_queue)))
-		tool_waiting_free(w);
+		for (struct link *l = head->next, *next = l->next; l != head;
+			l = next, next = l->next)
+			tool_waiting_free(container_of(l, struct tool_waiting, link));
+	}
 }
