@@ -5,6 +5,7 @@ machine has none. As root, once more as an ordinary user. Prints TAP."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -65,7 +66,7 @@ class Provoked:
 def test_healthy(d):
     ok(until(lambda: d.get("/api/security")[2]["verified_ms"] and d.get("/api/security")[2]["checked_ms"], LOOK), "it looks by itself")
     s = d.get("/api/security")[2]
-    ok(s["findings"] == [] and {"agent_outside", "file_mode", "drift", "log_unverified"} <= set(s["ok"]), "a healthy machine has no finding", s)
+    ok(s["findings"] == [] and {"agent_outside", "file_mode", "drift", "policy_ignored", "skill_changed", "log_unverified"} <= set(s["ok"]), "a healthy machine has no finding", s)
     done = corral(d, "security")
     ok(done.returncode == 0 and done.stdout == "nothing found\n", "nor by the command line", done)
 
@@ -202,6 +203,71 @@ def test_drift(d):
     ok(look(d) == (0, []) or os.unlink(recorded) is None, "and made anew")
 
 
+def test_ignored(d):
+    """A policy that is not read, and the line that puts it where it is."""
+    custom = d.place + "/config/corral/policy.d/custom"
+    os.makedirs(custom, exist_ok=True)
+    path = custom + "/team-1.yaml"
+    p = Provoked(d, "policy_ignored", path)
+    with open(path, "w") as f:
+        f.write("fs:\n  read: [/**]\n  write: [/**]\nnetwork: {allow: ['*:*']}\nenv: ['*']\n")
+    f = p.found("a policy that is not read", "medium", "mv ")
+    listed = json.loads(corral(d, "policy", "list", "--json").stdout)
+    ok(listed["policies"] == [] and listed["ignored"] == [{"path": path, "hint": f["remedy"]}], "corral policy list says so, too", listed)
+    done = corral(d, "policy", "list")
+    ok(done.returncode == 0 and f["remedy"] in done.stdout, "also to people", done)
+    subprocess.run(["sh", "-c", f["remedy"]], check=True)
+    p.cured("a policy that is not read")
+    listed = json.loads(corral(d, "policy", "list", "--json").stdout)
+    ok([(x["name"], x["in_force"]) for x in listed["policies"]] == [("team-1", True)] and listed["ignored"] == [], "it is in force now", listed)
+    os.unlink(listed["policies"][0]["path"])
+
+
+def test_skills(d):
+    skill, seen = d.place + "/skills/weather", d.place + "/state/corral/skills.json"
+    os.makedirs(skill)
+
+    def write(name, text):
+        with open(skill + "/" + name, "w") as f:
+            f.write(text)
+
+    def approve():
+        digest = json.loads(corral(d, "skills", "show", "--json", skill).stdout)["digest"]
+        return corral(d, "skills", "approve", "--digest", digest, skill)
+
+    write("SKILL.md", "---\nname: weather\ndescription: Says how the weather is.\n---\nRun run.sh.\n")
+    write("run.sh", "echo sunny\n")
+    ok(look(d) == (0, []), "a skill that was never approved is no finding", look(d))
+    ok(approve().returncode == 0 and look(d) == (0, []), "nor is one that was", look(d))
+    # Once nothing has changed for a moment, what was found is recorded, and the skill is not read again.
+    ok(until(lambda: os.path.exists(seen) and re.search('"[0-9a-f]{64} approved"', open(seen).read()), LOOK), "what was found is recorded")
+    ok(os.stat(seen).st_mode & 0o777 == 0o600 and look(d) == (0, []), "for its owner alone", look(d))
+    before = open(skill + "/run.sh").read()
+    times = os.stat(skill + "/run.sh")
+    p = Provoked(d, "skill_changed", skill)
+    write("run.sh", "echo rainy\n")
+    os.utime(skill + "/run.sh", ns=(times.st_atime_ns, times.st_mtime_ns))
+    f = p.found("a skill was changed, of the same size and time", "medium", "corral skills changes " + skill)
+    ok(look(d)[0] == 1 and corral(d, "skills", "changes", skill).stdout.startswith("changed"), "corral security finds it, too", look(d))
+    ok(f["remedy"].endswith("corral approve " + skill) and corral(d, "approve", "--yes", skill).returncode == 0, "it is approved again", f)
+    p.cured("a skill was changed, of the same size and time")
+    for name, change, back in (("a file was added", lambda: write("more.sh", "echo\n"), lambda: os.unlink(skill + "/more.sh")),
+                               ("it cannot be read any more", lambda: os.mkfifo(skill + "/pipe"), lambda: os.unlink(skill + "/pipe"))):
+        p = Provoked(d, "skill_changed", skill)
+        change()
+        p.found(name, "medium", "corral approve ")
+        back()
+        p.cured(name)
+    with open(seen, "w") as f:
+        f.write('{"x":')
+    ok(look(d) == (0, []), "a record that cannot be read is made anew", look(d))
+    write("run.sh", before)
+    ok(look(d)[0] == 1, "the approval before is none any more", look(d))
+    shutil.rmtree(skill)
+    ok(look(d) == (0, []), "a skill that is gone is no finding", look(d))
+    corral(d, "approve", "--remove", skill)
+
+
 def test_log(d):
     path = d.place + "/state/corral/audit.db"
     ok(until(lambda: not findings(d), LOOK), "nothing is left over", findings(d))
@@ -257,7 +323,7 @@ def main():
         with open(d.place + "/config/corral/daemon.yaml", "w") as f:
             f.write("daemon:\n  watch: 1\n")
         d.start()
-        for test in (test_healthy, test_agents, test_modes, test_drift, test_expiry, test_log):
+        for test in (test_healthy, test_agents, test_modes, test_drift, test_ignored, test_skills, test_expiry, test_log):
             test(d)
     finally:
         d.end()

@@ -44,6 +44,11 @@ void security_check_modes(struct security *s);
 /* drift.c: profiles and wrappers that are not what they were. */
 void security_check_drift(struct security *s);
 
+/* ignored.c: policies that are not read. */
+void security_check_ignored(struct security *s);
+/* skills.c: skills that are not what was approved. */
+void security_check_skills(struct security *s);
+
 /* A wrapper: a script in PATH that has the name of an agent, and runs it by `corral run`. */
 struct security_wrapper {
 	const char *name, *path, *agent;

@@ -23,6 +23,8 @@ static const struct {
 	{ "agent_outside", security_check_agents },
 	{ "file_mode", security_check_modes },
 	{ "drift", security_check_drift },
+	{ "policy_ignored", security_check_ignored },
+	{ "skill_changed", security_check_skills },
 };
 
 static int security_find_places(struct security *s)
@@ -189,9 +191,10 @@ const struct verb verb_security = {
 	.summary = "look for what undoes sandboxes on this machine",
 	.description =
 		"Looks for programs of agents that run outside of a sandbox, for sockets, "
-		"policies and logs that other users can write or read, and for profiles and "
-		"wrappers that are not what they were. Each finding says what to do. The daemon, "
-		"corrald(8), does this every ten seconds.\n"
+		"policies and logs that other users can write or read, for profiles and wrappers "
+		"that are not what they were, for policies that are not read, and for skills that "
+		"are not what was approved. Each finding says what to do. The daemon, corrald(8), "
+		"does this every ten seconds.\n"
 		"A wrapper is a script in PATH with the name of an agent that runs it by `corral "
 		"run`. What profiles and wrappers are is recorded when the daemon sees them first; "
 		"--accept records what they are now.\n"

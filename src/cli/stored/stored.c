@@ -73,16 +73,27 @@ static int stored_fill(
 	return ret->path && ret->name ? 0 : error_no_memory(c->error);
 }
 
-static bool stored_is_policy(const char *file, bool is_custom)
+static bool stored_is_policy(const char *file)
 {
 	const char *dot = strrchr(file, '.');
 
 	if (!dot || file[0] == '.')
 		return false;
-	for (size_t i = is_custom ? 2 : 0; i < ROWS(stored_endings); i++)
+	for (size_t i = 0; i < ROWS(stored_endings); i++)
 		if (strcmp(dot, stored_endings[i]) == 0)
 			return true;
 	return false;
+}
+
+/* Of custom/: what is read, and what is not. */
+static bool stored_is_custom_policy(const char *file)
+{
+	return stored_is_policy(file) && strcmp(strrchr(file, '.'), ".json") == 0;
+}
+
+static bool stored_is_ignored(const char *file)
+{
+	return stored_is_policy(file) && !stored_is_custom_policy(file);
 }
 
 static void stored_close_dir(DIR **d)
@@ -92,8 +103,8 @@ static void stored_close_dir(DIR **d)
 }
 
 /* Those of one folder: below is "" or "custom/". */
-static int stored_list_folder(
-	struct call *c, const struct stored_place *p, const char *below, struct stored_files *to)
+static int stored_list_folder(struct call *c, const struct stored_place *p, const char *below,
+	bool (*takes)(const char *file), struct stored_files *to)
 {
 	const char *path = arena_printf(c->arena, "%s/%s", p->folder, below);
 	__attribute__((cleanup(stored_close_dir))) DIR *dir = path ? opendir(path) : NULL;
@@ -109,7 +120,7 @@ static int stored_list_folder(
 		struct stored_file f = { 0 };
 		int r;
 
-		if (!stored_is_policy(d->d_name, *below))
+		if (!takes(d->d_name))
 			continue;
 		r = entry ? stored_fill(c, p, entry, &f) : error_no_memory(c->error);
 		if (r == 0 && to->n == STORED_FILES_MAX)
@@ -144,12 +155,34 @@ int stored_list(struct call *c, const struct stored_place *p, struct stored_file
 	*ret = (struct stored_files){ 0 };
 	if (!p->folder)
 		return 0;
-	r = stored_list_folder(c, p, "", ret);
+	r = stored_list_folder(c, p, "", stored_is_policy, ret);
 	if (r == 0)
-		r = stored_list_folder(c, p, stored_custom, ret);
+		r = stored_list_folder(c, p, stored_custom, stored_is_custom_policy, ret);
 	if (r == 0 && ret->n)
 		qsort(ret->items, ret->n, sizeof(ret->items[0]), stored_compare);
 	return r;
+}
+
+int stored_list_ignored(struct call *c, const struct stored_place *p, struct stored_files *ret)
+{
+	int r;
+
+	*ret = (struct stored_files){ 0 };
+	r = p->folder ? stored_list_folder(c, p, stored_custom, stored_is_ignored, ret) : 0;
+	if (r == 0 && ret->n)
+		qsort(ret->items, ret->n, sizeof(ret->items[0]), stored_compare);
+	return r;
+}
+
+const char *stored_name_ignored(
+	struct call *c, const struct stored_place *p, const struct stored_file *f)
+{
+	const char *base = strrchr(f->path, '/') + 1;
+	char *path = arena_printf(c->arena, "%s/%s", p->folder, base);
+
+	if (path && access(path, F_OK) == 0)
+		path = arena_printf(c->arena, "%s/custom-%s", p->folder, base);
+	return path ? path : p->folder;
 }
 
 static int stored_is_there(struct call *c, const struct stored_place *p, const char *name,
@@ -212,7 +245,7 @@ int stored_list_past(struct call *c, const struct stored_place *p, struct stored
 		struct stored_file f = { 0 };
 		int r;
 
-		if (!stored_is_policy(d->d_name, false))
+		if (!stored_is_policy(d->d_name))
 			continue;
 		r = stored_fill_past(c, p, d->d_name, &f);
 		if (r == 0 && f.past && ARENA_PUSH(c->arena, ret->items, ret->n, ret->cap, f) < 0)

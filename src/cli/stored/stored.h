@@ -47,6 +47,11 @@ struct stored_files {
 int stored_open_place(struct call *c, bool is_system, struct stored_place *ret);
 /* All files that are there, in the order in which they are read. */
 int stored_list(struct call *c, const struct stored_place *p, struct stored_files *ret);
+/* Files of custom/ that are no JSON, and so are not read. */
+int stored_list_ignored(struct call *c, const struct stored_place *p, struct stored_files *ret);
+/* The path under which one of them would be read, as a layer of its own. */
+const char *stored_name_ignored(
+	struct call *c, const struct stored_place *p, const struct stored_file *f);
 /* One by its name; "NAME" is also "custom/NAME" if there is no other. 1: there is none. */
 int stored_find(
 	struct call *c, const struct stored_place *p, const char *name, struct stored_file *ret);

@@ -127,6 +127,33 @@ static void stored_print(struct output *o, const struct stored_state *s)
 		buffer_adds(&o->text, "; no run starts until it is mended\n");
 }
 
+/* Files that look like policies, and are none: without a word their writer would rely on them. */
+static int stored_print_ignored(struct call *c, const struct stored_place *p, struct output *o,
+	struct json_tree *t, struct node *list)
+{
+	struct stored_files all;
+	int r = stored_list_ignored(c, p, &all);
+
+	for (size_t i = 0; r == 0 && i < all.n; i++) {
+		const char *path = all.items[i].path,
+			   *to = stored_name_ignored(c, p, &all.items[i]);
+		struct node *n = tree_append_map(t, list);
+		auto_buffer hint = { 0 };
+
+		buffer_adds(&hint, "mv ");
+		output_shell_word(&hint, path);
+		buffer_addc(&hint, ' ');
+		output_shell_word(&hint, to);
+		tree_put_text(t, n, "path", path);
+		tree_put_text(t, n, "hint", buffer_text(&hint));
+		output_foreign(o, path);
+		buffer_adds(&o->text, " is not read: custom/ takes rules in .json only; ");
+		output_foreign(o, buffer_text(&hint));
+		buffer_addc(&o->text, '\n');
+	}
+	return r;
+}
+
 static int stored_begin(struct call *c, const struct options_row *rows, size_t n,
 	const bool *system, struct stored_place *ret)
 {
@@ -165,6 +192,8 @@ static int verb_stored_list_run(struct call *c)
 		else
 			stored_print(&o, &s);
 	}
+	if (r == 0)
+		r = stored_print_ignored(c, &p, &o, &t, tree_put_list(&t, root, "ignored"));
 	if (r == 0 && all.n == 0) {
 		buffer_adds(&o.text, "no policy is stored in ");
 		output_foreign(&o, p.folder);

@@ -157,6 +157,7 @@ export function limitWords(name, value) {
 // What the security watcher looks for, by the names of docs/daemon.md.
 const CHECKS = {
   agent_outside: "agents that run outside of a sandbox", file_mode: "files with a wrong owner or mode", drift: "profiles or wrappers that were changed",
+  policy_ignored: "policies that are not read", skill_changed: "skills that are not what was approved",
   log_unverified: "an audit log that does not verify", log_lost: "records that could not be written", refused_peer: "sandboxed processes that tried to reach the daemon",
   answer_expires: "permissions of a sandbox that end soon", unchecked: "checks that did not work",
 };

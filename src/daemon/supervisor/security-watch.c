@@ -38,7 +38,8 @@ enum {
 
 static const char *const security_watch_severities[] = { "low", "medium", "high", NULL };
 static const char *const security_watch_kinds[] = { "agent_outside", "file_mode", "drift",
-	"log_unverified", "log_lost", "refused_peer", "answer_expires", "unchecked", NULL };
+	"policy_ignored", "skill_changed", "log_unverified", "log_lost", "refused_peer",
+	"answer_expires", "unchecked", NULL };
 
 static const char *security_watch_word(const char *const *words, const char *word)
 {

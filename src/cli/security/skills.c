@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Skills that are not what was approved. Each is read by a confined process (cli/skill/reading.h),
+ * but only if something about it is new: skills.json of the state folder has a hash of the times
+ * and inode numbers of all its files, and of the approval, with what was found then. Whatever
+ * changes a file changes its ctime, so the same hash means the same skill; a change of the last
+ * moments may share its time with the next one, so then nothing is recorded.
+ *
+ * A skill that is gone harms nobody. One that cannot be read any more is not what was approved.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "cli/output.h"
+#include "cli/security/findings.h"
+#include "cli/skill/reading.h"
+#include "codec/json.h"
+#include "launch/skill.h"
+#include "skill/walk.h"
+
+enum { SKILLS_FILE_MAX = 1 << 20, SKILLS_LOOK_MS = 8 * 1000, SKILLS_SETTLED_MS = 2 * 1000 };
+
+struct skills {
+	struct security *s;
+	struct document before; /* skills.json: {"ID": "STAMP STATE"} */
+	struct buffer after;
+	uint64_t until; /* later ones are not read in this look */
+};
+
+/* The stamp of a skill as it lies there */
+
+struct skills_stamp {
+	crypto_hash_sha256_state hash;
+	struct timespec newest;
+};
+
+static void skills_stamp_add(struct skills_stamp *s, const struct stat *st)
+{
+	const uint64_t numbers[] = { st->st_dev, st->st_ino, (uint64_t)st->st_size, st->st_mode,
+		(uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec,
+		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec };
+
+	crypto_hash_sha256_update(&s->hash, (const unsigned char *)numbers, sizeof(numbers));
+	if (st->st_ctim.tv_sec > s->newest.tv_sec)
+		s->newest = st->st_ctim;
+}
+
+static void skills_stamp_text(struct skills_stamp *s, const char *text)
+{
+	crypto_hash_sha256_update(&s->hash, (const unsigned char *)text, strlen(text) + 1);
+}
+
+static int skills_visit(void *data, const struct skill_entry *entry, struct error *e)
+{
+	struct skills_stamp *s = data;
+
+	(void)e;
+	skills_stamp_text(s, entry->path);
+	skills_stamp_text(s, entry->target ? entry->target : "");
+	skills_stamp_add(s, entry->st);
+	return 0;
+}
+
+/* False: it must be read. */
+static bool skills_stamp_take(const struct catalog_item *item, char out[SKILL_DIGEST_HEX])
+{
+	auto_fd fd = open(item->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct skills_stamp s = { 0 };
+	struct skill_digest digest;
+	struct error e = { 0 };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	crypto_hash_sha256_init(&s.hash);
+	skills_stamp_text(&s, item->record->digest);
+	skills_stamp_text(&s, item->record->approved_at);
+	skills_stamp_text(&s, item->record->permissions);
+	skills_stamp_add(&s, &st);
+	if (skill_walk(fd, NULL, skills_visit, &s, &e) < 0)
+		return false;
+	crypto_hash_sha256_final(&s.hash, digest.bytes);
+	skill_digest_hex(&digest, out);
+	return (uint64_t)s.newest.tv_sec * 1000 + SKILLS_SETTLED_MS < clock_ms(CLOCK_REALTIME);
+}
+
+/* What was found, now or before */
+
+static bool skills_name(const struct security *s, char path[PATH_BYTES])
+{
+	return s->state && snprintf(path, PATH_BYTES, "%s/skills.json", s->state) < PATH_BYTES;
+}
+
+/* One that cannot be read is as good as none: all skills are read. */
+static void skills_open(struct skills *k)
+{
+	char path[PATH_BYTES];
+	auto_buffer text = { 0 };
+	struct error e = { 0 };
+
+	if (skills_name(k->s, path) && file_read(path, SKILLS_FILE_MAX, &text) == 0)
+		(void)json_read(&k->before, path, buffer_text(&text), text.len, &e);
+	buffer_adds(&k->after, "{");
+}
+
+static void skills_close(struct skills *k)
+{
+	char path[PATH_BYTES];
+	auto_buffer before = { 0 };
+
+	buffer_adds(&k->after, "\n}\n");
+	if (k->s->records && !k->after.failed && skills_name(k->s, path) &&
+		(file_read(path, SKILLS_FILE_MAX, &before) < 0 || before.len != k->after.len ||
+			memcmp(before.data, k->after.data, before.len) != 0))
+		/* Without it the next look takes longer. */
+		(void)file_replace(path, k->after.data, k->after.len, 0600);
+	document_deinit(&k->before);
+	buffer_deinit(&k->after);
+}
+
+static void skills_record(
+	struct skills *k, const struct catalog_item *item, const char *stamp, const char *state)
+{
+	buffer_printf(&k->after, "%s\n\"%s\":\"%s %s\"", k->after.len > 1 ? "," : "", item->id,
+		stamp, state);
+}
+
+/* "approved", "changed", "unreadable"; NULL: it is not known now. */
+static const char *skills_read(
+	struct skills *k, const struct catalog *all, const struct catalog_item *item, uint64_t now)
+{
+	const struct reading reading = {
+		.kind = READING_APPROVE, .catalog = all, .item = item, .ms = k->until - now
+	};
+	struct call quiet = *k->s->call;
+	auto_document d = { 0 };
+	struct error e = { 0 };
+	int r;
+
+	quiet.error = &e;
+	r = reading_run(&quiet, &reading, &d, NULL);
+	if (r == -ETIME || r == -ENOMEM || r == -ENOTSUP || r == -EIO)
+		return NULL;
+	return reading_state(item, r < 0 ? NULL : &d);
+}
+
+static const char *skills_look(
+	struct skills *k, const struct catalog *all, const struct catalog_item *item)
+{
+	const char *known = k->before.root && k->before.root->type == NODE_MAP
+				    ? node_get_text(k->before.root, item->id)
+				    : "";
+	const char *space = strchr(known, ' '), *state = NULL;
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	char stamp[SKILL_DIGEST_HEX] = "";
+	bool is_settled = false;
+
+	if (now < k->until) {
+		is_settled = skills_stamp_take(item, stamp);
+		if (is_settled && space && strncmp(known, stamp, strlen(stamp)) == 0 &&
+			known + strlen(stamp) == space)
+			state = space + 1;
+		else
+			state = skills_read(k, all, item, now);
+	}
+	/* What is not known now is as it was. */
+	if (!state && space)
+		state = space + 1;
+	if (state)
+		skills_record(k, item, is_settled ? stamp : "-", state);
+	return state;
+}
+
+static void skills_tell(struct security *s, const char *path, bool is_readable)
+{
+	auto_buffer text = { 0 }, remedy = { 0 };
+
+	buffer_adds(&text, "the skill ");
+	buffer_add_visible(&text, path, strlen(path));
+	buffer_adds(&text, is_readable ? " is not what was approved"
+				       : " was approved, and cannot be read any more");
+	buffer_adds(&remedy, "see what changed: corral skills changes ");
+	output_shell_word(&remedy, path);
+	buffer_adds(&remedy, "; if it is right: corral approve ");
+	output_shell_word(&remedy, path);
+	security_add(s, "skill_changed", SECURITY_MEDIUM, path, buffer_text(&text),
+		buffer_text(&remedy));
+}
+
+void security_check_skills(struct security *s)
+{
+	struct skills k = { .s = s, .until = clock_ms(CLOCK_MONOTONIC) + SKILLS_LOOK_MS };
+	struct arena *a = s->call->arena;
+	struct approval_records records = { 0 };
+	struct catalog all = { 0 };
+	struct error e = { 0 };
+
+	if (launch_skill_approvals(&all.approvals, a, &e) < 0 ||
+		approval_list(all.approvals, a, &records, &e) < 0 || records.n == 0)
+		return;
+	skills_open(&k);
+	for (size_t i = 0; i < records.n; i++) {
+		struct catalog_item item = { .path = records.items[i].path,
+			.record = &records.items[i] };
+		char real[PATH_BYTES];
+		const char *state;
+
+		if (!realpath(item.path, real) || strcmp(real, item.path) != 0)
+			continue;
+		approval_id(item.path, item.id);
+		state = skills_look(&k, &all, &item);
+		if (state && strcmp(state, "approved") != 0)
+			skills_tell(s, item.path, strcmp(state, "changed") == 0);
+	}
+	skills_close(&k);
+}
