@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of policy.d/custom that look like policies and are not read, since the folder takes rules
- * in JSON only: whoever wrote one believes that it is in force.
+ * in JSON only: their author relies on a policy that is not in force.
  */
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * changes a file changes its ctime, so the same hash means the same skill; a change of the last
  * moments may share its time with the next one, so then nothing is recorded.
  *
- * A skill that is gone harms nobody. One that cannot be read any more is not what was approved.
+ * A skill that is gone is no finding. One that cannot be read any more is not what was approved.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -127,7 +127,7 @@ static void stored_print(struct output *o, const struct stored_state *s)
 		buffer_adds(&o->text, "; no run starts until it is mended\n");
 }
 
-/* Files that look like policies, and are none: without a word their writer would rely on them. */
+/* Files that look like policies and are not read: their author may rely on them. */
 static int stored_print_ignored(struct call *c, const struct stored_place *p, struct output *o,
 	struct json_tree *t, struct node *list)
 {

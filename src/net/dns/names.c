@@ -96,7 +96,7 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, enum
 
 	if (p->kind != HOST_NAME && p->kind != HOST_SUBDOMAINS && p->kind != HOST_ANY)
 		return 0;
-	/* What a rule asks about, without anybody to answer: for the record. */
+	/* What a rule asks about, where no user can be asked: for the record. */
 	if (!allows && verdict == VERDICT_ASK) {
 		c.forbids = false;
 		c.port = c.last = p->port_lo;
