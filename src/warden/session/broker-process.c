@@ -27,7 +27,7 @@
 #include "wire/sockets.h"
 
 enum {
-	CONTROL = 3,
+	CONTROL = FD_KEPT,
 	RESTARTS_MAX = 3, /* in the life of a session: what dies more often has a reason to */
 	FINISH_MS = 8000, /* to write the rest of the log, which others may have locked */
 	REAP_MS = 200,
@@ -52,17 +52,10 @@ struct broker_process {
 /* Nothing else stays open, of whoever started us neither. */
 static int broker_process_take_descriptors(int control)
 {
-	int high = fcntl(control, F_DUPFD, CONTROL + 1);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int r = fd_keep_only((int *const[]){ &control }, 1);
 
-	if (high < 0 || null < 0)
-		return -errno;
-	for (int i = 0; i < CONTROL; i++)
-		if (dup2(null, i) < 0)
-			return -errno;
-	if (dup2(high, CONTROL) < 0 || syscall(SYS_close_range, CONTROL + 1U, ~0U, 0U) < 0)
-		return -errno;
-	return 0;
+	/* The broker is to have it. */
+	return r == 0 && fcntl(CONTROL, F_SETFD, 0) < 0 ? -errno : r;
 }
 
 /* As the broker itself would tell it. */
@@ -379,23 +372,8 @@ int broker_process_restart(struct broker_process *b, struct error *e)
 static int broker_keeper_take_descriptors(struct broker_process *b, int *control)
 {
 	int *list[] = { control, &b->listener, &b->root, &b->ledger, &b->http };
-	const size_t n = ROWS(list) - (b->http < 0);
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	for (int i = 0; i < CONTROL; i++)
-		if (null < 0 || dup2(null, i) < 0)
-			return -errno;
-	for (size_t i = 0; i < n; i++) {
-		*list[i] = fcntl(*list[i], F_DUPFD_CLOEXEC, CONTROL + (int)ROWS(list));
-		if (*list[i] < 0)
-			return -errno;
-	}
-	for (size_t i = 0; i < n; i++) {
-		*list[i] = dup3(*list[i], CONTROL + (int)i, O_CLOEXEC);
-		if (*list[i] < 0)
-			return -errno;
-	}
-	return syscall(SYS_close_range, CONTROL + (unsigned)n, ~0U, 0U) < 0 ? -errno : 0;
+	return fd_keep_only(list, ROWS(list) - (b->http < 0));
 }
 
 static int broker_keeper_serve(struct broker_process *b, int control)

@@ -22,7 +22,7 @@
 #include "warden/inherited.h"
 #include "wire/frame.h"
 
-enum { SOCKET = 3, DESCRIPTORS_MAX = 1 + DOORS_MAX + 2 * PLAN_PORTS_MAX };
+enum { SOCKET = FD_KEPT, DESCRIPTORS_MAX = 1 + DOORS_MAX + 2 * PLAN_PORTS_MAX };
 
 /* What the relay gets along, made before it is. */
 struct outfit {
@@ -57,33 +57,19 @@ static int outfit_make(struct outfit *o, const struct plan *plan, struct error *
 
 /* In the new process. */
 
-/* Nothing else stays open. First all are moved out of the way, so that none is overwritten. */
+/* Nothing else stays open. */
 static int take_descriptors(struct outfit *o, int socket)
 {
-	/* Where they are kept, in the order of their numbers from SOCKET on. */
+	/* In the order of their numbers from SOCKET on. */
 	int *list[DESCRIPTORS_MAX] = { &socket };
 	size_t n = 1;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (size_t i = 0; i < o->n_doors; i++)
 		list[n++] = &o->doors[i].folder;
 	for (size_t i = 0; i < 2 * o->n_ports; i++)
 		if (o->ports[i / 2].listeners[i % 2] >= 0)
 			list[n++] = &o->ports[i / 2].listeners[i % 2];
-	for (int i = 0; i < SOCKET; i++)
-		if (null < 0 || dup2(null, i) < 0)
-			return -errno;
-	for (size_t i = 0; i < n; i++) {
-		*list[i] = fcntl(*list[i], F_DUPFD_CLOEXEC, SOCKET + DESCRIPTORS_MAX);
-		if (*list[i] < 0)
-			return -errno;
-	}
-	for (size_t i = 0; i < n; i++) {
-		*list[i] = dup3(*list[i], SOCKET + (int)i, O_CLOEXEC);
-		if (*list[i] < 0)
-			return -errno;
-	}
-	return syscall(SYS_close_range, SOCKET + (unsigned)n, ~0U, 0U) < 0 ? -errno : 0;
+	return fd_keep_only(list, n);
 }
 
 static int shut_in(const struct outfit *o)
