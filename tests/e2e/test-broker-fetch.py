@@ -158,20 +158,20 @@ def test_rebinding():
 def test_killed():
     """kill -9 of corral-fetch: the call fails, the next does not."""
     code = f"""
-out.append(call("network.http", url="http://localhost:{servers.plain}/silent", timeout=15000))
+out.append(call("network.http", url="http://localhost:{servers.plain}/silent", timeout=60000))
 out.append(call("network.http", url="http://localhost:{servers.plain}/hello"))
 """
     child = subprocess.Popen(command(code, "--net", f"localhost:{servers.plain}"), stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=work)
     victim = None
-    for _ in range(200):
+    for _ in range(1200):
         victim = next((p for p in descendants(child.pid) if name_of(p) == "corral-fetch"), None)
         if victim and "/silent" in servers.log():
             break
         time.sleep(0.05)
     if victim:
         os.kill(victim, signal.SIGKILL)
-    stdout, stderr = child.communicate(timeout=60)
+    stdout, stderr = child.communicate(timeout=120)
     out = json.loads(stdout or "[]")
     ok(len(out) == 2 and code_of(out[0]) in (-32005, -32603), "corral-fetch is killed: the call fails", out, stderr)
     ok(len(out) == 2 and out[1].get("result", {}).get("status") == 200, "and the next one works", out)
@@ -277,7 +277,7 @@ def test_http_attacks():
 
 def test_http_is_inside():
     """Not on the host's loopback, not in another sandbox, not unless asked for; a token for each run."""
-    child = subprocess.Popen(command("import time; print('up', flush=True); time.sleep(3)", broker="--broker-http"),
+    child = subprocess.Popen(command("import time; print('up', flush=True); time.sleep(60)", broker="--broker-http"),
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=work)
     child.stdout.readline()
     with socket.socket() as s:

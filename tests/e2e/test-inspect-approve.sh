@@ -138,10 +138,14 @@ fails "approve: a folder that others can write proves nothing" "other users can 
 chmod 700 "$XDG_STATE_HOME/corral/approvals"
 
 # --- on a terminal ---
-in_terminal() { # in_terminal TYPED ARGUMENT…
+in_terminal() { # in_terminal TYPED ARGUMENT…: types it when it is asked, after a minute at the latest
 	typed=$1 && shift
-	status=0
-	{ sleep 1 && printf '%s\n' "$typed"; } | TERM=dumb script -q -e -c "$CORRAL $*" "$scratch/typescript" >"$scratch/out" 2>"$scratch/err" || status=$?
+	status=0 tries=0
+	rm -f "$scratch/typescript"
+	{
+		until grep -q 'Approve exactly' "$scratch/typescript" 2>/dev/null || [ "$tries" -eq 600 ]; do sleep 0.1 && tries=$((tries + 1)); done
+		printf '%s\n' "$typed"
+	} | TERM=dumb script -q -e -f -c "$CORRAL $*" "$scratch/typescript" >"$scratch/out" 2>"$scratch/err" || status=$?
 }
 if command -v script >/dev/null 2>&1; then
 	in_terminal n approve weather
