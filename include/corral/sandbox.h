@@ -253,8 +253,18 @@ CORRAL_API int corral_builder_with_audit(
  * there; then commands are killed, and further ones are -ECANCELED. Nothing waits for the daemon,
  * but for a fifth of a second at most when a sandbox is freed that it has not seen yet. What it
  * says is heard in calls, and while one waits for a command.
+ *
+ * The user may also grant hosts, and with a broker files, programs and services, while the sandbox
+ * lives: what its permissions allow or ask about, and never more. Such grants end by their time, by
+ * the user, with the sandbox, and by corral_sandbox_update().
  */
 CORRAL_API int corral_builder_without_daemon(struct corral_builder *b);
+/*
+ * How long a connection, or a call of a broker, waits for the user's answer where the permissions
+ * ask; 0: it is refused at once, as it is without a daemon. By itself a minute. -EINVAL: more than
+ * a day.
+ */
+CORRAL_API int corral_builder_ask_ms(struct corral_builder *b, uint64_t ms);
 /*
  * Starts a broker beside each session, which answers what commands ask at the socket that their
  * variable SANDBOX_SOCKET names, under the sandbox's permissions (corral-broker; `sandbox-call` is

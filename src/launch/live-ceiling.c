@@ -324,6 +324,18 @@ static void live_ceiling_keep_network(struct permissions *p)
 		live_ceiling_keep_network(p->all_of[i]);
 }
 
+bool launch_live_names_hosts(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].operations & 1u << OPERATION_NET_CONNECT && !p->rules[i].disabled &&
+			p->rules[i].action != VERDICT_DENY)
+			return true;
+	for (size_t i = 0; i < p->n_all_of; i++)
+		if (launch_live_names_hosts(p->all_of[i]))
+			return true;
+	return p->network_allow.n > 0 || p->fallback == VERDICT_ASK;
+}
+
 int launch_live_network(const struct launch_live *l, const struct live_grant *grants, size_t n,
 	struct buffer *out, struct error *e)
 {

@@ -151,6 +151,14 @@ void launch_live_question_over(struct launch_live *l, uint64_t asker, enum quest
 	}
 }
 
+void launch_live_questions_over(
+	struct launch_live *l, uint64_t mask, uint64_t bits, enum question_end how)
+{
+	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+		if (l->questions[i].id && (l->questions[i].asker & mask) == bits)
+			launch_live_question_over(l, l->questions[i].asker, how);
+}
+
 /* Changes */
 
 static struct launch_live_grant *live_find_grant(struct launch_live *l, uint64_t id)
@@ -283,6 +291,22 @@ void launch_live_settled(struct launch_live *l, int code, const char *why)
 		live_undo(l, why);
 	if (!l->is_busy)
 		live_run_waiting(l);
+}
+
+void launch_live_declare(struct launch_live *l, const struct launch_live_ceiling *ceiling)
+{
+	l->ceiling = *ceiling;
+	if (l->is_busy && !l->is_undoing)
+		live_reply(l, l->order, 0, -ESTALE, "the host program gave other permissions");
+	l->is_busy = l->is_undoing = false;
+	l->order = l->made = l->question = 0;
+	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+		if (l->questions[i].id && l->questions[i].is_left)
+			live_drop_question(l, &l->questions[i], l->questions[i].how);
+	for (size_t i = 0; i < l->n_grants; i++)
+		l->grants[i].is_out = true;
+	live_end_grants(l);
+	live_run_waiting(l);
 }
 
 /* Orders */

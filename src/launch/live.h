@@ -115,6 +115,14 @@ void launch_live_deinit(struct launch_live *l);
 int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question *q);
 /* It does not wait any more. asker 0: all of the broker's, which has ended. */
 void launch_live_question_over(struct launch_live *l, uint64_t asker, enum question_end how);
+/* The same of all whose number has these bits, and no others of the mask. */
+void launch_live_questions_over(
+	struct launch_live *l, uint64_t mask, uint64_t bits, enum question_end how);
+/*
+ * The host declared something else, and it is in force: all grants that were made below the former
+ * ceiling are over. A change that is under way is given up; launch_live_settled() does not follow.
+ */
+void launch_live_declare(struct launch_live *l, const struct launch_live_ceiling *ceiling);
 /* What became of `put`: 0, or a negative errno value with a sentence. */
 void launch_live_settled(struct launch_live *l, int code, const char *why);
 
@@ -122,6 +130,8 @@ void launch_live_settled(struct launch_live *l, int code, const char *why);
 void launch_live_tick(struct launch_live *l);
 int launch_live_wait_ms(const struct launch_live *l, int otherwise);
 
+/* Whether the permissions allow some hosts, or ask about them. */
+bool launch_live_names_hosts(const struct permissions *p);
 /*
  * Permissions for a relay: what the layers and the grants say about the network, as an image with
  * the places of rules (policy/format/image.h).

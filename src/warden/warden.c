@@ -39,6 +39,7 @@
 #include "warden/session/session.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
+#include "wire/question.h"
 #include "wire/record.h"
 #include "wire/report.h"
 
@@ -48,6 +49,9 @@ enum {
 	TEXT_MAX = 8 << 20,
 	BROKER_MS = 10000, /* for what the host has to say about a broker */
 	GRACE_MS = 1000,   /* between "end" and the end of the init itself */
+	/* With so many frames waiting for the host it does not listen: a question is refused. They
+	 * are long, and commands cause them. */
+	QUESTIONS_CROWDED = 64,
 };
 
 /*
@@ -75,6 +79,7 @@ struct warden {
 	bool over;
 	struct outbox out;
 	struct lease lease;
+	uint64_t granting; /* what the broker was given and has not answered; 0: nothing */
 	struct frame frame;
 };
 
@@ -145,6 +150,44 @@ static void send_error(
 	send_refusal(w, type, id, &refusal);
 }
 
+/* What came of grants, once. */
+static void warden_tell_granted(struct warden *w, uint64_t id, const struct refusal *refusal)
+{
+	if (id == 0 || id != w->granting)
+		return;
+	w->granting = 0;
+	if (refusal->error)
+		send_refusal(w, FRAME_GRANTS, id, refusal);
+	else
+		outbox_add(&w->out, FRAME_GRANTS, id, NULL, 0, -1);
+}
+
+/* Of the broker, or of the relay, whose numbers have a bit of their own. */
+static void warden_tell_question(struct warden *w, const struct session_event *event)
+{
+	const uint32_t end = event->end;
+	auto_buffer body = { 0 };
+
+	/* The host knows how long a question waits. */
+	if (event->kind == SESSION_QUESTION_OVER)
+		outbox_offer(&w->out, FRAME_QUESTION_OVER, event->id, &end, sizeof(end));
+	else if (w->out.n >= QUESTIONS_CROWDED)
+		(void)session_answer(
+			w->session, event->id, &(struct answer){ .ttl_ms = 1, .pattern = "" });
+	else if (question_encode(event->question, &body) == 0 && !body.failed)
+		outbox_add(&w->out, FRAME_QUESTION, event->id, body.data, body.len, -1);
+}
+
+/* Calls that waited there were refused; one that is started again begins with all grants. */
+static void warden_tell_broker_died(struct warden *w)
+{
+	const uint32_t end = QUESTION_GIVEN_UP;
+
+	if (w->configure.ask_ms)
+		outbox_add(&w->out, FRAME_QUESTION_OVER, 0, &end, sizeof(end), -1);
+	warden_tell_granted(w, w->granting, &(struct refusal){ .text = "" });
+}
+
 /* Events of the session become frames for the host. */
 static void warden_on_event(void *context, const struct session_event *event)
 {
@@ -172,15 +215,24 @@ static void warden_on_event(void *context, const struct session_event *event)
 			outbox_offer(&w->out, FRAME_RECORD, 0, body.data, body.len);
 		break;
 	case SESSION_POLICY:
+		/* Of a change that came with the number 0 the host does not wait to hear. */
+		if (event->id == 0)
+			break;
 		if (event->refusal.error)
 			send_refusal(w, FRAME_POLICY, event->id, &event->refusal);
 		else
 			outbox_add(&w->out, FRAME_POLICY, event->id, NULL, 0, -1);
 		break;
-	case SESSION_BROKER: /* commands hear of it by their calls */
+	case SESSION_BROKER:
+		warden_tell_broker_died(w);
+		break;
 	case SESSION_QUESTION:
 	case SESSION_QUESTION_OVER:
+		warden_tell_question(w, event);
+		break;
 	case SESSION_GRANTS:
+		warden_tell_granted(w, event->id, &event->refusal);
+		break;
 	case SESSION_STOPPED: /* both of a session that was made for it, and this one is not */
 	case SESSION_WITNESS:
 		break;
@@ -263,13 +315,45 @@ static int on_policy(struct warden *w, struct frame *f)
 	if (r < 0 || f->n_fds != 0)
 		return -EPROTO;
 	/* No command keeps a host that was revoked, nor a broker that would still go there. */
-	session_broker_end(w->session);
+	if (!(change.flags & CHANGE_KEEPS_BROKER)) {
+		session_broker_end(w->session);
+		warden_tell_broker_died(w);
+	}
 	r = session_change(w->session, f->id, f->body, f->len);
-	if (r < 0) {
+	if (r < 0 && f->id) {
 		(void)error_set(&e, r, NULL, "cannot pass new permissions to the relay: %s",
 			r == -ENOTCONN ? "there is none" : strerror(-r));
 		send_error(w, FRAME_POLICY, f->id, r, &e);
 	}
+	return 0;
+}
+
+/* All that is granted beside the permissions, for the broker. */
+static int on_grants(struct warden *w, struct frame *f)
+{
+	struct live_grant grants[QUESTION_GRANTS_MAX];
+	struct error e = { 0 };
+	int n = live_grants_decode(grants, f->body, f->len), r;
+
+	if (n < 0 || f->n_fds != 0 || w->granting)
+		return -EPROTO;
+	r = session_grant(w->session, f->id, grants, (size_t)n);
+	w->granting = r == 0 ? f->id : 0;
+	if (r == 0 || f->id == 0)
+		return 0;
+	(void)error_set(&e, r, NULL, "the broker does not answer");
+	send_error(w, FRAME_GRANTS, f->id, r, &e);
+	return 0;
+}
+
+static int on_answer(struct warden *w, struct frame *f)
+{
+	struct answer a;
+
+	if (answer_decode(&a, f->body, f->len) < 0 || f->n_fds != 0)
+		return -EPROTO;
+	/* Whoever asked may have gone meanwhile. */
+	(void)session_answer(w->session, f->id, &a);
 	return 0;
 }
 
@@ -281,6 +365,8 @@ static int (*const takers[FRAME_TYPE_COUNT])(struct warden *w, struct frame *f) 
 	[FRAME_LEASE] = on_lease,
 	[FRAME_RETURN] = on_return,
 	[FRAME_POLICY] = on_policy,
+	[FRAME_GRANTS] = on_grants,
+	[FRAME_ANSWER] = on_answer,
 };
 
 static int warden_take_frame(struct warden *w)
@@ -299,14 +385,15 @@ static int warden_take_frame(struct warden *w)
 
 /*
  * As soon as an init is idle, the host may have it. Not where there is a relay: a command's denials
- * are reported before its end only if both go by us.
+ * are reported before its end only if both go by us. Nor where the policy asks: a host that waits
+ * for a lent init does not hear of questions.
  */
 static void warden_lend(struct warden *w)
 {
 	int socket, pidfd;
 
-	if (!w->plan || w->plan->network == PLAN_NETWORK_RELAY || w->lease.socket >= 0 ||
-		session_lend(w->session, &socket, &pidfd) < 0)
+	if (!w->plan || w->plan->network == PLAN_NETWORK_RELAY || w->configure.ask_ms ||
+		w->lease.socket >= 0 || session_lend(w->session, &socket, &pidfd) < 0)
 		return;
 	lease_drop(&w->lease);
 	w->lease.socket = socket;
@@ -470,6 +557,8 @@ static int warden_compile(struct warden *w, struct error *e)
 	plan.broker = w->configure.broker;
 	plan.caller = w->configure.caller;
 	plan.http = w->configure.flags & CONFIGURE_HTTP;
+	plan.asks_hosts = w->configure.flags & CONFIGURE_HOSTS;
+	plan.ask_ms = w->configure.ask_ms;
 	for (size_t i = 0; i < PLAN_WORKER_FILES; i++) {
 		const struct configure_file *f = &w->configure.worker[i];
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "wire/question.h"
 #include "wire/reader.h"
 
 struct configure_head {
@@ -19,13 +20,15 @@ struct configure_head {
 	uint32_t host;
 	uint32_t known; /* 1 << enum variable */
 	uint32_t n_guarded;
+	uint32_t ask_ms;
 };
-_Static_assert(sizeof(struct configure_head) == 16, "no padding goes over the wire");
+_Static_assert(sizeof(struct configure_head) == 20, "no padding goes over the wire");
 
 static bool configure_is_valid_head(const struct configure_head *h)
 {
 	return !(h->flags & ~(uint32_t)CONFIGURE_FLAGS) && h->host <= INT32_MAX &&
-	       h->known < UINT32_C(1) << VARIABLE_COUNT && h->n_guarded <= CONFIGURE_GUARDED_MAX;
+	       h->known < UINT32_C(1) << VARIABLE_COUNT && h->n_guarded <= CONFIGURE_GUARDED_MAX &&
+	       h->ask_ms <= QUESTION_WAIT_MAX_MS;
 }
 
 static bool configure_is_path(const char *path)
@@ -35,7 +38,9 @@ static bool configure_is_path(const char *path)
 
 int configure_encode(const struct configure *c, struct buffer *out)
 {
-	struct configure_head h = { .flags = c->flags, .host = c->host, .n_guarded = c->n_guarded };
+	struct configure_head h = {
+		.flags = c->flags, .host = c->host, .n_guarded = c->n_guarded, .ask_ms = c->ask_ms
+	};
 
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		const char *value = c->variables.values[i];
@@ -100,7 +105,9 @@ int configure_decode(struct configure *ret, const void *body, size_t len)
 
 	if (!reader_bytes(&r, &h, sizeof(h)) || !configure_is_valid_head(&h))
 		return -EPROTO;
-	c = (struct configure){ .flags = h.flags, .host = h.host, .n_guarded = h.n_guarded };
+	c = (struct configure){
+		.flags = h.flags, .host = h.host, .ask_ms = h.ask_ms, .n_guarded = h.n_guarded
+	};
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 		if (!(h.known & UINT32_C(1) << i))
 			continue;

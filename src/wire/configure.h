@@ -24,7 +24,8 @@ enum {
 	CONFIGURE_LEDGER = 1 << 6, /* the last descriptor is a ledger (wire/ledger.h) */
 	CONFIGURE_HTTP = 1 << 7,   /* the broker serves HTTP, too */
 	CONFIGURE_WORKER = 1 << 8, /* the skill is a module: `worker` */
-	CONFIGURE_FLAGS = 511,
+	CONFIGURE_HOSTS = 1 << 9,  /* hosts may be granted while it runs: there is a relay */
+	CONFIGURE_FLAGS = 1023,
 	CONFIGURE_GUARDED_MAX = 64,
 	CONFIGURE_WORKER_FILES = 3,
 };
@@ -38,6 +39,9 @@ struct configure_file {
 struct configure {
 	uint32_t flags;
 	uint32_t host; /* pid of the host program, to watch; 0: the peer of the socket */
+	/* How long a connection that the policy asks about waits for an answer (wire/question.h);
+	 * 0: it does not. */
+	uint32_t ask_ms;
 	struct variables variables;
 	/* Files and folders that are read for other commands: neither they nor the way to them
 	 * (jail/plan/plan.h). */
@@ -64,7 +68,10 @@ int configure_decode(struct configure *ret, const void *body, size_t len);
  */
 enum {
 	CHANGE_WHOLE = 1 << 0, /* only if nothing of it needs a socket that is not there */
-	CHANGE_FLAGS = 1,
+	/* For the warden: its broker goes on, and hears of grants by FRAME_GRANTS. Without it the
+	 * broker ends, which would still go where the old permissions led. */
+	CHANGE_KEEPS_BROKER = 1 << 1,
+	CHANGE_FLAGS = 3,
 	CHANGE_PORTS_MAX = 64,
 	CHANGE_DOORS_MAX = 64,
 };

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice/describe/describe.h"
 #include "cli/output.h"
 #include "cli/run/internal.h"
+#include "launch/details.h"
 #include "wire/configure.h"
 
 enum { RUN_LIVE_COMMAND = 1, RUN_LIVE_PORTS_MAX = 16 };
@@ -177,23 +177,6 @@ void run_live_event(struct run *r, const struct session_event *e)
 
 /* What the daemon shows */
 
-static void run_live_describe(const struct run *r, const struct permissions *p, struct arena *a,
-	const char **lines, uint32_t *n)
-{
-	struct description d = { 0 };
-
-	if (describe_permissions(p, &r->load.variables, a, &d) < 0)
-		return;
-	for (size_t i = 0; i < d.n; i++)
-		for (size_t k = 0; k < d.sections[i].lines.n && *n < JOIN_LINES_MAX; k++) {
-			const char *line = d.sections[i].lines.items[k];
-
-			/* Limits are numbers here, and what is not there needs no line. */
-			if (strncmp(line, "nothing", 7) != 0 && strncmp(line, "no limit", 8) != 0)
-				lines[(*n)++] = line;
-		}
-}
-
 static void run_live_tell_details(void *context)
 {
 	static struct join_details d;
@@ -204,11 +187,13 @@ static void run_live_tell_details(void *context)
 	d.n_permissions = d.n_ceiling = 0;
 	memcpy(d.limits, r->limits.values, sizeof(d.limits));
 	for (size_t i = 0; i < r->n_layers; i++)
-		run_live_describe(r, r->layers[i], &a, d.permissions, &d.n_permissions);
+		launch_details_add(
+			r->layers[i], &r->load.variables, &a, d.permissions, &d.n_permissions);
 	for (size_t i = 0; i < r->declared.n; i++)
-		run_live_describe(r, r->declared.files[i].permissions, &a, d.ceiling, &d.n_ceiling);
+		launch_details_add(r->declared.files[i].permissions, &r->load.variables, &a,
+			d.ceiling, &d.n_ceiling);
 	for (size_t i = r->n_base; r->declared.n && i < r->n_layers; i++)
-		run_live_describe(r, r->layers[i], &a, d.ceiling, &d.n_ceiling);
+		launch_details_add(r->layers[i], &r->load.variables, &a, d.ceiling, &d.n_ceiling);
 	/* None is declared: it is what the layers themselves allow. */
 	for (uint32_t i = 0; r->declared.n == 0 && i < d.n_permissions; i++)
 		d.ceiling[d.n_ceiling++] = d.permissions[i];
@@ -236,26 +221,14 @@ int run_live_read_ceiling(struct run *r)
 	return ret;
 }
 
-static bool run_live_names_hosts(const struct permissions *p)
-{
-	for (size_t i = 0; i < p->n_rules; i++)
-		if (p->rules[i].operations & 1u << OPERATION_NET_CONNECT && !p->rules[i].disabled &&
-			p->rules[i].action != VERDICT_DENY)
-			return true;
-	for (size_t i = 0; i < p->n_all_of; i++)
-		if (run_live_names_hosts(p->all_of[i]))
-			return true;
-	return p->network_allow.n > 0 || p->fallback == VERDICT_ASK;
-}
-
 bool run_live_may_reach_hosts(const struct run *r)
 {
 	bool may = r->declared.n > 0;
 
 	for (size_t i = 0; may && i < r->declared.n; i++)
-		may = run_live_names_hosts(r->declared.files[i].permissions);
+		may = launch_live_names_hosts(r->declared.files[i].permissions);
 	for (size_t i = 0; r->declared.n == 0 && i < r->n_layers; i++) {
-		may = run_live_names_hosts(r->layers[i]);
+		may = launch_live_names_hosts(r->layers[i]);
 		if (!may)
 			break;
 	}

@@ -8,18 +8,15 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
-#include "launch/join.h"
 #include "lib/api/audit-handle.h"
+#include "lib/api/internal.h"
 #include "wire/question.h"
 
-enum { JOINED_ID_BYTES = 8, JOINED_RING_BYTES = 64 << 10, JOINED_LOOK_MS = 1000 };
-
-struct joined {
-	pthread_mutex_t lock; /* guards the rest, but for `audit` */
-	struct launch_join join;
-	bool is_stopped, is_muted;
-	struct corral_audit *audit; /* without a file: it redacts */
-	struct corral_audit *host;  /* redacts, too; or NULL */
+enum {
+	JOINED_ID_BYTES = 8,
+	JOINED_RING_BYTES = 64 << 10,
+	JOINED_LOOK_MS = 1000,
+	JOINED_AGAIN_MS = 20,
 };
 
 bool joined_is_due(_Atomic uint64_t *looked_ms)
@@ -49,10 +46,8 @@ static void joined_on_event(void *context, const struct audit_event *e)
 static void joined_on_order(
 	void *context, enum frame_type type, uint64_t id, const void *body, size_t len)
 {
-	const struct join_reply no = {
-		.error = EOPNOTSUPP,
-		.text = "a program that uses the library takes no grants and answers while it runs"
-	};
+	const struct join_reply no = { .error = EOPNOTSUPP,
+		.text = "an enclave of a program takes no grants and answers from the daemon" };
 	struct joined *j = context;
 	auto_buffer reply = { 0 };
 
@@ -121,7 +116,9 @@ void joined_free(struct joined *j)
 {
 	if (!j)
 		return;
+	joined_tell_notes(j);
 	(void)corral_audit_free(j->audit, NULL);
+	joined_live_free(j->live);
 	launch_join_close(&j->join);
 	(void)pthread_mutex_destroy(&j->lock);
 	free(j);
@@ -144,12 +141,16 @@ void joined_mute(struct joined *j)
 	j->is_muted = true;
 }
 
-void joined_turn(struct joined *j)
+bool joined_turn(struct joined *j)
 {
 	auto_lock held = lock_take(&j->lock);
+	const struct joined_live *l = j->live;
 
 	if (launch_join_dispatch(&j->join, j->join.fd >= 0))
 		j->is_stopped = true;
+	if (j->live)
+		launch_live_tick(&j->live->live);
+	return l && (l->has_change || l->must_end || l->n_answers || l->n_notes);
 }
 
 bool joined_is_stopped(struct joined *j)
@@ -169,6 +170,12 @@ int joined_fd(struct joined *j)
 int joined_wait_ms(struct joined *j, int otherwise)
 {
 	auto_lock held = lock_take(&j->lock);
+	const struct joined_live *l = j->live;
 
+	/* Another thread may have what it takes to carry it out. */
+	if (l && (l->has_change || l->n_answers) && (otherwise < 0 || otherwise > JOINED_AGAIN_MS))
+		otherwise = JOINED_AGAIN_MS;
+	if (l)
+		otherwise = launch_live_wait_ms(&l->live, otherwise);
 	return launch_join_wait_ms(&j->join, otherwise);
 }

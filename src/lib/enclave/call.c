@@ -73,7 +73,7 @@ void enclave_record(struct corral_enclave *enclave, const struct audit_event *ev
 	if (!enclave->joined)
 		return;
 	joined_add(enclave->joined, event);
-	joined_turn(enclave->joined);
+	(void)joined_turn(enclave->joined);
 }
 
 void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_event *event)
@@ -82,7 +82,7 @@ void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_
 	if (!enclave->joined)
 		return;
 	corral_audit_sandbox(joined_audit(enclave->joined), event);
-	joined_turn(enclave->joined);
+	(void)joined_turn(enclave->joined);
 }
 
 /* The user may have ended it since the last call. */
@@ -90,7 +90,7 @@ static bool call_is_stopped(const struct corral_enclave *enclave)
 {
 	if (!enclave->joined)
 		return false;
-	joined_turn(enclave->joined);
+	(void)joined_turn(enclave->joined);
 	return joined_is_stopped(enclave->joined);
 }
 

@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "jail/plan/plan.h"
 #include "launch/command.h"
+#include "launch/join.h"
 #include "launch/program.h"
 #include "lib/api/audit-handle.h"
 #include "lib/process/denial.h"
@@ -85,6 +86,7 @@ static int backend_configure_broker(
 		broker.token = setup->base->http_token;
 		c->flags |= CONFIGURE_HTTP;
 	}
+	broker.ask_ms = c->ask_ms;
 	r = backend_share_log(setup->base, &broker, e);
 	if (r < 0)
 		return r;
@@ -103,6 +105,35 @@ static int backend_configure_broker(
 	c->broker = programs->program;
 	c->caller = programs->caller;
 	return 0;
+}
+
+/* Whether some layer asks about one of these operations. */
+static bool backend_asks(const struct permissions *p, unsigned operations)
+{
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (p->rules[i].action == VERDICT_ASK && !p->rules[i].disabled &&
+			p->rules[i].operations & operations)
+			return true;
+	for (size_t i = 0; i < p->n_all_of; i++)
+		if (backend_asks(p->all_of[i], operations))
+			return true;
+	return p->fallback == VERDICT_ASK;
+}
+
+/* Where a daemon may answer, what the policy asks about waits. Without one it is refused at once.
+ */
+static void backend_configure_questions(const struct sandbox_setup *setup, struct configure *c)
+{
+	const struct sandbox_base *base = setup->base;
+	const unsigned hosts = 1U << OPERATION_NET_CONNECT;
+	const unsigned all = base->broker.program ? (1U << OPERATION_COUNT) - 1 : hosts;
+
+	if (c->flags & CONFIGURE_NONE || base->no_daemon || base->of_others ||
+		!backend_asks(setup->permissions, all) || !launch_join_is_possible())
+		return;
+	c->ask_ms = base->ask_ms;
+	if (backend_asks(setup->permissions, hosts))
+		c->flags |= CONFIGURE_HOSTS;
 }
 
 static int backend_start_warden(const struct sandbox_setup *setup, unsigned flags,
@@ -132,6 +163,7 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 		configure.flags |= CONFIGURE_WORKER;
 		configure.worker[i] = (struct configure_file){ f->path, f->dev, f->ino };
 	}
+	backend_configure_questions(setup, &configure);
 	r = setup->base->broker.program ? backend_configure_broker(setup, &configure, &broker, e)
 					: 0;
 	if (r < 0)

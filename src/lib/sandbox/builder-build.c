@@ -184,6 +184,7 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 		r = account_name("/etc/passwd", getuid(), s->user);
 	s->ledger = b->ledger;
 	s->no_daemon = b->no_daemon;
+	s->ask_ms = b->ask_ms;
 	s->of_others = b->joined;
 	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);
 	s->services = b->services ? arena_strdup(&s->arena, b->services) : NULL;

@@ -28,11 +28,14 @@
 #include "policy/algebra/algebra.h"
 #include "policy/format/mode.h"
 #include "policy/format/permissions-text.h"
+#include "wire/question.h"
 
 _Static_assert((int)CORRAL_MODE_SANDBOX == AGENT_MODE_SANDBOX &&
 		       (int)CORRAL_MODE_RX == AGENT_MODE_RX &&
 		       (int)CORRAL_MODE_RWX == AGENT_MODE_RWX,
 	"modes");
+
+enum { BUILDER_ASK_MS = 60 * 1000 };
 
 /* Where a failure is written; only the first is kept. */
 static struct error *builder_error(struct corral_builder *b)
@@ -79,6 +82,7 @@ static int builder_new_from(struct corral_builder **ret, struct permissions *p)
 	b->granted = p;
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		b->limits.values[i] = LIMIT_NONE;
+	b->ask_ms = BUILDER_ASK_MS;
 	*ret = b;
 	return 0;
 }
@@ -451,6 +455,15 @@ int corral_builder_with_audit(struct corral_builder *b, corral_audit_sink *sink,
 int corral_builder_without_daemon(struct corral_builder *b)
 {
 	b->no_daemon = true;
+	return 0;
+}
+
+int corral_builder_ask_ms(struct corral_builder *b, uint64_t ms)
+{
+	if (ms > QUESTION_WAIT_MAX_MS)
+		return builder_fail(b, error_set(builder_error(b), -EINVAL, NULL,
+					       "a question waits a day at most"));
+	b->ask_ms = (uint32_t)ms;
 	return 0;
 }
 

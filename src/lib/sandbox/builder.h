@@ -26,6 +26,7 @@ struct corral_builder {
 	size_t n_guarded;
 	const int *ledger; /* or NULL */
 	bool no_daemon;
+	uint32_t ask_ms;
 	struct joined *joined; /* of whoever has the sandbox; or NULL */
 	corral_audit_sink *sink;
 	void *context;

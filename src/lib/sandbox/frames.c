@@ -20,10 +20,10 @@ void sandbox_wake_asker(const struct warden_link *link)
 		(void)!write(link->wake, &one, sizeof(one));
 }
 
-/* What the relay says to other permissions. */
+/* What the relay says to other permissions, or the broker to grants. */
 static int note_answer(struct warden_link *link, const struct frame *f)
 {
-	if (f->id == 0 || f->id != link->asked || f->n_fds != 0)
+	if (f->id == 0 || f->id != link->asked || f->type != link->asked_by || f->n_fds != 0)
 		return -EPROTO;
 	link->asked = 0;
 	link->answered = true;
@@ -74,7 +74,11 @@ static int handle(
 	}
 	if (f->type == FRAME_RECORD && sandbox_record(s, link, f) == 0)
 		return 0;
-	if (f->type == FRAME_POLICY && note_answer(link, f) == 0)
+	if ((f->type == FRAME_POLICY || f->type == FRAME_GRANTS) && note_answer(link, f) == 0)
+		return 0;
+	if (f->type == FRAME_QUESTION && sandbox_live_question(s, link, f) == 0)
+		return 0;
+	if (f->type == FRAME_QUESTION_OVER && sandbox_live_question_over(s, link, f) == 0)
 		return 0;
 	if (f->type == FRAME_GONE) {
 		(void)warden_link_refusal(f, why);
@@ -87,7 +91,7 @@ static int handle(
 		process_wake(p);
 		return 0;
 	}
-	if (!p && f->type != FRAME_RECORD && f->type != FRAME_POLICY && f->id > 0 &&
+	if (!p && f->type >= FRAME_STARTED && f->type <= FRAME_EXITED && f->id > 0 &&
 		f->id <= s->last_id)
 		return 0;
 	return error_set(

@@ -24,7 +24,8 @@ static void join_look(struct corral_sandbox *s)
 {
 	struct joined *none = NULL, *j;
 
-	if (s->base.no_daemon || !joined_is_due(&s->looked_ms) || !join_is_idle(s))
+	if (s->base.no_daemon || !joined_is_due(&s->looked_ms) || !join_is_idle(s) ||
+		pthread_mutex_trylock(&s->updating) != 0)
 		return;
 	j = joined_new(&(struct joined_options){ .kind = JOIN_SESSION,
 		.folder = s->base.variables.values[VARIABLE_WORK_DIR],
@@ -33,6 +34,9 @@ static void join_look(struct corral_sandbox *s)
 	/* Another thread may have been faster. */
 	if (j && !atomic_compare_exchange_strong(&s->joined, &none, j))
 		joined_free(j);
+	else if (j)
+		sandbox_live_declare(s);
+	(void)pthread_mutex_unlock(&s->updating);
 }
 
 void sandbox_join(struct corral_sandbox *s, const char *const *env)
@@ -52,7 +56,8 @@ int sandbox_turn_joined(struct corral_sandbox *s, struct error *e)
 
 	if (!j)
 		return 0;
-	joined_turn(j);
+	if (joined_turn(j) && !s->base.of_others)
+		sandbox_live_turn(s, j);
 	if (!joined_is_stopped(j))
 		return 0;
 	(void)corral_sandbox_kill(s);

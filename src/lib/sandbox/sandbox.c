@@ -33,7 +33,7 @@ void sandbox_tell(struct corral_sandbox *s, struct corral_event event)
 	if (!j)
 		return;
 	corral_audit_sandbox(joined_audit(j), &event);
-	joined_turn(j);
+	(void)joined_turn(j);
 }
 
 /* Of a skill it is said which content runs. */
@@ -88,6 +88,7 @@ static void sandbox_lose_locked(
 {
 	link->lost = true;
 	link->leader = NULL;
+	sandbox_live_forget(s, link);
 	for (struct corral_process *p = s->first; p; p = p->next) {
 		if (p->link != link || p->state > PROCESS_RUNNING)
 			continue;
@@ -125,6 +126,7 @@ static void take_link(
 	s->built = sandbox_setup_ref(setup);
 	s->tier = link->ready.tier;
 	s->stats.sessions++;
+	sandbox_live_begin(s, link);
 }
 
 /* With the lock held: a link that works as far as one can tell. */
@@ -261,6 +263,9 @@ void sandbox_swap(struct corral_sandbox *s, struct sandbox_setup *setup, struct 
 		old = warden_link_ref(s->link);
 		retire(s);
 	}
+	/* They were given below what was declared before. */
+	sandbox_grants_free(s->grants);
+	s->grants = NULL;
 	if (fresh)
 		take_link(s, fresh, setup);
 	sandbox_setup_unref(s->setup);
@@ -299,6 +304,7 @@ static void sandbox_destroy(struct corral_sandbox *s)
 	joined_free(atomic_load(&s->joined));
 	fd_close(&s->null);
 	destinations_deinit(&s->destinations);
+	sandbox_grants_free(s->grants);
 	sandbox_setup_unref(s->built);
 	sandbox_setup_unref(s->setup);
 	sandbox_base_deinit(&s->base);

@@ -57,6 +57,7 @@ struct sandbox_base {
 	corral_audit_sink *sink;
 	void *context;
 	bool no_daemon;           /* it does not join by itself */
+	uint32_t ask_ms;          /* that a question waits for the daemon's answer */
 	struct joined *of_others; /* whoever has the sandbox joined (an enclave); or NULL */
 };
 void sandbox_base_deinit(struct sandbox_base *base);
@@ -98,6 +99,12 @@ struct destinations {
 };
 void destinations_deinit(struct destinations *d);
 
+/* What is granted beside the permissions, as the bodies of frames: to a relay, and to a broker. */
+struct sandbox_grants {
+	struct buffer network, list;
+};
+void sandbox_grants_free(struct sandbox_grants *g);
+
 struct corral_sandbox {
 	struct sandbox_base base;
 	int null; /* /dev/null, for commands without input */
@@ -112,10 +119,13 @@ struct corral_sandbox {
 	pthread_mutex_t lock; /* guards the rest */
 	unsigned refs;        /* the host's, and one for each process */
 	bool freed;
-	struct sandbox_setup *setup; /* of commands that start now */
-	uint64_t generation;         /* of it */
-	struct warden_link *link;    /* for them; NULL: the next command makes one */
-	struct sandbox_setup *built; /* what that link was made from; NULL without one */
+	struct sandbox_setup *setup;   /* of commands that start now */
+	uint64_t generation;           /* of it */
+	struct warden_link *link;      /* for them; NULL: the next command makes one */
+	struct sandbox_setup *built;   /* what that link was made from; NULL without one */
+	uint64_t last_link;            /* the number of the last one */
+	struct sandbox_grants *grants; /* that sessions begin with; NULL: none */
+	uint64_t last_grants;          /* the number of the last that were given */
 	unsigned tier;
 	struct corral_process *first; /* all that are not finished, also of links before this one */
 	uint64_t last_id;
@@ -254,6 +264,28 @@ int sandbox_turn_joined(struct corral_sandbox *s, struct error *e);
 int sandbox_joined_fd(struct corral_sandbox *s);
 int sandbox_joined_wait_ms(struct corral_sandbox *s, int otherwise);
 
+/* Carries out what the daemon ordered; nothing while permissions are updated. */
+void sandbox_live_turn(struct corral_sandbox *s, struct joined *j);
+/* With `updating` held: the permissions are others, or the daemon is new. All grants are over. */
+void sandbox_live_declare(struct corral_sandbox *s);
+/* With the lock held, a link that is new: it is told of all grants. */
+void sandbox_live_begin(struct corral_sandbox *s, struct warden_link *link);
+
+/* With the lock held: a question of a session's relay or broker, and its end. -EPROTO: a warden
+ * would not send that. And of all questions of a session that was lost. */
+int sandbox_live_question(
+	struct corral_sandbox *s, struct warden_link *link, const struct frame *f);
+int sandbox_live_question_over(
+	struct corral_sandbox *s, struct warden_link *link, const struct frame *f);
+void sandbox_live_forget(struct corral_sandbox *s, const struct warden_link *link);
+
+/*
+ * With `updating` held: sends a frame that is answered by one of the same type, and waits for that.
+ * 0: it was without a body; else what it says, and e (may be NULL) has the sentence. -ECONNRESET:
+ * the session has ended. One that does not answer is ended.
+ */
+int sandbox_ask(struct corral_sandbox *s, struct warden_link *link, enum frame_type type,
+	uint64_t id, const struct buffer *body, struct error *e);
 /* Sends a frame; waits a moment where the socket is full. */
 int sandbox_send(struct warden_link *link, enum frame_type type, uint64_t id,
 	const struct buffer *body, const int *fds, size_t n_fds);

@@ -64,37 +64,48 @@ static int await_answer(struct corral_sandbox *s, struct warden_link *link, int 
 	}
 }
 
-/* 0: its relay holds c. -ENOTCONN: it has none. A session that does not answer is ended. */
-static int sandbox_update_ask(struct update *u, struct warden_link *link, const struct change *c)
+int sandbox_ask(struct corral_sandbox *s, struct warden_link *link, enum frame_type type,
+	uint64_t id, const struct buffer *body, struct error *e)
 {
-	auto_buffer body = { 0 };
 	auto_fd wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct error why = { 0 };
-	int r = wake < 0 ? -errno : change_encode(c, &body);
+	int r = wake < 0 ? -errno : 0;
 
-	if (r == 0 && body.len > FRAME_MEMFD_MAX)
+	if (r == 0 && body->len > FRAME_MEMFD_MAX)
 		r = -EMSGSIZE;
 	if (r < 0)
-		return r;
+		return error_set(e, r, NULL, "%s", strerror(-r));
 	{
-		auto_lock held = lock_take(&u->sandbox->lock);
+		auto_lock held = lock_take(&s->lock);
 
-		link->asked = u->id;
+		link->asked = id;
+		link->asked_by = type;
 		link->answered = false;
 		link->why = (struct error){ 0 };
 		link->wake = wake;
 	}
-	r = sandbox_send(link, FRAME_POLICY, u->id, &body, NULL, 0);
-	r = r == 0 ? await_answer(u->sandbox, link, wake) : -ETIMEDOUT;
+	r = sandbox_send(link, type, id, body, NULL, 0);
+	r = r == 0 ? await_answer(s, link, wake) : -ETIMEDOUT;
 	if (r == -ETIMEDOUT) {
 		(void)error_set(&why, -ECONNRESET, NULL,
 			"the session was ended: it could not apply the new permissions");
-		sandbox_lose(u->sandbox, link, &why);
+		sandbox_lose(s, link, &why);
 	}
-	auto_lock held = lock_take(&u->sandbox->lock);
+	auto_lock held = lock_take(&s->lock);
 	link->asked = 0;
 	link->wake = -1;
+	if (r == 0 && link->answer < 0 && e)
+		*e = link->why;
 	return r == 0 ? link->answer : r;
+}
+
+/* 0: its relay holds c. -ENOTCONN: it has none. A session that does not answer is ended. */
+static int sandbox_update_ask(struct update *u, struct warden_link *link, const struct change *c)
+{
+	auto_buffer body = { 0 };
+	int r = change_encode(c, &body);
+
+	return r < 0 ? r : sandbox_ask(u->sandbox, link, FRAME_POLICY, u->id, &body, NULL);
 }
 
 /* The session of now */
@@ -315,6 +326,8 @@ int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissi
 	}
 	if (r == 0)
 		tell_caller(&u, ret);
+	if (r == 0 && u.next)
+		sandbox_live_declare(s);
 	warden_link_unref(link);
 	sandbox_setup_unref(built);
 	sandbox_setup_unref(u.old);

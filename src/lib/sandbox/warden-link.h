@@ -37,9 +37,12 @@ struct warden_link {
 	/* The rest is guarded by the lock, too. */
 	const struct corral_process *leader; /* who polls the socket for all that wait */
 	bool lost;                           /* and its commands were told so */
+	uint64_t number;                     /* of the sandbox's links; 0: not known to it yet */
+	uint64_t granted; /* the last grants that it was given (sandbox/live.c); 0: none ever */
 	/* Other permissions that its relay was given (sandbox/update.c). */
-	uint64_t told;    /* the last id that it was, or need not be */
-	uint64_t asked;   /* the id; 0: nothing is asked */
+	uint64_t told;  /* the last id that it was, or need not be */
+	uint64_t asked; /* the id; 0: nothing is asked */
+	enum frame_type asked_by;
 	int wake;         /* raised when the answer is there; -1: no caller waits */
 	bool answered;    /* to be read only then: */
 	int answer;       /* 0: they hold */

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "wire/configure.h"
 
-static const struct change full = { .flags = CHANGE_WHOLE,
+static const struct change full = { .flags = CHANGE_WHOLE | CHANGE_KEEPS_BROKER,
 	.ports = { { .port = 80, .inner = 80 },
 		{ .host = { .bits = 32, .bytes = { 10, 0, 0, 1 } }, .port = 65535, .inner = 1 } },
 	.n_ports = 2,
@@ -25,7 +25,7 @@ static void test_round_trip(void **state)
 	(void)state;
 	assert_int_equal(change_encode(&full, &body), 0);
 	assert_int_equal(change_decode(&c, body.data, body.len), 0);
-	assert_int_equal(c.flags, CHANGE_WHOLE);
+	assert_int_equal(c.flags, CHANGE_WHOLE | CHANGE_KEEPS_BROKER);
 	assert_int_equal(c.n_ports, 2);
 	assert_memory_equal(c.ports, full.ports, sizeof(c.ports));
 	assert_int_equal(c.n_doors, 2);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "wire/configure.h"
+#include "wire/question.h"
 
 enum { ALL = (1 << VARIABLE_COUNT) - 1 };
 
@@ -21,7 +22,8 @@ static void test_round_trip(void **state)
 	for (uint32_t known = 0; known <= ALL; known++) {
 		struct configure sent = { .flags = (known & CONFIGURE_FLAGS) |
 						   (known % 3 == 0 ? CONFIGURE_WORKER : 0),
-			.host = known },
+			.host = known,
+			.ask_ms = known },
 				 c;
 		auto_buffer body = { 0 };
 
@@ -44,6 +46,7 @@ static void test_round_trip(void **state)
 			assert_true(c.worker[i].dev == known && c.worker[i].ino == UINT64_MAX - i);
 		}
 		assert_int_equal(c.host, known);
+		assert_int_equal(c.ask_ms, known);
 		for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {
 			if (known >> i & 1)
 				assert_string_equal(c.variables.values[i], paths[i]);
@@ -71,7 +74,7 @@ static void test_round_trip(void **state)
 
 static const struct {
 	const char *name;
-	uint32_t head[4]; /* flags, host, known, guarded */
+	uint32_t head[5]; /* flags, host, known, guarded, ask_ms */
 	const char *strings;
 	size_t len;
 	int want;
@@ -92,6 +95,8 @@ static const struct {
 	{ "empty value", { 0, 0, 1 }, S("\0"), -EPROTO },
 	{ "no NUL", { 0, 0, 1 }, S("/t"), -EPROTO },
 	{ "NUL inside", { 0, 0, 1 }, S("/t\0u\0"), -EPROTO },
+	{ "longest wait", { 0, 0, 0, 0, QUESTION_WAIT_MAX_MS }, S(""), 0 },
+	{ "waits longer", { 0, 0, 0, 0, QUESTION_WAIT_MAX_MS + 1 }, S(""), -EPROTO },
 	{ "guarded", { 0, 0, 1, 2 }, S("/t\0/a\0/b\0"), 0 },
 	{ "one guarded path is missing", { 0, 0, 0, 2 }, S("/a\0"), -EPROTO },
 	{ "a guarded path is relative", { 0, 0, 0, 1 }, S("a\0"), -EPROTO },

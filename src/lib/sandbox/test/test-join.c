@@ -198,12 +198,84 @@ static void test_stop(void **state)
 	daemon_stop();
 }
 
-/* An order is refused, and costs nothing else. */
+/* Orders */
+
+static void daemon_order_grant(int fd, uint64_t id, enum operation op, const char *pattern)
+{
+	const struct live_grant grant = { .op = op, .pattern = pattern };
+	auto_buffer body = { 0 };
+
+	assert_int_equal(live_grant_encode(&grant, &body), 0);
+	assert_int_equal(frame_send(fd, FRAME_GRANT, id, body.data, body.len, NULL, 0), 0);
+}
+
+/* The next frame of that type; others are passed over. */
+static void daemon_awaits(int fd, enum frame_type type, struct frame *f)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	do {
+		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+		assert_int_equal(frame_receive(fd, f), 1);
+	} while (f->type != type);
+}
+
+/* The same, which comes while the host waits for that command. */
+static void daemon_awaits_of(
+	struct corral_process *process, int fd, enum frame_type type, struct frame *f)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	for (;;) {
+		while (poll(&p, 1, 0) == 1) {
+			assert_int_equal(frame_receive(fd, f), 1);
+			if (f->type == type)
+				return;
+		}
+		assert_int_equal(corral_process_wait(process, 50, NULL, NULL), -EAGAIN);
+	}
+}
+
+/* What came of an order: 0, or an errno value, and a sentence with that text. */
+static void daemon_hears_reply(int fd, uint64_t id, int error, const char *text)
+{
+	struct join_reply reply;
+	auto_frame f = { 0 };
+
+	daemon_awaits(fd, FRAME_JOIN_REPLY, &f);
+	assert_int_equal(f.id, id);
+	assert_int_equal(join_reply_decode(&reply, f.body, f.len), 0);
+	if (reply.error != error || !strstr(reply.text, text))
+		fail_msg("%d: %s", reply.error, reply.text);
+}
+
+static struct corral_sandbox *sandbox_of(const char *yaml, uint64_t ask_ms)
+{
+	struct corral_permissions *p = NULL;
+	struct corral_builder *b = NULL;
+	struct corral_error *e = NULL;
+
+	if (corral_permissions_parse(&p, "test.yaml", yaml, strlen(yaml), &e) < 0)
+		fail_msg("%s", corral_error_message(e));
+	assert_int_equal(corral_builder_from_permissions(&b, p), 0);
+	assert_int_equal(corral_builder_work_dir(b, test_folder), 0);
+	assert_int_equal(corral_builder_ask_ms(b, ask_ms), 0);
+	corral_permissions_free(p);
+	return test_build(b);
+}
+
+/* Nothing listens there: what counts is who refuses. */
+#define SYSTEM "fs: {read: ['/usr/**', '/etc/alternatives/**', '$WORK_DIR/**']}\n"
+#define ASKS                                                                     \
+	SYSTEM                                                                   \
+	"rules: [{id: hosts, action: ask, operations: [net.connect], patterns: " \
+	"['127.0.0.1:45671', "                                                   \
+	"'127.0.0.1:45672']}]\n"
+#define CONNECT "bash -c 'exec 3<>/dev/tcp/127.0.0.1/45671 && cat <&3' 2>/dev/null; echo done"
+
+/* Above the ceiling, or what no part of it can enforce; it costs nothing else. */
 static void test_order(void **state)
 {
-	const struct live_grant grant = { .op = OPERATION_FS_READ, .pattern = "/srv/x" };
-	auto_buffer body = { 0 };
-	struct join_reply reply;
 	struct corral_sandbox *s;
 	auto_frame f = { 0 };
 	auto_fd fd = -1;
@@ -213,19 +285,110 @@ static void test_order(void **state)
 	daemon_start();
 	s = test_sandbox();
 	fd = daemon_accept(&who, &f);
-	assert_int_equal(live_grant_encode(&grant, &body), 0);
-	assert_int_equal(frame_send(fd, FRAME_GRANT, 7, body.data, body.len, NULL, 0), 0);
+	daemon_order_grant(fd, 7, OPERATION_FS_READ, "/srv/x");
+	daemon_order_grant(fd, 8, OPERATION_NET_CONNECT, "example.com:443");
+	daemon_order_grant(fd, 9, OPERATION_FS_READ, "/usr/bin");
 	test_prints(s, "echo a", "a\n", 0);
-	do
-		assert_int_equal(frame_receive(fd, &f), 1);
-	while (f.type == FRAME_JOIN_EVENT);
-	assert_int_equal(f.type, FRAME_JOIN_REPLY);
-	assert_int_equal(f.id, 7);
-	assert_int_equal(join_reply_decode(&reply, f.body, f.len), 0);
-	assert_int_equal(reply.error, EOPNOTSUPP);
+	daemon_hears_reply(fd, 7, EPERM, "above the ceiling");
+	daemon_hears_reply(fd, 8, EPERM, "above the ceiling");
+	daemon_hears_reply(fd, 9, EOPNOTSUPP, "keep the files");
 	assert_true(daemon_hears(fd, AUDIT_COMMAND_END, "", NULL));
 	corral_sandbox_free(s);
 	daemon_stop();
+}
+
+/* A host that is granted is not asked about; revoked it is again. */
+static void test_grant(void **state)
+{
+	const struct answer no = { .kind = ANSWER_DENY, .pattern = "" };
+	const char *const argv[] = { "sh", "-c", CONNECT, NULL };
+	struct corral_process *p = NULL;
+	auto_buffer body = { 0 };
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	struct answer answer;
+	auto_fd fd = -1;
+	struct question q;
+	struct join who;
+	uint64_t grant;
+
+	(void)state;
+	daemon_start();
+	s = sandbox_of(ASKS, PATIENCE_MS);
+	fd = daemon_accept(&who, &f);
+	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:45671");
+	test_prints(s, "true", "", 0);
+	daemon_awaits(fd, FRAME_GRANTED, &f);
+	grant = f.id;
+	daemon_hears_reply(fd, 1, 0, "");
+	/* Refused by the machine, at once; a question would wait longer than this test. */
+	test_prints(s, CONNECT, "done\n", 0);
+	assert_int_equal(frame_send(fd, FRAME_REVOKE, 2, &grant, sizeof(grant), NULL, 0), 0);
+	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
+	daemon_awaits_of(p, fd, FRAME_GRANT_OVER, &f);
+	assert_int_equal(f.id, grant);
+	daemon_hears_reply(fd, 2, 0, "");
+	daemon_awaits_of(p, fd, FRAME_QUESTION, &f);
+	assert_int_equal(question_decode(&q, f.body, f.len), 0);
+	assert_string_equal(q.target, "127.0.0.1:45671");
+	answer = no;
+	answer.question = f.id;
+	assert_int_equal(answer_encode(&answer, &body), 0);
+	assert_int_equal(frame_send(fd, FRAME_ANSWER, 3, body.data, body.len, NULL, 0), 0);
+	assert_int_equal(corral_process_wait(p, PATIENCE_MS, NULL, NULL), 0);
+	daemon_hears_reply(fd, 3, 0, "");
+	corral_process_free(p);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* Other permissions of the host end what was granted below the ones before. */
+static void test_grant_and_update(void **state)
+{
+	struct corral_permissions *p = NULL;
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	daemon_start();
+	s = sandbox_of(ASKS, 0);
+	fd = daemon_accept(&who, &f);
+	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:45671");
+	test_prints(s, "true", "", 0);
+	daemon_hears_reply(fd, 1, 0, "");
+	assert_int_equal(
+		corral_permissions_parse(&p, "next.yaml", SYSTEM, strlen(SYSTEM), NULL), 0);
+	assert_int_equal(corral_sandbox_update(
+				 s, (const struct corral_permissions *const *)&p, 1, NULL, NULL),
+		0);
+	corral_permissions_free(p);
+	daemon_awaits(fd, FRAME_GRANT_OVER, &f);
+	daemon_order_grant(fd, 2, OPERATION_NET_CONNECT, "127.0.0.1:45671");
+	test_prints(s, "true", "", 0);
+	daemon_hears_reply(fd, 2, EPERM, "above the ceiling");
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* The time of a question is its sandbox's, daemon or not. */
+static void test_question_without_daemon(void **state)
+{
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	struct join who;
+	int fd;
+
+	(void)state;
+	daemon_start();
+	s = sandbox_of(ASKS, 500);
+	fd = daemon_accept(&who, &f);
+	(void)close(fd);
+	daemon_stop();
+	test_prints(s, CONNECT, "done\n", 0);
+	test_prints(s, "echo on", "on\n", 0);
+	corral_sandbox_free(s);
 }
 
 /* In the host's own loop. */
@@ -375,6 +538,9 @@ int main(void)
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_grant),
+		cmocka_unit_test(test_grant_and_update),
+		cmocka_unit_test(test_question_without_daemon),
 		cmocka_unit_test(test_stop_by_descriptor),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_late),

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Questions, answers and grants of sandboxes in a program that uses the library (question-host.c), as test-questions.py
+has them of `corral run`: by a broker, by connections, below what the program declared; an answer that comes too late, a
+daemon that goes, and a command that tries to answer for itself. As root, once more as an ordinary user. Prints TAP."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+
+from broker_tap import as_user, end, ok
+
+QUESTIONS = os.environ.get("QUESTIONS") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "test-questions.py")
+spec = importlib.util.spec_from_file_location("questions", QUESTIONS)
+questions = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(questions)
+until, policy, content, serve = questions.until, questions.policy, questions.content, questions.serve
+HOST = os.path.abspath(os.environ["QUESTION_HOST"])
+PROGRAMS = (*questions.PROGRAMS, "QUESTION_HOST")
+
+
+class Host(questions.Run):
+    """The same by the library."""
+
+    def __init__(self, place, policy, how="broker", ask_ms=questions.PATIENCE * 1000):
+        self.place = place
+        place.put("policy.json", json.dumps(policy))
+        self.process = subprocess.Popen([HOST, place.path + "/policy.json", place.path + "/work", how, str(ask_ms), "python3", place.path + "/inside.py"],
+                                        env=place.env, cwd=place.path + "/work", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.lines = []
+        threading.Thread(target=self.listen, daemon=True).start()
+
+
+def hosts(*patterns):
+    return {"id": "hosts", "action": "ask", "operations": ["net.connect"], "patterns": list(patterns)}
+
+
+def grant(place, sandbox, action, target, **more):
+    return place.api("POST", f"/api/sandboxes/{sandbox}/grants", {"action": action, "target": target, **more})
+
+
+def broker(place):
+    run = Host(place, policy(place))
+    sandbox = run.joined()
+    details = until(lambda: (lambda d: d["permissions"] and d)(place.api("GET", "/api/sandboxes/" + sandbox)[1]))
+    ok(details and details["kind"] == "session" and any("if you agree when asked" in line for line in details["permissions"]) and details["ceiling"],
+       "the daemon knows what the sandbox may do", details)
+    waits = run.begin(f"read {place.path}/data/a")
+    q = place.question("/data/a")
+    ok(q and q["action"] == "fs.read" and q["scopes"][:2] == [place.path + "/data/a", place.path + "/data/**"] and q["method"] == "fs.read"
+       and q["sandbox"] == sandbox and len(run.lines) == waits, "a question of a library's sandbox is at the daemon while the call waits", q)
+    ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "once"}) == (200, {"answered": True}) and content(run.answer(waits)) == "first",
+       "once: the call that waits is done", run.lines)
+    waits = run.begin(f"read {place.path}/data/a")
+    q = place.question("/data/a")
+    done = place.corral("questions", "deny", q["id"])
+    ok(done.returncode == 0 and "permission denied" in run.answer(waits), "corral questions deny: the call is refused", done.stderr, run.lines)
+    waits = run.begin(f"read {place.path}/data/b")
+    q = place.question("/data/b")
+    done = place.corral("questions", "allow", q["id"], "--for", "always", "--scope", place.path + "/data/**")
+    ok(done.returncode == 0 and content(run.answer(waits)) == "second" and content(run.do(f"read {place.path}/data/b")) == "second" and not place.questions(),
+       "allowed for a scope: not asked again", done.stderr, run.lines)
+    ok("permission denied" in run.do(f"read {place.path}/data/secret"), "a denial inside of the scope stays one", run.lines)
+    grants = place.api("GET", "/api/grants")[1]["grants"]
+    ok(len(grants) == 1 and place.corral("grants", "remove", grants[0]["id"]).returncode == 0, "the answer is a grant, and is removed", grants)
+    waits = run.begin(f"read {place.path}/data/b")
+    q = place.question("/data/b")
+    ok(q is not None and len(run.lines) == waits, "what was revoked is asked about again")
+    place.api("POST", "/api/questions/" + q["id"], {"answer": "deny"})
+    run.answer(waits)
+    ok(run.do("try " + place.path + "/data/b") in ("FileNotFoundError", "PermissionError"), "the command itself sees what it saw from the start", run.lines)
+    run.end()
+
+
+def grants(place):
+    port, other = serve(), serve()
+    run = Host(place, policy(place, hosts(f"127.0.0.1:{port}", f"127.0.0.1:{other}")), "plain")
+    sandbox = run.joined()
+    status, answer = grant(place, sandbox, "net.connect", f"127.0.0.1:{port}")
+    ok(status in (200, 201) and run.do(f"connect {port}") == "y" and not place.questions(), "a host that was granted is not asked about", status, answer, run.lines)
+    ok(run.do(f"keep {port}") == "y", "a connection stays open", run.lines)
+    status, refused = grant(place, sandbox, "net.connect", "127.0.0.1:1")
+    ok(status in (403, 409) and "ceiling" in json.dumps(refused), "a grant above what the program declared is refused", status, refused)
+    status, refused = grant(place, sandbox, "fs.read", place.path + "/data/a")
+    ok(status == 409 and "keep the files" in json.dumps(refused), "files of commands that run are not granted without a broker", status, refused)
+    ok(run.do("!run python3 -c \"import socket; s = socket.create_connection(('127.0.0.1', %d)); s.sendall(b'x'); print('\\\"' + s.recv(1).decode() + '\\\"')\"" % port) == "y",
+       "another command of the sandbox has it, too", run.lines)
+    listed = place.api("GET", "/api/grants")[1]["grants"]
+    done = place.corral("grants", "remove", listed[0]["id"])
+    ok(done.returncode == 0 and run.do("more") != "y", "revoked: what was open is cut", done.stderr, run.lines)
+    waits = run.begin(f"connect {port}")
+    q = place.question(f":{port}")
+    ok(q is not None and len(run.lines) == waits, "and a connection asks")
+    place.api("POST", "/api/questions/" + q["id"], {"answer": "once"})
+    ok(run.answer(waits) == "y", "once, for the connection that waits", run.lines)
+    status, answer = grant(place, sandbox, "net.connect", f"127.0.0.1:{other}", seconds=2)
+    ok(status in (200, 201) and run.do(f"connect {other}") == "y", "a grant for two seconds", status, answer, run.lines)
+    ok(until(lambda: not place.api("GET", "/api/grants")[1]["grants"]), "its time is over by itself")
+    grant(place, sandbox, "net.connect", f"127.0.0.1:{port}")
+    place.put("policy.json", json.dumps(policy(place, hosts(f"127.0.0.1:{other}"))))
+    ok(run.do(f"!update {place.path}/policy.json") == "updated" and until(lambda: not place.api("GET", "/api/grants")[1]["grants"])
+       and run.do(f"connect {port}") != "y", "grants end when the program declares something else", run.lines)
+    status, refused = grant(place, sandbox, "net.connect", f"127.0.0.1:{port}")
+    ok(status in (403, 409) and "ceiling" in json.dumps(refused), "which is the ceiling from then on", status, refused)
+    run.end()
+
+
+def ends(place):
+    run = Host(place, policy(place), ask_ms=1000)
+    waits = run.begin(f"read {place.path}/data/a")
+    q = place.question("/data/a")
+    answer = run.answer(waits)
+    ok("did not agree to it in time" in answer and not place.questions(), "nobody answers: refused after the stated time", answer)
+    status, late = place.api("POST", "/api/questions/" + q["id"], {"answer": "allow"}) if q else (409, "it was over before it was seen")
+    ok(status in (404, 409) and not place.api("GET", "/api/grants")[1]["grants"], "an answer that comes too late changes nothing", status, late)
+    waits = run.begin(f"read {place.path}/data/b")
+    place.kill()
+    answer = run.answer(waits)
+    ok("did not agree to it in time" in answer, "the daemon goes while a question is open: refused after its time", answer)
+    ok(run.do("try " + place.path + "/work/asked") in ("old", "new", "PermissionError"), "and the sandbox goes on", run.lines)
+    place.start()
+    waits = run.begin(f"read {place.path}/data/b")
+    ok(until(lambda: place.questions() or len(run.lines) > waits) is not None and run.answer(waits) != "nothing", "it joins the next daemon", run.lines)
+    run.end()
+    run = Host(place, policy(place))
+    waits = run.begin(f"read {place.path}/data/a")
+    q = place.question("/data/a")
+    place.kill()
+    place.start()
+    again = place.question("/data/a")
+    ok(again and again["sandbox"] == q["sandbox"] and len(run.lines) == waits, "a question is asked again at the next daemon", again)
+    place.api("POST", "/api/questions/" + again["id"], {"answer": "allow"})
+    ok(content(run.answer(waits)) == "first", "and answered there", run.lines)
+    run.end()
+    ok(until(lambda: not place.api("GET", "/api/grants")[1]["grants"]), "grants end with the sandbox")
+
+
+def attacks(place):
+    runtime = place.path + "/run/corral"
+    run = Host(place, policy(place))
+    waits = run.begin(f"read {place.path}/data/a")
+    q = place.question("/data/a")
+    ok(q is not None, "a question is open")
+    place.api("POST", "/api/questions/" + q["id"], {"answer": "deny"})
+    run.answer(waits)
+    ok(run.do("try " + runtime + "/token") in ("FileNotFoundError", "PermissionError", "NotADirectoryError"), "a command cannot read the token", run.lines)
+    ok(run.do("reach " + runtime + "/api.sock") != "connected" and run.do("reach " + runtime + "/join.sock") != "connected",
+       "nor reach the sockets, to answer for itself", run.lines)
+    run.end()
+
+
+def main():
+    place = questions.Place()
+    try:
+        place.start()
+        for test in (broker, grants, attacks, ends):
+            test(place)
+    finally:
+        place.end()
+    if os.geteuid() == 0:
+        as_user(__file__, PROGRAMS, QUESTIONS=QUESTIONS)
+    return end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
