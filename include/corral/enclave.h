@@ -128,7 +128,8 @@ struct corral_enclave_options {
 	size_t n_guarded;
 	/* Not 0: it does not join the user's daemon, corrald(8), that runs when it is made. One
 	 * that joined sends it what the audit gets, and what the user ends there is -ECANCELED from
-	 * then on. */
+	 * then on. Without `ask`, the user may answer questions there, once or no, but for commands
+	 * with input or variables: the next call of the enclave hears the answer. */
 	int no_daemon;
 };
 #ifdef __cplusplus

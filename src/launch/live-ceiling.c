@@ -86,8 +86,9 @@ static int live_ceiling_refuse(
 	auto_buffer text = { 0 };
 
 	if (!by)
-		return error_set(e, -EPERM, NULL, "%s %s is above the ceiling", operation_name(op),
-			g->pattern);
+		return error_set(e, -EOPNOTSUPP, NULL,
+			"%s %.*s cannot be granted: no ceiling was declared here",
+			operation_name(op), CEILING_PATTERN_MAX, g->pattern);
 	live_ceiling_show(by, op, &text);
 	return error_set(e, -EPERM, NULL, "%s %.*s is above the ceiling; %s", operation_name(op),
 		CEILING_PATTERN_MAX, g->pattern, buffer_text(&text));

@@ -44,7 +44,7 @@ static int joined_live_put(
 	joined_change_deinit(&l->change);
 	l->change = c;
 	l->has_change = true;
-	c = (struct joined_change){ 0 };
+	memset(&c, 0, sizeof(c)); /* it is there now */
 	return 0;
 }
 
@@ -90,12 +90,12 @@ static void joined_live_describe(void *context)
 	auto_buffer body = { 0 };
 	auto_arena a = { 0 };
 
-	if (!d)
+	if (!d || !l->declared) {
+		free(d);
 		return;
+	}
 	memcpy(d->limits, l->limits.values, sizeof(d->limits));
-	if (l->declared)
-		launch_details_add(
-			l->declared, l->variables, &a, d->permissions, &d->n_permissions);
+	launch_details_add(l->declared, l->variables, &a, d->permissions, &d->n_permissions);
 	d->n_ceiling = d->n_permissions;
 	memcpy(d->ceiling, d->permissions, d->n_permissions * sizeof(d->permissions[0]));
 	if (join_details_encode(d, &body) == 0)
@@ -137,7 +137,7 @@ void joined_live_free(struct joined_live *l)
 
 int joined_declare(struct joined *j, const struct joined_declared *d)
 {
-	struct permissions *copy = permissions_copy(d->permissions), *old;
+	struct permissions *copy = d->permissions ? permissions_copy(d->permissions) : NULL, *old;
 	auto_lock held = lock_take(&j->lock);
 	struct joined_live *l = j->live;
 	struct launch_live_ceiling ceiling = { .options = { .variables = d->variables,
@@ -146,7 +146,9 @@ int joined_declare(struct joined *j, const struct joined_declared *d)
 
 	if (!l)
 		l = j->live = joined_live_new(j);
-	n = copy && l ? permissions_layers(copy, l->layers, LAUNCH_LIVE_CEILING_MAX) : -ENOMEM;
+	n = !l || (d->permissions && !copy) ? -ENOMEM : 0;
+	if (n == 0 && copy)
+		n = permissions_layers(copy, l->layers, LAUNCH_LIVE_CEILING_MAX);
 	/* Without a ceiling nothing can be granted. */
 	ceiling.layers = l ? l->layers : NULL;
 	ceiling.n_layers = n < 0 ? 0 : (size_t)n;
@@ -157,7 +159,8 @@ int joined_declare(struct joined *j, const struct joined_declared *d)
 	old = l->declared;
 	l->declared = copy;
 	l->variables = d->variables;
-	l->limits = *d->limits;
+	if (d->limits)
+		l->limits = *d->limits;
 	l->has_change = false;
 	joined_change_deinit(&l->change);
 	launch_live_declare(&l->live, &ceiling);
@@ -199,8 +202,29 @@ bool joined_must_end(struct joined *j, struct error *ret_why)
 	return true;
 }
 
+/* What is shown must be what is asked, whole; and what no log may have, the daemon does not get. */
+static bool joined_is_plain(struct corral_audit *audit, const struct question *q)
+{
+	struct audit_event e = { .session = "",
+		.user = "",
+		.sandbox = "",
+		.program = q->program,
+		.target = q->target,
+		.rule = "",
+		.reason = q->reason };
+	auto_buffer texts = { 0 };
+
+	if (!audit)
+		return true;
+	audit_trail_redact(audit->trail, &e, &texts);
+	return strcmp(e.target, q->target) == 0 && strcmp(e.program, q->program) == 0 &&
+	       strcmp(e.reason, q->reason) == 0;
+}
+
 int joined_ask(struct joined *j, uint64_t asker, const struct question *q)
 {
+	if (!joined_is_plain(j->audit, q) || !joined_is_plain(j->host, q))
+		return -EPERM;
 	auto_lock held = lock_take(&j->lock);
 
 	return j->live ? launch_live_ask(&j->live->live, asker, q) : -ENOTCONN;

@@ -47,7 +47,7 @@ static void joined_on_order(
 	void *context, enum frame_type type, uint64_t id, const void *body, size_t len)
 {
 	const struct join_reply no = { .error = EOPNOTSUPP,
-		.text = "an enclave of a program takes no grants and answers from the daemon" };
+		.text = "this program takes no grants and answers from the daemon" };
 	struct joined *j = context;
 	auto_buffer reply = { 0 };
 

@@ -66,9 +66,9 @@ int joined_wait_ms(struct joined *j, int otherwise);
  * more: it is in force, and all grants are over. -ENOMEM, -E2BIG.
  */
 struct joined_declared {
-	const struct permissions *permissions;
+	const struct permissions *permissions; /* NULL: nothing is granted here, only answered */
 	const struct variables *variables;
-	const struct limits *limits; /* for the daemon to show */
+	const struct limits *limits; /* for the daemon to show; or NULL */
 };
 int joined_declare(struct joined *j, const struct joined_declared *d);
 
@@ -86,7 +86,8 @@ void joined_settle(struct joined *j, int code, const char *why);
 /* Once: something that was granted cannot be taken back; what runs must end. */
 bool joined_must_end(struct joined *j, struct error *ret_why);
 
-/* A question by a number of the caller's. Negative: it is not asked. */
+/* A question by a number of the caller's. Negative: it is not asked. -EPERM: it has something in it
+ * that must not be in a log. */
 int joined_ask(struct joined *j, uint64_t asker, const struct question *q);
 /* Those whose number has these bits, and no others of the mask, do not wait any more. */
 void joined_questions_over(struct joined *j, uint64_t mask, uint64_t bits, enum question_end how);

@@ -85,12 +85,13 @@ void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_
 	(void)joined_turn(enclave->joined);
 }
 
-/* The user may have ended it since the last call. */
-static bool call_is_stopped(const struct corral_enclave *enclave)
+/* The user may have ended it since the last call, or answered a question. */
+static bool call_is_stopped(struct corral_enclave *enclave)
 {
 	if (!enclave->joined)
 		return false;
-	(void)joined_turn(enclave->joined);
+	if (joined_turn(enclave->joined))
+		enclave_hear_answers(enclave);
 	return joined_is_stopped(enclave->joined);
 }
 
@@ -287,6 +288,30 @@ __attribute__((format(printf, 5, 6))) static void tell_approval(const struct enc
 	enclave_tell(&about, decision, rule, text);
 }
 
+/*
+ * The user may answer there, if the host has nobody else to ask. Input and variables of a command
+ * are for the host alone to show.
+ */
+static void call_ask_daemon(
+	const struct enclave_call *c, const struct consent_question *q, uint64_t id)
+{
+	const struct consent_scope *s = &q->scope;
+	const uint64_t wait_ms =
+		s->ttl_ms < QUESTION_WAIT_MAX_MS ? s->ttl_ms : QUESTION_WAIT_MAX_MS;
+
+	if (!c->enclave->joined || c->enclave->ask ||
+		(c->action == AUDIT_EXEC && strcmp(s->object, c->target) != 0))
+		return;
+	(void)joined_ask(c->enclave->joined, id,
+		&(struct question){ .op = s->op,
+			.pid = c->pid,
+			.wait_ms = (uint32_t)wait_ms,
+			.target = s->object,
+			.program = s->actor,
+			.rule = q->rule,
+			.reason = q->reason });
+}
+
 static int call_queue(const struct enclave_call *c, const struct consent_scope *scope,
 	const struct corral_denial *d, struct corral_error **e)
 {
@@ -307,6 +332,7 @@ static int call_queue(const struct enclave_call *c, const struct consent_scope *
 		tell_approval(c, scope, AUDIT_ASKED, q.rule, "asked for: question %llu, %s",
 			(unsigned long long)id, operation_name(scope->op));
 	enclave_tell(c, AUDIT_ASKED, q.rule, q.reason);
+	call_ask_daemon(c, &q, id);
 	(void)error_set(&error, -EINPROGRESS, NULL,
 		"approval is required (question %llu): %.256s: %s", (unsigned long long)id,
 		c->target, q.reason);

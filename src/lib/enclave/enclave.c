@@ -147,6 +147,9 @@ static int enclave_set_audit(
 	if (!o->no_daemon)
 		enclave->joined = joined_new(&(struct joined_options){
 			.kind = JOIN_ENCLAVE, .folder = o->work_dir, .audit = enclave->audit });
+	/* Without it orders of the daemon are refused, which is no reason to fail. */
+	if (enclave->joined)
+		(void)joined_declare(enclave->joined, &(struct joined_declared){ 0 });
 	return 0;
 }
 

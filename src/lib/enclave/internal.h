@@ -145,6 +145,9 @@ void enclave_record(struct corral_enclave *enclave, const struct audit_event *ev
 /* The same for one of a sandbox. */
 void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_event *event);
 
+/* questions.c: what the user answered at the daemon. */
+void enclave_hear_answers(struct corral_enclave *enclave);
+
 /* Milliseconds by a clock that cannot be set. */
 uint64_t enclave_now_ms(void);
 /* -EPERM with a sentence, and told to the audit, if it is not the enclave's token. */

@@ -8,6 +8,7 @@
 
 #include "lib/enclave/internal.h"
 #include "lib/api/handles.h"
+#include "lib/api/joined.h"
 #include "lib/enclave/share.h"
 
 uint64_t corral_error_question(const struct corral_error *e)
@@ -124,14 +125,58 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 	else
 		tell_answer(enclave, AUDIT_DENIED, "refused: question %llu",
 			(unsigned long long)question);
+	if (enclave->joined)
+		joined_questions_over(enclave->joined, UINT64_MAX, question, QUESTION_ANSWERED);
 	(void)eventfd_write(enclave->answers, 1);
 	if (ret_approval)
 		*ret_approval = id;
 	return 0;
 }
 
+struct answering {
+	struct corral_enclave *enclave;
+	uint64_t question;
+	enum verdict verdict;
+};
+
+/* Once, and exactly what was shown. */
+static int take_answer(void *context, const struct consent_question *q)
+{
+	const struct answering *a = context;
+	struct consent_scope once = q->scope;
+	uint64_t id = 0;
+
+	if (q->id != a->question)
+		return 0;
+	once.count = 1;
+	if (consent_answer(a->enclave->consent, q->id, a->verdict, &once, enclave_now_ms(), &id) <
+		0)
+		return 1;
+	tell_answer(a->enclave, a->verdict == VERDICT_ALLOW ? AUDIT_ALLOWED : AUDIT_DENIED,
+		"%s by the daemon: %s %llu for question %llu",
+		a->verdict == VERDICT_ALLOW ? "given" : "refused",
+		a->verdict == VERDICT_ALLOW ? "approval" : "refusal", (unsigned long long)id,
+		(unsigned long long)q->id);
+	(void)eventfd_write(a->enclave->answers, 1);
+	return 1;
+}
+
+void enclave_hear_answers(struct corral_enclave *enclave)
+{
+	struct answering x = { .enclave = enclave };
+	struct answer a;
+
+	while (joined_next_answer(enclave->joined, &x.question, &a)) {
+		x.verdict = a.kind == ANSWER_DENY ? VERDICT_DENY : VERDICT_ALLOW;
+		(void)consent_questions(enclave->consent, take_answer, &x);
+	}
+	joined_tell_notes(enclave->joined);
+}
+
 int enclave_drop_question(struct corral_enclave *enclave, uint64_t question)
 {
+	if (enclave->joined)
+		joined_questions_over(enclave->joined, UINT64_MAX, question, QUESTION_GIVEN_UP);
 	return consent_drop(enclave->consent, question);
 }
 

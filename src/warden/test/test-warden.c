@@ -25,6 +25,7 @@
 #include "warden/test/test-box.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
+#include "wire/question.h"
 #include "wire/report.h"
 #include "wire/start.h"
 
@@ -468,6 +469,22 @@ static void breach_change(struct host *h)
 	(void)frame_send(h->socket, FRAME_POLICY, 1, "x", 1, NULL, 0);
 }
 
+static void breach_grants(struct host *h)
+{
+	(void)frame_send(h->socket, FRAME_GRANTS, 1, "x", 1, NULL, 0);
+}
+
+static void breach_answer(struct host *h)
+{
+	(void)frame_send(h->socket, FRAME_ANSWER, 1, "x", 1, NULL, 0);
+}
+
+/* It is the warden that passes them on. */
+static void breach_question(struct host *h)
+{
+	(void)frame_send(h->socket, FRAME_QUESTION, 1, NULL, 0, NULL, 0);
+}
+
 static void breach_hang_up(struct host *h)
 {
 	(void)shutdown(h->socket, SHUT_WR);
@@ -475,7 +492,8 @@ static void breach_hang_up(struct host *h)
 
 static void (*const breaches[])(struct host *h) = { breach_garbage, breach_short, breach_oversized,
 	breach_unknown, breach_direction, breach_twice, breach_body, breach_fds, breach_signal,
-	breach_spawn, breach_change, breach_hang_up };
+	breach_spawn, breach_change, breach_grants, breach_answer, breach_question,
+	breach_hang_up };
 
 /* All that was sent before the end is read; then it ends. */
 static void await_end(struct host *h)
@@ -739,6 +757,35 @@ static void has_no_relay_to_change(void **state)
 	assert_int_equal(host_end(&h), 0);
 }
 
+/* Nor grants, without a broker; an answer to what was not asked is passed over. */
+static void has_no_broker_to_grant(void **state)
+{
+	const struct answer answer = { .kind = ANSWER_ONCE, .pattern = "" };
+	auto_buffer grants = { 0 }, body = { 0 };
+	struct refusal refusal;
+	struct host h;
+
+	(void)state;
+	assert_int_equal(live_grants_encode(NULL, 0, &grants), 0);
+	assert_int_equal(answer_encode(&answer, &body), 0);
+	open_host(&h);
+	assert_int_equal(frame_send(h.socket, FRAME_ANSWER, 3, body.data, body.len, NULL, 0), 0);
+	assert_int_equal(frame_send(h.socket, FRAME_ANSWER, 3 | QUESTION_OF_RELAY, body.data,
+				 body.len, NULL, 0),
+		0);
+	/* With the number 0 the host does not want to hear. */
+	assert_int_equal(
+		frame_send(h.socket, FRAME_GRANTS, 0, grants.data, grants.len, NULL, 0), 0);
+	assert_int_equal(
+		frame_send(h.socket, FRAME_GRANTS, 9, grants.data, grants.len, NULL, 0), 0);
+	assert_int_equal(host_receive(&h), FRAME_GRANTS);
+	assert_int_equal(h.frame.id, 9);
+	assert_int_equal(refusal_decode(&refusal, h.frame.body, h.frame.len), 0);
+	assert_int_equal(refusal.error, ENOTCONN);
+	assert_int_equal(host_run(&h, "exit 7"), 7);
+	assert_int_equal(host_end(&h), 0);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -770,6 +817,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(host_killed),
 		cmocka_unit_test(has_room),
 		cmocka_unit_test(has_no_relay_to_change),
+		cmocka_unit_test(has_no_broker_to_grant),
 	};
 
 	if (argc != 2)

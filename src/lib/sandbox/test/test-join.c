@@ -516,6 +516,92 @@ static void test_enclave(void **state)
 	daemon_stop();
 }
 
+static void daemon_answers(int fd, uint64_t order, uint64_t question, enum answer_kind kind)
+{
+	const struct answer a = { .question = question, .kind = kind, .pattern = "" };
+	auto_buffer body = { 0 };
+
+	assert_int_equal(answer_encode(&a, &body), 0);
+	assert_int_equal(frame_send(fd, FRAME_ANSWER, order, body.data, body.len, NULL, 0), 0);
+}
+
+static int read_asked(struct corral_enclave *enclave, const char *path)
+{
+	char *data = NULL;
+	size_t len;
+	int r = corral_enclave_fs_read(enclave, NULL, path, &data, &len, NULL);
+
+	free(data);
+	return r;
+}
+
+static uint64_t daemon_hears_question(int fd, const char *target)
+{
+	auto_frame f = { 0 };
+	struct question q;
+
+	daemon_awaits(fd, FRAME_QUESTION, &f);
+	assert_int_equal(question_decode(&q, f.body, f.len), 0);
+	assert_string_equal(q.target, target);
+	return f.id;
+}
+
+/* Once, or no: what was shown, and nothing longer. */
+static void test_enclave_question(void **state)
+{
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	struct corral_permissions *granted = NULL;
+	struct corral_enclave *enclave = NULL;
+	char token[CORRAL_TOKEN_BYTES], path[256], yaml[512];
+	struct corral_audit *audit = NULL;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+	uint64_t id;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s", test_file("asked", "text", 0600));
+	(void)snprintf(yaml, sizeof(yaml),
+		"rules: [{id: asks, action: ask, operations: [fs.read], patterns: ['%s/**']}]\n",
+		test_folder);
+	assert_int_equal(
+		corral_permissions_parse(&granted, "test.yaml", yaml, strlen(yaml), NULL), 0);
+	assert_int_equal(corral_audit_new(&audit, NULL, NULL), 0);
+	assert_int_equal(corral_audit_secret(audit, "KEY", "staple-of-the-host"), 0);
+	daemon_start();
+	o.granted = granted;
+	o.audit = audit;
+	assert_int_equal(corral_enclave_new(&enclave, &o, token, NULL), 0);
+	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
+	fd = daemon_accept(&who, &f);
+	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
+	id = daemon_hears_question(fd, path);
+	daemon_answers(fd, 1, id, ANSWER_ALLOW);
+	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
+	daemon_hears_reply(fd, 1, EOPNOTSUPP, "longer than once");
+	daemon_answers(fd, 2, id, ANSWER_ONCE);
+	assert_true(read_asked(enclave, path) >= 0);
+	daemon_hears_reply(fd, 2, 0, "");
+	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
+	id = daemon_hears_question(fd, path);
+	daemon_answers(fd, 3, id, ANSWER_DENY);
+	assert_int_equal(read_asked(enclave, path), -EACCES);
+	daemon_hears_reply(fd, 3, 0, "");
+	daemon_order_grant(fd, 4, OPERATION_FS_READ, path);
+	assert_int_equal(read_asked(enclave, path), -EACCES);
+	daemon_hears_reply(fd, 4, EOPNOTSUPP, "no ceiling");
+	/* What the host's own log must not have, the daemon is not asked about. */
+	(void)snprintf(path, sizeof(path), "%s", test_file("staple-of-the-host", "text", 0600));
+	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
+	(void)snprintf(path, sizeof(path), "%s", test_file("other", "text", 0600));
+	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
+	(void)daemon_hears_question(fd, path);
+	corral_enclave_free(enclave);
+	corral_permissions_free(granted);
+	(void)corral_audit_free(audit, NULL);
+	daemon_stop();
+}
+
 /* A daemon that does not read holds nobody up. */
 static void test_deaf(void **state)
 {
@@ -545,6 +631,7 @@ int main(void)
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_enclave),
+		cmocka_unit_test(test_enclave_question),
 		cmocka_unit_test(test_deaf),
 	};
 
