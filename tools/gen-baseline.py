@@ -10,10 +10,12 @@
 What makes no sense fails with file:line: the build must not go on with a baseline that has holes.
 """
 import ipaddress
-import json
 import re
 import sys
 from typing import NamedTuple
+
+sys.dont_write_bytecode = True
+from texts import Texts, c_string  # noqa: E402
 
 NETS, PATHS, FREE, PUBLIC = ("never", "guard", "private"), ("secret", "system"), "free", "public"
 # A private place is a guarded one.
@@ -140,39 +142,36 @@ def layout(entries, kind):
     return names, prefixes
 
 
-def c_string(text):
-    return json.dumps(text)
-
-
-def c_net(net, entry):
-    flags = ", ".join(str(entry.kind == kind).lower() for kind in ("never", "private"))
-    head = f"{{ {c_string(entry.text)}, {c_string(entry.why)}, {flags}"
+def c_net(net, entry, texts):
+    flags = ", ".join(str(flag).lower() for flag in (
+        entry.kind == "never", entry.kind == "private", isinstance(net, tuple)))
+    head = f"{{ {texts.place(entry.text)}, {texts.place(entry.why)}, {flags}"
     if isinstance(net, tuple):
-        return f"\t{head}, {c_string(entry.text)}, {{ {{ 0, {{ 0 }} }}, 0 }} }},\n"
+        return f"\t{head}, {{ {{ 0, {{ 0 }} }}, 0 }} }},\n"
     packed = ", ".join(f"0x{b:02x}" for b in net.network_address.packed)
-    return (f"\t{head}, NULL,\n\t\t{{ {{ {net.max_prefixlen}, {{ {packed} }} }}, "
+    return (f"\t{head},\n\t\t{{ {{ {net.max_prefixlen}, {{ {packed} }} }}, "
             f"{net.prefixlen} }} }},\n")
 
 
 def c_source(entries):
-    out = ["/* Made by tools/gen-baseline.py from data/baseline.conf. */\n",
-           '#include "policy/baseline-data.h"\n', '#include "policy/baseline.h"\n\n',
-           "const struct baseline_net baseline_nets[] = {\n"]
+    out, texts = ["\nconst struct baseline_net baseline_nets[] = {\n"], Texts("baseline_texts")
     groups, n = [], 0
     for kind in ("never", "guard"):
         names, prefixes = layout(entries, kind)
-        out += [c_net(*net) for net in names + prefixes]
+        out += [c_net(*net, texts) for net in names + prefixes]
         groups.append(f"const struct baseline_group baseline_{kind}_group = "
                       f"{{ {n}, {len(names)}, {n + len(names)}, {len(prefixes)} }};\n")
         n += len(names) + len(prefixes)
     out += ["};\n", f"const size_t baseline_n_nets = {n};\n"] + groups
     paths = [e for e in entries if e.kind in PATHS]
     out.append("\nconst struct baseline_path baseline_paths[] = {\n")
-    out += [f"\t{{ {c_string(e.text)},\n\t\t{c_string(e.why)}, "
+    out += [f"\t{{ {texts.place(e.text)}, {texts.place(e.why)}, "
             f"{str(e.kind == 'secret').lower()} }},\n" for e in paths]
     out += ["};\n", f"const size_t baseline_n_paths = {len(paths)};\n"]
     out += c_tree(paths, [e for e in entries if e.kind in (FREE, PUBLIC)])
-    return "".join(out)
+    return "".join(["/* Made by tools/gen-baseline.py from data/baseline.conf. */\n",
+                    '#include "policy/baseline-data.h"\n', '#include "policy/baseline.h"\n\n',
+                    texts.c_source(), *out])
 
 
 class Node:
@@ -302,5 +301,5 @@ def main(args):
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except (Nonsense, OSError) as e:
+    except (Nonsense, OverflowError, OSError) as e:
         sys.exit(str(e))

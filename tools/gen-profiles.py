@@ -19,6 +19,8 @@ LISTS = {
     ("network", "deny"): "network_deny",
     ("env",): "env",
 }
+# PROFILE_PATTERN_BYTES of cli/profile/internal.h, with the NUL.
+PATTERN_BYTES = 32
 
 
 def fail(path, number, text):
@@ -50,6 +52,8 @@ def read(path):
             if not member or indent != 2 * len(keys):
                 fail(path, number, "a list does not belong here")
             rows.append((member, unquote(path, number, text[2:].strip())))
+            if len(rows[-1][1].encode()) >= PATTERN_BYTES:
+                fail(path, number, "longer than PROFILE_PATTERN_BYTES allows")
         elif text.endswith(":") and indent % 2 == 0 and indent // 2 <= len(keys):
             keys[indent // 2:] = [text[:-1]]
         else:
@@ -64,7 +68,8 @@ def quote(text):
 
 
 def emit(paths):
-    out = ["/* Made by tools/gen-profiles.py. */", '#include "cli/profile/internal.h"', ""]
+    out = ["/* Made by tools/gen-profiles.py. */", '#include "cli/profile/internal.h"', "",
+           f'_Static_assert(PROFILE_PATTERN_BYTES == {PATTERN_BYTES}, "as the generator has it");', ""]
     table = []
     for path in paths:
         name = os.path.splitext(os.path.basename(path))[0]

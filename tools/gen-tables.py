@@ -3,9 +3,9 @@
 """Turns a table of data/ into C, or into the list that a document has. The baseline, which is more
 than a table, has gen-baseline.py.
 
-    gen-tables.py INPUT OUTPUT            writes the .c file; INPUT is essentials.conf, companions.conf,
-                                          runs-later.conf, interpreters.conf, hosts.conf,
-                                          packages.conf, secrets.conf, sockets.conf or scan.conf
+    gen-tables.py INPUT… OUTPUT           writes the .c file; INPUT is essentials.conf, companions.conf,
+                                          scan.conf, or all of runs-later.conf, interpreters.conf,
+                                          hosts.conf, packages.conf, secrets.conf and sockets.conf
     gen-tables.py --list INPUT            prints the entries as Markdown
     gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
     gen-tables.py --self-test             fails if some nonsense passes
@@ -13,12 +13,14 @@ than a table, has gen-baseline.py.
 What makes no sense fails with file:line.
 """
 import itertools
-import json
 import os
 import re
 import sys
 import textwrap
 from typing import NamedTuple
+
+sys.dont_write_bytecode = True
+from texts import Texts, c_string  # noqa: E402
 
 KINDS = ("read", "library", "loader", "text")
 GROUP = re.compile(r"\[([a-z ]+)\] (\S.*)")
@@ -89,8 +91,9 @@ def check_path(text, globs=False):
 
 
 class Table:
-    """One per line, of which no two are the same."""
-    encoding = "ascii"
+    """One per line, of which no two are the same. C has them in rows, whose header is named here,
+    and their texts in an array."""
+    encoding, header, texts = "ascii", "", ""
 
     def entries(self, group, line):
         return [self.entry(group, line)]
@@ -106,6 +109,8 @@ class Table:
 
 
 class Essentials(Table):
+    header, texts = "jail/essentials.h", "essentials_texts"
+
     def group(self, line):
         match = GROUP.fullmatch(line)
         if not match or match[1] not in KINDS:
@@ -121,14 +126,15 @@ class Essentials(Table):
             check_path(condition)
         return Entry(*group, path, condition)
 
-    def c_source(self, entries):
-        rows = [(c_string(e.text), c_string(e.condition) if e.condition else "NULL",
-                 "ESSENTIAL_" + e.group.upper()) for e in entries]
-        return ('#include "jail/essentials.h"\n\n'
-                + c_array("struct essential essentials", "essentials_n", rows))
+    def c_source(self, entries, texts):
+        rows = [(texts.place(e.text), texts.place(e.condition), "ESSENTIAL_" + e.group.upper())
+                for e in entries]
+        return c_array("struct essential essentials", "essentials_n", rows)
 
 
 class Companions(Table):
+    header, texts = "jail/companions.h", "companions_texts"
+
     def group(self, line):
         names = line[1:-1].split(" ")
         if line[-1] != "]" or not all(NAME.fullmatch(name) for name in names):
@@ -142,14 +148,15 @@ class Companions(Table):
             raise Nonsense(f"'{line}' is neither a name nor a path")
         return Entry(*group, line)
 
-    def c_source(self, entries):
-        rows = [(c_string(name), c_string(e.text)) for e in entries for name in e.group.split(" ")]
-        return ('#include "jail/companions.h"\n\n'
-                + c_array("struct companion companions", "companions_n", rows))
+    def c_source(self, entries, texts):
+        rows = [(texts.place(name), texts.place(e.text))
+                for e in entries for name in e.group.split(" ")]
+        return c_array("struct companion companions", "companions_n", rows)
 
 
 class Threats(Table):
     """[use use …] what; the names of a line have spaces between them. Read by src/threat."""
+    header, texts = "threat/threat.h", "threat_texts"
 
     def __init__(self, array, uses, pattern):
         self.array, self.uses, self.pattern = array, uses, re.compile(pattern)
@@ -173,17 +180,16 @@ class Threats(Table):
     def lines(self, entries):
         return textwrap.wrap(" ".join(e.text for e in entries), 110, break_on_hyphens=False)
 
-    def c_rows(self, entries):
+    def c_rows(self, entries, texts):
         rows = []
         for e in entries:
             name, _, inside = e.text.partition(":")
             uses = " | ".join("THREAT_" + use.upper() for use in e.group.split(" "))
-            rows.append((c_string(name), c_string(inside) if inside else "NULL", c_string(e.why), uses))
+            rows.append((texts.place(name), texts.place(inside), texts.place(e.why), uses))
         return rows
 
-    def c_source(self, entries):
-        return ('#include "threat/threat.h"\n\n'
-                + c_array(f"struct threat {self.array}", f"{self.array}_n", self.c_rows(entries)))
+    def c_source(self, entries, texts):
+        return c_array(f"struct threat {self.array}", f"{self.array}_n", self.c_rows(entries, texts))
 
 
 class RunLater(Threats):
@@ -196,13 +202,13 @@ class RunLater(Threats):
                 raise Nonsense(f"'{name}': a name with * cannot be looked up")
         return entries
 
-    def c_source(self, entries):
+    def c_source(self, entries, texts):
         """As written, and each path by itself: a profile looks them up."""
         paths = [e._replace(text=path.rstrip("/")) for e in entries
                  if {"protect", "report", "skip"} & set(e.group.split(" "))
                  for path in expand(e.text.partition(":")[0])]
-        return (super().c_source(entries) + "\n"
-                + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths)))
+        return (super().c_source(entries, texts)
+                + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths, texts)))
 
 
 def rows_of(folder, table, use):
@@ -220,7 +226,7 @@ def rows_of(folder, table, use):
 
 class Scan(Table):
     """[severities] id: what; patterns of steps. Read by src/advice/scan."""
-    encoding = "utf-8"
+    encoding, header, texts = "utf-8", "advice/scan/internal.h", "scan_texts"
     GROUP = re.compile(r"\[((?:low|medium|high|-)(?: (?:low|medium|high|-)){0,3})\] ([a-z-]+): (\S.*)")
     OPTIONS = re.compile(r"\(([a-z0-9= -]+)\) ")
     FLAGS = {"exact": "SCAN_EXACT", "near": "SCAN_NEAR", "file": "SCAN_FILE"}
@@ -317,21 +323,21 @@ class Scan(Table):
             words = [words[min(i, len(words) - 1)] for i in range(3)] + [words[3] if len(words) > 3 else words[0]]
             yield words, name, why, extra, [p for p in (self.pattern(e.text) for e in rows) if p]
 
-    def c_source(self, entries):
+    def c_source(self, entries, texts):
         rules, patterns = [], []
         for words, name, why, extra, found in self.rules(entries):
             for languages, flags, steps in found:
                 steps = [",".join(name for word in step.split(",") for name in self.names(word))
                          for step in steps]
-                steps = "{ " + ", ".join(map(c_string, steps)) + " }"
+                steps = "{ " + ", ".join(map(texts.place, steps)) + " }"
                 patterns.append((str(len(rules)), languages, flags, steps))
             severities = ["SCAN_SILENT" if w == "-" else f"SKILL_{w.upper()}" for w in words]
             stops = " | ".join(f"SKILL_STOP_{w.upper()}" for w in extra.get("stops", "").split())
             reads = extra.get("reads", "").split()
-            rules.append((c_string(name), "{ " + ", ".join(severities) + " }", c_string(why), c_string(extra["check"]),
-                          stops or "0", *(str(w in reads).lower() for w in self.READS)))
-        return ('#include "advice/scan/internal.h"\n\n'
-                + c_array("struct scan_rule scan_rules", "scan_rules_n", rules) + "\n"
+            rules.append((texts.place(name), texts.place(why), texts.place(extra["check"]),
+                          "{ " + ", ".join(severities) + " }", stops or "0",
+                          *(str(w in reads).lower() for w in self.READS)))
+        return (c_array("struct scan_rule scan_rules", "scan_rules_n", rules)
                 + c_array("struct scan_pattern scan_patterns", "scan_patterns_n", patterns)
                 + f"_Static_assert({len(rules)} <= SCAN_RULES_MAX, \"too many rules\");\n")
 
@@ -369,13 +375,22 @@ TABLES = {
 }
 
 
-def c_string(text):
-    return json.dumps(text)
-
-
 def c_array(name, count, rows):
     lines = [f"const {name}[] = {{\n"] + [f"\t{{ {', '.join(row)} }},\n" for row in rows]
     return "".join(lines) + f"}};\nconst size_t {count} = {len(rows)};\n"
+
+
+def c_file(paths):
+    """The tables of the files, which have the same header and one array of texts."""
+    tables = [table_of(path) for path in paths]
+    if len({(table.header, table.texts) for table in tables}) != 1:
+        raise Nonsense(f"{' '.join(paths)}: these are not read together")
+    texts = Texts(tables[0].texts)
+    for table, path in zip(tables, paths):
+        table.folder = os.path.dirname(path)
+    arrays = [table.c_source(read(path), texts) for table, path in zip(tables, paths)]
+    return "\n".join([f"/* Made by tools/gen-tables.py from {', '.join('data/' + os.path.basename(p) for p in paths)}. */\n"
+                      f'#include "{tables[0].header}"\n', texts.c_source(), *arrays])
 
 
 def markdown(path):
@@ -456,11 +471,9 @@ def main(args):
         print(markdown(args[1]), end="")
     elif len(args) > 2 and args[0] == "--check":
         check(args[1], args[2:])
-    elif len(args) == 2:
-        table_of(args[0]).folder = os.path.dirname(args[0])
-        source = table_of(args[0]).c_source(read(args[0]))
-        with open(args[1], "w", encoding="ascii") as out:
-            out.write(f"/* Made by tools/gen-tables.py from data/{os.path.basename(args[0])}. */\n")
+    elif len(args) >= 2 and not args[0].startswith("-"):
+        source = c_file(args[:-1])
+        with open(args[-1], "w", encoding="ascii") as out:
             out.write(source)
     else:
         raise Nonsense(__doc__)
@@ -469,5 +482,5 @@ def main(args):
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except (Nonsense, OSError) as e:
+    except (Nonsense, OverflowError, OSError) as e:
         sys.exit(str(e))

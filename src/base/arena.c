@@ -90,6 +90,13 @@ void *arena_calloc(struct arena *a, size_t n, size_t size)
 	return arena_alloc(a, total);
 }
 
+void *arena_room(struct arena *a, size_t n, size_t size)
+{
+	size_t total;
+
+	return __builtin_mul_overflow(n, size, &total) ? NULL : arena_take(a, total);
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t len)
 {
 	char *p = len < SIZE_MAX ? arena_take(a, len + 1) : NULL;

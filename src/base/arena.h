@@ -26,6 +26,8 @@ void arena_deinit(struct arena *a);
 void *arena_alloc(struct arena *a, size_t size);
 /* The same for n objects; NULL on overflow too. */
 void *arena_calloc(struct arena *a, size_t n, size_t size);
+/* The same with any bytes in it, for who writes all of it; of no objects, it is not NULL either. */
+void *arena_room(struct arena *a, size_t n, size_t size);
 /* A NUL-terminated copy of len bytes. */
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 char *arena_strdup(struct arena *a, const char *s);

@@ -29,9 +29,10 @@ static const struct baseline_net *baseline_find_name(
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < g->n_names; i++) {
-		size_t n = strlen(nets[i].name);
+		const char *guarded = baseline_net_text(&nets[i]);
+		size_t n = strlen(guarded);
 
-		if (len >= n && memcmp(name + len - n, nets[i].name, n) == 0 &&
+		if (len >= n && memcmp(name + len - n, guarded, n) == 0 &&
 			(len == n || name[len - n - 1] == '.'))
 			return &nets[i];
 	}

@@ -16,25 +16,45 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "policy/network/address.h"
 
 struct host_request;
 
+/* Texts are where they start in baseline_texts, so that the tables need no relocation. */
 struct baseline_net {
-	const char *text; /* as in the data file */
-	const char *why;
+	uint16_t text; /* as in the data file */
+	uint16_t why;
 	bool never;
 	bool is_private;      /* a guard that network.private lifts for a name */
-	const char *name;     /* a DNS name that is guarded with all its subdomains, or NULL */
-	struct prefix prefix; /* if name is NULL */
+	bool is_name;         /* the text is a DNS name, guarded with all its subdomains */
+	struct prefix prefix; /* else */
 };
 
 struct baseline_path {
-	const char *pattern; /* a glob; "~/" means every home folder */
-	const char *why;
+	uint16_t pattern; /* a glob; "~/" means every home folder */
+	uint16_t why;
 	bool secret; /* else system */
 };
+
+extern const char baseline_texts[];
+static inline const char *baseline_net_text(const struct baseline_net *net)
+{
+	return baseline_texts + net->text;
+}
+static inline const char *baseline_net_why(const struct baseline_net *net)
+{
+	return baseline_texts + net->why;
+}
+static inline const char *baseline_path_pattern(const struct baseline_path *path)
+{
+	return baseline_texts + path->pattern;
+}
+static inline const char *baseline_path_why(const struct baseline_path *path)
+{
+	return baseline_texts + path->why;
+}
 
 extern const struct baseline_net baseline_nets[];
 extern const size_t baseline_n_nets;

@@ -21,12 +21,12 @@ static void explain_visible(struct buffer *out, const char *text)
 
 static void explain_source(const struct source *s, struct buffer *out)
 {
-	if (s->id)
+	if (s->in->id)
 		buffer_adds(out, "rule ");
-	explain_visible(out, s->id ? s->id : s->list);
-	buffer_adds(out, s->verdict == VERDICT_DENY  ? " denies "
-			 : s->verdict == VERDICT_ASK ? " asks about "
-						     : " grants ");
+	explain_visible(out, s->in->id ? s->in->id : s->in->name);
+	buffer_adds(out, s->in->verdict == VERDICT_DENY  ? " denies "
+			 : s->in->verdict == VERDICT_ASK ? " asks about "
+							 : " grants ");
 	for (size_t i = 0; i < s->grant->n; i++) {
 		buffer_adds(out, i ? " and " : "");
 		explain_visible(out, s->grant->all[i]);
@@ -89,7 +89,7 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 
 void explain_rule(const struct decision *d, struct buffer *out)
 {
-	const struct location *where = d->source ? &d->source->where : NULL;
+	const struct location *where = d->source ? &d->source->grant->where : NULL;
 
 	if (!where)
 		return;
@@ -99,7 +99,7 @@ void explain_rule(const struct decision *d, struct buffer *out)
 			buffer_printf(out, ":%u", where->line);
 		buffer_adds(out, ": ");
 	}
-	explain_visible(out, d->source->text);
+	explain_visible(out, d->source->grant->all[0]);
 }
 
 /* Lines that would allow something */
@@ -171,7 +171,7 @@ static bool explain_is_granted_in_part(const struct request *r, const struct dec
 	const char *slash = strrchr(r->target, '/'), *name = slash ? slash + 1 : r->target;
 
 	for (size_t i = 0; all && i < all->n; i++) {
-		const char *text = all->items[i].text, *end = text + strcspn(text, " :");
+		const char *text = all->items[i].grant->all[0], *end = text + strcspn(text, " :");
 		const char *start = end;
 
 		while (start > text && start[-1] != '/')

@@ -12,7 +12,7 @@ int folders_init(struct folders *f, struct arena *a, const struct grant_list *li
 	*f = (struct folders){
 		.list = list, .n_entries = list->n, .seed = hash_key_make().words[1]
 	};
-	f->of = arena_calloc(a, list->n + 1, sizeof(*f->of));
+	f->of = arena_room(a, list->n, sizeof(*f->of));
 	if (!f->of)
 		return -ENOMEM;
 	memset(f->of, 0xff, list->n * sizeof(*f->of));
@@ -51,7 +51,7 @@ static uint32_t folders_find(const struct folders *f, const char *path, size_t l
 static int folders_grow(struct folders *f, struct arena *a)
 {
 	size_t n = f->n_buckets ? f->n_buckets * 4 : 64;
-	uint32_t *buckets = arena_calloc(a, n, sizeof(*buckets));
+	uint32_t *buckets = arena_room(a, n, sizeof(*buckets));
 
 	if (!buckets)
 		return -ENOMEM;
@@ -67,19 +67,13 @@ static int folders_grow(struct folders *f, struct arena *a)
 	return 0;
 }
 
-/* The bytes of a folder were looked at with its first entry; text[from..len) is new. */
-static bool folders_may_have(const char *text, size_t from, size_t len)
-{
-	return len < PATH_BYTES && !memchr(text + from, FOLDERS_FREE_BYTE, len - from);
-}
-
 int folders_put(struct folders *f, struct arena *a, size_t i, const char *text, size_t len,
 	const struct pathset_folder *in)
 {
 	struct path_folder folder = { text, *in, FOLDERS_NONE };
 	uint32_t *bucket;
 
-	if (in->len == 0 || !folders_may_have(text, 0, len))
+	if (in->len == 0 || len >= PATH_BYTES)
 		return 0;
 	f->of[i] = folders_find(f, text, in->len);
 	if (f->of[i] != FOLDERS_NONE)
@@ -108,7 +102,7 @@ const struct path_folder *folders_know(
 	slash = memrchr(text, '/', len);
 	folder = slash ? (size_t)(slash - text) : 0;
 	found = folder ? folders_find(f, text, folder) : FOLDERS_NONE;
-	if (found == FOLDERS_NONE || !folders_may_have(text, folder, len) ||
+	if (found == FOLDERS_NONE || len >= PATH_BYTES ||
 		!glob_plain_after(text, folder, ret_len, ret_kind) || *ret_len != len)
 		return NULL;
 	f->of[i] = found;

@@ -18,7 +18,7 @@
 #define FOLDERS_NONE UINT32_MAX
 
 /* A byte that no entry with a folder has: whoever makes names up can put it into them. */
-enum { FOLDERS_FREE_BYTE = '\x01' };
+enum { FOLDERS_FREE_BYTE = GLOB_FREE_BYTE };
 
 struct path_folder {
 	const char *path; /* of an entry: not ended */

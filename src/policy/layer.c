@@ -33,13 +33,29 @@ struct compiler {
 
 /* The first pass: sources, strongest first */
 
-static int layer_add_source(struct compiler *c, enum operation op, struct source s)
+/* In the room that was made for all. */
+static int layer_add_grants(struct compiler *c, enum operation op, const struct source_list *in,
+	const struct grant *grants, size_t n)
 {
-	struct sources *list = &c->layer->sources[op];
+	struct sources *s = &c->layer->sources[op];
 
-	s.text = s.grant->all[0];
-	s.where = s.grant->where;
-	return ARENA_PUSH(c->arena, list->items, list->n, list->cap, s);
+	if (n > s->cap - s->n)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		s->items[s->n + i] = (struct source){ in, &grants[i] };
+		s->verdicts[s->n + i] = (uint8_t)in->verdict;
+	}
+	s->n += n;
+	return 0;
+}
+
+static const struct source_list *layer_add_list(struct compiler *c, struct source_list in)
+{
+	struct source_list *list = arena_alloc(c->arena, sizeof(*list));
+
+	if (list)
+		*list = in;
+	return list;
 }
 
 static int layer_by_strength(const void *x, const void *y)
@@ -49,24 +65,20 @@ static int layer_by_strength(const void *x, const void *y)
 
 static int collect_rule(struct compiler *c, const struct rule *rule)
 {
-	for (int op = 0; op < OPERATION_COUNT; op++) {
-		if (!(rule->operations >> op & 1))
-			continue;
-		for (size_t i = 0; i < rule->patterns.n; i++) {
-			struct source s = {
-				.verdict = rule->action,
-				.list = "rules",
-				.id = rule->id,
-				.grant = &rule->patterns.items[i],
-				.methods = &rule->methods,
-			};
-			int r = layer_add_source(c, (enum operation)op, s);
+	const struct source_list *in =
+		layer_add_list(c, (struct source_list){ .verdict = rule->action,
+					  .name = "rules",
+					  .id = rule->id,
+					  .is_granted = rule->is_granted,
+					  .methods = &rule->methods });
+	int r = in ? 0 : -ENOMEM;
 
-			if (r < 0)
-				return r;
-		}
+	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
+		if (rule->operations >> op & 1)
+			r = layer_add_grants(
+				c, (enum operation)op, in, rule->patterns.items, rule->patterns.n);
 	}
-	return 0;
+	return r;
 }
 
 static int collect_rules(struct compiler *c)
@@ -89,11 +101,18 @@ static int collect_rules(struct compiler *c)
 /* A guest path grants its folder on the host, as fs.read and fs.write do. */
 static int collect_guest_paths(struct compiler *c)
 {
+	const struct source_list *in;
+
+	if (c->from->n_guest_paths == 0)
+		return 0;
+	in = layer_add_list(
+		c, (struct source_list){ .verdict = VERDICT_ALLOW, .name = "guest_paths" });
+	if (!in)
+		return -ENOMEM;
 	for (size_t i = 0; i < c->from->n_guest_paths; i++) {
 		const struct guest_path *g = &c->from->guest_paths[i];
 		struct grant *grant = arena_alloc(c->arena, sizeof(*grant));
 		const char **text = arena_alloc(c->arena, sizeof(*text));
-		struct source s = { .verdict = VERDICT_ALLOW, .list = "guest_paths" };
 		int r;
 
 		if (!grant || !text)
@@ -102,10 +121,9 @@ static int collect_guest_paths(struct compiler *c)
 		if (!*text)
 			return -ENOMEM;
 		*grant = (struct grant){ .all = text, .n = 1, .where = g->where };
-		s.grant = grant;
-		r = layer_add_source(c, OPERATION_FS_READ, s);
+		r = layer_add_grants(c, OPERATION_FS_READ, in, grant, 1);
 		if (r == 0 && g->writable)
-			r = layer_add_source(c, OPERATION_FS_WRITE, s);
+			r = layer_add_grants(c, OPERATION_FS_WRITE, in, grant, 1);
 		if (r < 0)
 			return r;
 	}
@@ -120,17 +138,17 @@ static int collect_lists(struct compiler *c, enum verdict verdict)
 	for (int which = 0; which < LIST_COUNT; which++) {
 		const struct list_row *row = &list_rows[which];
 		const struct grant_list *grants = permissions_list(c->from, which);
+		const struct source_list *in;
 
-		for (int op = 0; row->verdict == verdict && op < OPERATION_COUNT; op++) {
-			for (size_t i = 0; r == 0 && row->decides >> op & 1 && i < grants->n; i++) {
-				struct source s = {
-					.verdict = verdict,
-					.list = row->name,
-					.grant = &grants->items[i],
-				};
-
-				r = layer_add_source(c, (enum operation)op, s);
-			}
+		if (r < 0 || row->verdict != verdict || !row->decides || grants->n == 0)
+			continue;
+		in = layer_add_list(
+			c, (struct source_list){ .verdict = verdict, .name = row->name });
+		r = in ? 0 : -ENOMEM;
+		for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
+			if (row->decides >> op & 1)
+				r = layer_add_grants(
+					c, (enum operation)op, in, grants->items, grants->n);
 		}
 	}
 	return r;
@@ -152,10 +170,11 @@ static int layer_reserve_sources(struct compiler *c)
 			if (c->from->rules[i].operations >> op & 1)
 				n += c->from->rules[i].patterns.n;
 		}
-		s->items = n ? arena_calloc(c->arena, n, sizeof(*s->items)) : NULL;
-		s->cap = s->items ? n : 0;
-		if (n && !s->items)
+		s->items = arena_room(c->arena, n, sizeof(*s->items));
+		s->verdicts = arena_room(c->arena, n, sizeof(*s->verdicts));
+		if (!s->items || !s->verdicts)
 			return -ENOMEM;
+		s->cap = n;
 		if (is_file && pathset_reserve(c->layer->paths[op == OPERATION_FS_WRITE], n) < 0)
 			return -ENOMEM;
 	}
@@ -264,11 +283,11 @@ static int compiler_add_text_glob(struct compiler *c, struct text_globs *to, con
 {
 	struct text_glob one = { glob, rank };
 
-	if (s->verdict == VERDICT_ALLOW || s->grant->n > 1) {
-		(void)error_set(c->error, -EINVAL, &s->where,
+	if (s->in->verdict == VERDICT_ALLOW || s->grant->n > 1) {
+		(void)error_set(c->error, -EINVAL, &s->grant->where,
 			"%s: a pattern over the whole text can only deny or ask, and must be the "
 			"only pattern",
-			s->text);
+			s->grant->all[0]);
 		error_hint(c->error, "list what is allowed instead");
 		return -EINVAL;
 	}
@@ -278,17 +297,17 @@ static int compiler_add_text_glob(struct compiler *c, struct text_globs *to, con
 int layer_add_host(struct compiler *c, enum operation op, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[op].items[rank];
-	bool allows = s->verdict == VERDICT_ALLOW;
+	bool allows = s->in->verdict == VERDICT_ALLOW;
 	struct host_pattern *patterns = arena_calloc(c->arena, s->grant->n, sizeof(*patterns));
 	unsigned methods = 0;
 
 	if (!patterns)
 		return -ENOMEM;
-	for (size_t i = 0; s->methods && i < s->methods->n; i++)
-		methods |= host_method(s->methods->items[i].all[0]);
+	for (size_t i = 0; s->in->methods && i < s->in->methods->n; i++)
+		methods |= host_method(s->in->methods->items[i].all[0]);
 	for (size_t i = 0; i < s->grant->n; i++) {
 		int r = host_pattern_parse(
-			&patterns[i], c->arena, s->grant->all[i], &s->where, c->error);
+			&patterns[i], c->arena, s->grant->all[i], &s->grant->where, c->error);
 
 		if (r < 0)
 			return r;
@@ -298,11 +317,12 @@ int layer_add_host(struct compiler *c, enum operation op, uint32_t rank)
 		patterns[i].methods = methods;
 		patterns[i].wide = !allows;
 	}
-	if (s->list == list_rows[LIST_NETWORK_PRIVATE].name) {
+	if (s->in->name == list_rows[LIST_NETWORK_PRIVATE].name) {
 		int r = 0;
 
 		for (size_t i = 0; r == 0 && i < s->grant->n; i++)
-			r = pattern_private(op, s->grant->all[i], NULL, NULL, &s->where, c->error);
+			r = pattern_private(
+				op, s->grant->all[i], NULL, NULL, &s->grant->where, c->error);
 		if (r == 0)
 			r = hostset_add(c->layer->private_names, patterns, s->grant->n, rank);
 		if (r < 0)
@@ -449,7 +469,7 @@ int layer_add_command(struct compiler *c, enum operation op, uint32_t rank)
 	if (!entry.globs)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < s->grant->n; i++) {
-		r = compiler_add_part(c, &entry, s->grant->all[i], &s->where, &empty);
+		r = compiler_add_part(c, &entry, s->grant->all[i], &s->grant->where, &empty);
 		if (r == 0 && entry.pattern.line)
 			return compiler_add_text_glob(
 				c, &c->layer->command_globs, s, entry.pattern.line, rank);
@@ -473,13 +493,36 @@ int layer_add_command(struct compiler *c, enum operation op, uint32_t rank)
 
 /* Environment */
 
+/* "/TEXT", as names and values are matched; NULL: no memory. */
+static const char *layer_env_path(struct compiler *c, const char *text)
+{
+	size_t len = strlen(text);
+	char *path = arena_alloc(c->arena, len + 2);
+
+	if (path) {
+		path[0] = '/';
+		memcpy(path + 1, text, len + 1);
+	}
+	return path;
+}
+
 int layer_add_env(struct compiler *c, enum operation op, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[op].items[rank];
-	struct glob *names = arena_calloc(c->arena, s->grant->n, sizeof(*names));
 	const char *value = NULL, *path;
-	size_t n = 0;
+	struct glob *names;
+	enum glob_kind kind;
+	size_t n = 0, len;
 
+	/* Most entries are one name without wildcards. */
+	if (s->grant->n == 1 && !strpbrk(s->grant->all[0], "=/")) {
+		path = layer_env_path(c, s->grant->all[0]);
+		if (!path)
+			return -ENOMEM;
+		if (glob_plain(path, &len, &kind) && kind == GLOB_LITERAL)
+			return pathset_add_path(c->layer->names, path, len, false, rank, NULL);
+	}
+	names = arena_calloc(c->arena, s->grant->n, sizeof(*names));
 	if (!names)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->grant->n; i++) {
@@ -492,14 +535,15 @@ int layer_add_env(struct compiler *c, enum operation op, uint32_t rank)
 			value = text;
 			continue;
 		}
-		path = arena_printf(c->arena, "/%s", text);
-		r = path ? glob_parse(&names[n++], c->arena, path, &s->where, c->error) : -ENOMEM;
+		path = layer_env_path(c, text);
+		r = path ? glob_parse(&names[n++], c->arena, path, &s->grant->where, c->error)
+			 : -ENOMEM;
 		if (r < 0)
 			return r;
 	}
 	if (!value)
 		return pathset_add(c->layer->names, names, n, rank);
-	path = arena_printf(c->arena, "/%s", value);
+	path = layer_env_path(c, value);
 	if (!path)
 		return -ENOMEM;
 	/* An assignment counts if its name matches all the names that stand beside it. */
@@ -518,14 +562,8 @@ static int layer_add_sources(struct compiler *c)
 	int r = 0;
 
 	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++) {
-		struct sources *s = &c->layer->sources[op];
-		uint8_t *verdicts = arena_alloc(c->arena, s->n + 1);
+		const struct sources *s = &c->layer->sources[op];
 
-		if (!verdicts)
-			return -ENOMEM;
-		for (size_t i = 0; i < s->n; i++)
-			verdicts[i] = (uint8_t)s->items[i].verdict;
-		s->verdicts = verdicts;
 		for (size_t i = 0; r == 0 && operation_rows[op].compile && i < s->n; i++)
 			r = operation_rows[op].compile(c, (enum operation)op, (uint32_t)i);
 	}

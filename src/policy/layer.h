@@ -16,22 +16,26 @@
 #include "policy/permissions.h"
 #include "policy/variable.h"
 
-/* An entry that can decide, and where it was written. */
-struct source {
+/* What the entries of a list, or of a rule, have in common. */
+struct source_list {
 	enum verdict verdict;
-	const char *list; /* "fs.read", "network.deny", … or "rules" */
-	const char *id;   /* a rule's id, or NULL */
-	const char *text; /* the pattern as written (the first of several) */
-	const struct grant *grant;
+	const char *name;                 /* "fs.read", "network.deny", … or "rules" */
+	const char *id;                   /* a rule's id, or NULL */
+	bool is_granted;                  /* a rule that was granted while the sandbox runs */
 	const struct grant_list *methods; /* a rule's HTTP methods; NULL or empty: all */
-	struct location where;
+};
+
+/* An entry that can decide. Kept small: a long list has as many. */
+struct source {
+	const struct source_list *in;
+	const struct grant *grant; /* what was written, and where */
 };
 
 struct sources {
 	struct source *items;
 	size_t n, cap;
 	/* The verdicts once more, close together: deciding reads one byte, not a whole source. */
-	const uint8_t *verdicts;
+	uint8_t *verdicts;
 };
 
 /* A command pattern whose program is a glob and which says something about arguments: rare, kept as

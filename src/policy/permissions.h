@@ -54,6 +54,7 @@ struct rule {
 	struct grant_list patterns;
 	struct grant_list methods; /* HTTP methods; empty: all */
 	bool disabled;
+	bool is_granted; /* while the sandbox runs (algebra/ceiling.h); no file can set it */
 	struct location where;
 };
 

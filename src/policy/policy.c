@@ -417,8 +417,8 @@ static void hold_guard(const struct layer *l, const struct policy_question *q, s
 	*d = (struct decision){
 		.why = DECISION_GUARDED,
 		.layer = l,
-		.baseline = q->guard ? q->guard->text : "unix:",
-		.baseline_why = q->guard ? q->guard->why : "sockets of the host",
+		.baseline = q->guard ? baseline_net_text(q->guard) : "unix:",
+		.baseline_why = q->guard ? baseline_net_why(q->guard) : "sockets of the host",
 	};
 }
 
@@ -500,8 +500,8 @@ static bool baseline_forbids(
 		return false;
 	d->verdict = d->would = VERDICT_DENY;
 	d->why = DECISION_BASELINE;
-	d->baseline = path ? path->pattern : net->text;
-	d->baseline_why = path ? path->why : net->why;
+	d->baseline = path ? baseline_path_pattern(path) : baseline_net_text(net);
+	d->baseline_why = path ? baseline_path_why(path) : baseline_net_why(net);
 	d->baseline_never = net != NULL;
 	return true;
 }

@@ -156,11 +156,28 @@ static bool change_is_valid_head(const struct change_head *h)
 	return true;
 }
 
+void change_add_grants(struct change *c, const struct live_grant *grants, size_t n)
+{
+	for (size_t i = 0; i < n && c->n_grants < QUESTION_GRANTS_MAX; i++)
+		if (grants[i].op == OPERATION_NET_CONNECT)
+			c->grants[c->n_grants++] = grants[i];
+}
+
+static bool change_is_valid_grants(const struct change *c)
+{
+	for (uint32_t i = 0; i < c->n_grants; i++)
+		if (c->grants[i].op != OPERATION_NET_CONNECT)
+			return false;
+	return true;
+}
+
 int change_encode(const struct change *c, struct buffer *out)
 {
 	struct change_head h = { .flags = c->flags, .n_ports = c->n_ports, .n_doors = c->n_doors };
+	int r;
 
-	if (c->n_ports > CHANGE_PORTS_MAX || !c->text || !c->text[0])
+	if (c->n_ports > CHANGE_PORTS_MAX || c->n_grants > QUESTION_GRANTS_MAX ||
+		!change_is_valid_grants(c) || !c->text || !c->text[0])
 		return -EINVAL;
 	memcpy(h.ports, c->ports, c->n_ports * sizeof(h.ports[0]));
 	if (!change_is_valid_head(&h))
@@ -172,14 +189,16 @@ int change_encode(const struct change *c, struct buffer *out)
 	for (uint32_t i = 0; i < c->n_doors; i++)
 		buffer_add(out, c->doors[i], strlen(c->doors[i]) + 1);
 	buffer_add(out, c->text, strlen(c->text) + 1);
-	return out->failed ? -ENOMEM : 0;
+	r = live_grants_encode(c->grants, c->n_grants, out);
+	return out->failed ? -ENOMEM : r;
 }
 
 int change_decode(struct change *ret, const void *body, size_t len)
 {
 	struct reader r = { body, len };
-	struct change c;
 	struct change_head h;
+	struct change c;
+	int n;
 
 	if (!reader_bytes(&r, &h, sizeof(h)) || !change_is_valid_head(&h))
 		return -EPROTO;
@@ -191,7 +210,11 @@ int change_decode(struct change *ret, const void *body, size_t len)
 			return -EPROTO;
 	}
 	c.text = reader_string(&r);
-	if (!c.text || !c.text[0] || r.left > 0)
+	if (!c.text || !c.text[0])
+		return -EPROTO;
+	n = live_grants_decode(c.grants, r.data, r.left);
+	c.n_grants = n < 0 ? 0 : (uint32_t)n;
+	if (n < 0 || !change_is_valid_grants(&c))
 		return -EPROTO;
 	*ret = c;
 	return 0;

@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "policy/network/listen.h"
 #include "policy/variable.h"
+#include "wire/question.h"
 
 enum {
 	CONFIGURE_SHELL = 1 << 0,  /* /bin/sh is there for command lines, whatever exec lists say */
@@ -83,9 +84,15 @@ struct change {
 	const char *doors[CHANGE_DOORS_MAX]; /* paths of the sockets that are granted */
 	uint32_t n_doors;
 	const char *text; /* the permissions, JSON or an image (policy/format/image.h) */
+	/* What is granted beside them, of net.connect alone. The relay ends each by its ends_ms. */
+	struct live_grant grants[QUESTION_GRANTS_MAX];
+	uint32_t n_grants;
 };
 
-/* -EINVAL: too many, a port of 0, a path that is not absolute, no text; -ENOMEM. */
+/* Adds those that are for a relay. n: at most QUESTION_GRANTS_MAX. */
+void change_add_grants(struct change *c, const struct live_grant *grants, size_t n);
+/* -EINVAL: too many, a port of 0, a path that is not absolute, no text, a grant of something else;
+ * -ENOMEM. */
 int change_encode(const struct change *c, struct buffer *out);
 /* Strings point into the body. -EPROTO: what change_encode() would not have written. */
 int change_decode(struct change *ret, const void *body, size_t len);

@@ -80,8 +80,10 @@ enum frame_type {
 			     http */
 	FRAME_API_GONE,   /* http -> corrald; id: of a call whose client has gone; no body */
 	/* who holds a session and corrald: wire/join.h */
-	FRAME_JOIN,         /* holder -> corrald, first; body: who it is */
-	FRAME_JOINED,       /* corrald -> holder: it was looked at, and is known; no body */
+	FRAME_JOIN,         /* holder -> corrald, first; body: who it is; id: wire/join.h */
+	FRAME_JOINED,       /* corrald -> holder: it was looked at, and is known; id: a number of
+			       the log; body: the folder of audit/missed.h with a NUL, or none;
+			       fds: a file for it, prepared, if there is one */
 	FRAME_JOIN_EVENT,   /* holder -> corrald; body: audit/event.h, encoded */
 	FRAME_JOIN_STOP,    /* corrald -> holder: end the sandbox's command; no body */
 	FRAME_JOIN_DETAILS, /* holder -> corrald, after JOINED; body: what it may do, wire/join.h */
@@ -97,6 +99,11 @@ enum frame_type {
 	FRAME_GRANT_OVER, /* holder -> corrald; id: of the grant; no body */
 	FRAME_GRANTS, /* holder -> broker: all that are in force. And back, with the same id: they
 			 are; or body: wire/report.h, a refusal */
+	/* who holds a session and corrald, again */
+	FRAME_JOIN_ACK,  /* corrald -> holder; id: how many events are committed; body: u64, a
+			    number of the log (wire/join.h) */
+	FRAME_JOIN_LEFT, /* holder -> corrald, last: all events without JOIN_ACK were sent, and are
+			    in a file (audit/missed.h), too; id: the number in its name; no body */
 	FRAME_TYPE_COUNT,
 };
 

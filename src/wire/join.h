@@ -4,6 +4,11 @@
  * The body of FRAME_JOIN: who announces a sandbox to the daemon, and what it is. Texts are for
  * people; nothing is decided by them. What the daemon must rely on (uid, pid, whether the peer is
  * inside a sandbox) it asks the kernel.
+ *
+ * Events are kept until JOIN_ACK. corral run sends them after JOINED; programs that use the library
+ * do not wait for it. JOINED and JOIN_ACK have a number of the log: events without JOIN_ACK that
+ * are in the log have higher numbers. The id of JOIN is that number plus 1 if the holder was
+ * connected before and sends such events again, and else 0.
  */
 #include <stddef.h>
 #include <stdint.h>

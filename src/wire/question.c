@@ -154,7 +154,7 @@ int answer_decode(struct answer *ret, const void *body, size_t len)
 /* Grants */
 
 struct live_grant_head {
-	uint64_t since_ms, until_ms;
+	uint64_t since_ms, until_ms, ends_ms;
 	uint32_t op, by;
 };
 
@@ -165,7 +165,7 @@ static bool live_grant_is_valid(const struct live_grant *g)
 
 int live_grant_encode(const struct live_grant *g, struct buffer *out)
 {
-	const struct live_grant_head h = { g->since_ms, g->until_ms, g->op, g->by };
+	const struct live_grant_head h = { g->since_ms, g->until_ms, g->ends_ms, g->op, g->by };
 
 	if (!live_grant_is_valid(g))
 		return -EINVAL;
@@ -180,7 +180,8 @@ static bool live_grant_read(struct reader *r, struct live_grant *ret)
 
 	if (!reader_bytes(r, &h, sizeof(h)))
 		return false;
-	*ret = (struct live_grant){ h.since_ms, h.until_ms, h.op, h.by, question_take(r) };
+	*ret = (struct live_grant){ h.since_ms, h.until_ms, h.ends_ms, h.op, h.by,
+		question_take(r) };
 	return live_grant_is_valid(ret);
 }
 
@@ -193,6 +194,16 @@ int live_grant_decode(struct live_grant *ret, const void *body, size_t len)
 		return -EPROTO;
 	*ret = g;
 	return 0;
+}
+
+uint64_t live_grants_next_end(const struct live_grant *g, size_t n, uint64_t at_ms)
+{
+	uint64_t end = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (g[i].ends_ms > at_ms && g[i].ends_ms < end)
+			end = g[i].ends_ms;
+	return end;
 }
 
 int live_grants_encode(const struct live_grant *g, size_t n, struct buffer *out)

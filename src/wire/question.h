@@ -8,7 +8,7 @@
  *     broker <-- ANSWER ---  holder <-- ANSWER ---  corrald
  *     broker <-- GRANTS ---  holder <-- GRANT, REVOKE -- corrald
  *
- * The relay of the network asks as the broker does, about connections only (net/asker.h).
+ * The relay of the network asks as the broker does, about net.connect only (net/asker.h).
  *
  * The holder decides: it knows the ceiling. Each order of corrald (ANSWER, GRANT, REVOKE) is
  * answered by JOIN_REPLY with the order's id. What is granted is announced by GRANTED, and its end
@@ -17,6 +17,7 @@
  * All texts are UTF-8 without a NUL, of at most QUESTION_TEXT_MAX bytes. Decoding returns -EPROTO
  * for what encoding would not have written; texts point into the body.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,7 +52,7 @@ int question_decode(struct question *ret, const void *body, size_t len);
 /* FRAME_QUESTION_OVER: one that is not waited for any more. */
 enum question_end {
 	QUESTION_ANSWERED,
-	QUESTION_EXPIRED,  /* nobody answered in time */
+	QUESTION_EXPIRED,  /* no answer came in time */
 	QUESTION_GIVEN_UP, /* who asked has gone */
 	QUESTION_END_COUNT,
 };
@@ -74,12 +75,22 @@ enum grant_by { GRANT_BY_API, GRANT_BY_ANSWER, GRANT_BY_COUNT };
 struct live_grant {
 	uint64_t since_ms; /* 0 in an order */
 	uint64_t until_ms; /* 0: while the sandbox lives; in an order, the time from now on */
-	uint32_t op;       /* enum operation */
-	uint32_t by;       /* enum grant_by */
+	/* The same by the monotonic clock, for the process that enforces it; 0 in an order. */
+	uint64_t ends_ms;
+	uint32_t op; /* enum operation */
+	uint32_t by; /* enum grant_by */
 	const char *pattern;
 };
 int live_grant_encode(const struct live_grant *g, struct buffer *out);
 int live_grant_decode(struct live_grant *ret, const void *body, size_t len);
+
+/* Whether its time is over. */
+static inline bool live_grant_is_over(const struct live_grant *g, uint64_t now_ms)
+{
+	return g->ends_ms && g->ends_ms <= now_ms;
+}
+/* The end of the first of those that had not ended at that time; UINT64_MAX: none of them ends. */
+uint64_t live_grants_next_end(const struct live_grant *g, size_t n, uint64_t at_ms);
 
 /* FRAME_GRANTS: all that are in force, from the holder to its broker. */
 int live_grants_encode(const struct live_grant *g, size_t n, struct buffer *out);

@@ -295,7 +295,8 @@ static int ceiling_insert(
 	struct rule rule = { .id = CEILING_RULE,
 		.action = VERDICT_ALLOW,
 		.operations = 1u << g->op,
-		.priority = -1 };
+		.priority = -1,
+		.is_granted = true };
 	auto_permissions *scratch = permissions_new();
 	int32_t *spread = NULL;
 	int r = scratch ? permissions_add(scratch, &rule.patterns, g->pattern, NULL) : -ENOMEM;

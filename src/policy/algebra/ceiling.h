@@ -11,7 +11,8 @@
 #include "policy/permissions.h"
 #include "policy/policy.h"
 
-/* The id of such rules: a layer that allows by one allows what a person agreed to. */
+/* The id of such rules, for display only: rule.is_granted marks them, as a file may use the same
+ * id. */
 #define CEILING_RULE "granted-while-it-runs"
 
 struct ceiling_grant {

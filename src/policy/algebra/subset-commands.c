@@ -132,15 +132,15 @@ static int fill_programs(struct subset_machines *m, const struct subset_compare 
 	for (size_t i = 0; r == 0 && i < reads->n; i++) {
 		if (i < l->n_denied_paths || layer_exec_is_open(l))
 			r = subset_machine_add(m, machine, c->vars, reads->items[i].grant, rank++,
-				reads->items[i].verdict);
+				reads->items[i].in->verdict);
 	}
 	for (size_t i = 0; r == 0 && i < execs->n; i++) {
 		struct command_parts entry;
 
 		r = entry_parse(&entry, &m->arena, &execs->items[i], how);
 		if (r == 0 && entry.taken && !entry.name)
-			r = subset_machine_add(
-				m, machine, c->vars, &entry.paths, rank++, execs->items[i].verdict);
+			r = subset_machine_add(m, machine, c->vars, &entry.paths, rank++,
+				execs->items[i].in->verdict);
 	}
 	return r;
 }
@@ -194,7 +194,7 @@ static bool layer_has(const struct layer *l, const struct source *s)
 		const struct grant *g = all->items[i].grant;
 		size_t n = 0;
 
-		if (all->items[i].verdict < s->verdict || g->n != s->grant->n)
+		if (all->items[i].in->verdict < s->in->verdict || g->n != s->grant->n)
 			continue;
 		while (n < g->n && strcmp(g->all[n], s->grant->all[n]) == 0)
 			n++;
@@ -216,12 +216,12 @@ static int layer_covers(struct subset_compare *c, size_t i, const struct command
 	struct decision d;
 	int err;
 
-	if (policy_decide_layer(c->b.policy, i, &r, &d) == 0 && d.verdict >= x->source->verdict)
+	if (policy_decide_layer(c->b.policy, i, &r, &d) == 0 && d.verdict >= x->source->in->verdict)
 		return 1;
 	if (layer_has(policy_layer(c->b.policy, i), x->source))
 		return 1;
 	paths = subset_machine_new(&m, 1, VERDICT_DENY);
-	err = paths ? subset_machine_add(&m, paths, c->vars, &x->paths, 0, x->source->verdict)
+	err = paths ? subset_machine_add(&m, paths, c->vars, &x->paths, 0, x->source->in->verdict)
 		    : -ENOMEM;
 	m.n_a = 1;
 	if (err == 0)
@@ -259,7 +259,7 @@ static int compare_all_mixed(struct subset_compare *c, struct command_trials *al
 		const struct sources *s = &policy_layer(c->a.policy, l)->sources[OPERATION_EXEC];
 
 		for (size_t i = 0; r == 0 && i < s->n; i++) {
-			if (s->items[i].verdict != VERDICT_DENY && s->items[i].grant->n > 1)
+			if (s->items[i].in->verdict != VERDICT_DENY && s->items[i].grant->n > 1)
 				r = compare_mixed(c, all, &s->items[i]);
 		}
 	}

@@ -116,8 +116,8 @@ static int fill_files(struct subset_machines *m, const struct subset_compare *c,
 	int r = machine ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && l->mode != MODE_MONITOR && i < s->n; i++)
-		r = subset_machine_add(
-			m, machine, c->vars, s->items[i].grant, (uint32_t)i, s->items[i].verdict);
+		r = subset_machine_add(m, machine, c->vars, s->items[i].grant, (uint32_t)i,
+			s->items[i].in->verdict);
 	return r;
 }
 
@@ -197,7 +197,7 @@ static int fill_names(struct subset_machines *m, const struct subset_compare *c,
 		r = entry_names(m, s->items[i].grant, &names);
 		if (r == 0 && names.n)
 			r = subset_machine_add(
-				m, machine, NULL, &names, (uint32_t)i, s->items[i].verdict);
+				m, machine, NULL, &names, (uint32_t)i, s->items[i].in->verdict);
 	}
 	return r;
 }

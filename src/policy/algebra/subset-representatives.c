@@ -148,7 +148,7 @@ static int add_host_source(void *data, const struct source *s)
 {
 	struct candidates *c = data;
 
-	c->fine |= s->methods && s->methods->n;
+	c->fine |= s->in->methods && s->in->methods->n;
 	for (size_t i = 0; i < s->grant->n; i++) {
 		struct host_pattern p;
 		int r = host_pattern_parse(&p, &c->arena, s->grant->all[i], NULL, NULL);
@@ -171,8 +171,8 @@ static int add_fixed(struct candidates *c)
 	if (r == 0)
 		r = add_host(c, "127.0.0.1");
 	for (size_t i = 0; r == 0 && i < baseline_n_nets; i++)
-		r = baseline_nets[i].name ? add_name(c, baseline_nets[i].name)
-					  : add_prefix(c, &baseline_nets[i].prefix);
+		r = baseline_nets[i].is_name ? add_name(c, baseline_net_text(&baseline_nets[i]))
+					     : add_prefix(c, &baseline_nets[i].prefix);
 	return r;
 }
 

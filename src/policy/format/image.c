@@ -12,9 +12,9 @@
 #include "policy/operation.h"
 
 /* Of the layout below: who changes it, or what a member means, adds one. */
-enum { IMAGE_VERSION = 2, DEPTH_MAX = 8 };
-/* Bytes of an entry of a flat list: where its text ends, line, column. */
-enum { FLAT_BYTES = 12 };
+enum { IMAGE_VERSION = 3, DEPTH_MAX = 8 };
+/* Of a flat list: bytes of a run, and how many each text has at least, on an average. */
+enum { RUN_BYTES = 16, FLAT_TEXT_BYTES = 8 };
 /* What stands before a text: none, the file that most places are in, or any other. */
 enum { TEXT_NONE, TEXT_FILE, TEXT_OWN };
 
@@ -45,18 +45,10 @@ static void image_put_place(struct buffer *out, const char *file, const struct l
 	image_put_text(out, file, where->file);
 }
 
-static void image_put_short(struct buffer *out, uint32_t value)
-{
-	const unsigned char bytes[] = { (unsigned char)value, (unsigned char)(value >> 8),
-		(unsigned char)(value >> 16), (unsigned char)(value >> 24) };
-
-	buffer_add(out, bytes, sizeof(bytes));
-}
-
 /*
  * Nearly all lists that are long: each entry is one pattern, and stands in the file that the layer
- * is from. Of such a list there is a table of numbers and then all texts, so that reading it is
- * little more than looking whether each text ends where the table says.
+ * is from, one in a line. Of such a list there are the runs of entries that stand in lines one
+ * after another, and then all texts, so that reading it is little more than looking for their ends.
  */
 static bool image_is_flat(const char *file, const struct grant_list *list)
 {
@@ -70,20 +62,34 @@ static bool image_is_flat(const char *file, const struct grant_list *list)
 			return false;
 		size += strlen(g->all[0]) + 1;
 	}
-	return list->n > 0 && size <= UINT32_MAX;
+	return list->n > 0 && size / FLAT_TEXT_BYTES >= list->n;
+}
+
+/* How many entries from this one on stand in one run. */
+static size_t image_run(const struct grant_list *list, size_t first)
+{
+	const struct location *at = &list->items[first].where;
+	size_t n = 1;
+
+	while (n < list->n - first && list->items[first + n].where.column == at->column &&
+		list->items[first + n].where.line == (uint64_t)at->line + n)
+		n++;
+	return n;
 }
 
 static void image_put_flat(struct buffer *out, const struct grant_list *list)
 {
-	uint32_t end = 0;
+	size_t n_runs = 0;
 
-	for (size_t i = 0; i < list->n; i++) {
-		const struct grant *g = &list->items[i];
+	for (size_t i = 0; i < list->n; i += image_run(list, i))
+		n_runs++;
+	image_put(out, n_runs);
+	for (size_t i = 0, n; i < list->n; i += n) {
+		const struct location *at = &list->items[i].where;
 
-		end += (uint32_t)strlen(g->all[0]) + 1;
-		image_put_short(out, end);
-		image_put_short(out, g->where.line);
-		image_put_short(out, g->where.column);
+		n = image_run(list, i);
+		image_put(out, n);
+		image_put(out, (uint64_t)at->line << 32 | at->column);
 	}
 	for (size_t i = 0; i < list->n; i++)
 		buffer_add(out, list->items[i].all[0], strlen(list->items[i].all[0]) + 1);
@@ -287,43 +293,61 @@ static struct location image_take_place(struct image_reader *r)
 		.column = (uint32_t)at };
 }
 
-static uint32_t image_short(const char *at)
+/* The places of n entries. There is one way to write them: no run goes on in the next. */
+static void image_take_runs(struct image_reader *r, struct grant *items, size_t n, size_t n_runs)
 {
-	const unsigned char *bytes = (const unsigned char *)at;
+	uint64_t line = 0;
+	size_t i = 0;
 
-	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-	       (uint32_t)bytes[3] << 24;
+	for (size_t run = 0; run < n_runs && r->code == 0; run++) {
+		uint64_t count = image_take_upto(r, n - i), at = image_take(r);
+
+		if (count == 0 || (at >> 32) + count - 1 > UINT32_MAX ||
+			(i > 0 && at >> 32 == line && (uint32_t)at == items[i - 1].where.column))
+			image_fail(r, -EBADMSG);
+		for (line = at >> 32; r->code == 0 && count > 0; count--, i++, line++)
+			items[i].where = (struct location){ r->file, (uint32_t)line, (uint32_t)at };
+	}
+	if (i < n)
+		image_fail(r, -EBADMSG);
 }
 
-/* The table comes first, then the texts, each of which ends where the table says. */
+/* The runs come first, then the texts. */
 static void image_take_flat(struct image_reader *r, size_t n, struct grant_list *list)
 {
-	struct grant *items = image_make_array(r, n, sizeof(*items));
-	const char **all = image_make_array(r, n, sizeof(const char *));
-	const char *table = r->at, *texts = table + n * FLAT_BYTES;
-	size_t size = r->left - n * FLAT_BYTES, start = 0;
+	struct grant *items = arena_room(r->to->arena, n, sizeof(*items));
+	const char **all = arena_room(r->to->arena, n, sizeof(const char *));
+	const size_t n_runs = (size_t)image_take_upto(r, r->left / RUN_BYTES);
+	const char *at, *end;
 
-	for (size_t i = 0; i < n && r->code == 0; i++, table += FLAT_BYTES) {
-		size_t end = image_short(table);
+	if (!items || !all) {
+		image_fail(r, -ENOMEM);
+		return;
+	}
+	if (r->code == 0)
+		image_take_runs(r, items, n, n_runs);
+	at = r->at;
+	end = at + r->left;
+	for (size_t i = 0; i < n && r->code == 0; i++) {
+		const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
 
-		if (end <= start || end > size ||
-			strnlen(texts + start, end - start) != end - start - 1) {
+		if (!stop) {
 			image_fail(r, -EBADMSG);
 			return;
 		}
-		all[i] = texts + start;
-		items[i] = (struct grant){
-			.all = &all[i],
-			.n = 1,
-			.where = { r->file, image_short(table + 4), image_short(table + 8) },
-		};
-		start = end;
+		all[i] = at;
+		items[i].all = &all[i];
+		items[i].n = 1;
+		at = stop + 1;
 	}
+	/* Shorter ones are not written so. */
+	if ((size_t)(at - r->at) / FLAT_TEXT_BYTES < n)
+		image_fail(r, -EBADMSG);
 	if (r->code < 0)
 		return;
 	*list = (struct grant_list){ .items = items, .n = n, .cap = n };
-	r->at = texts + start;
-	r->left = size - start;
+	r->at = at;
+	r->left = (size_t)(end - at);
 }
 
 static void image_take_list(struct image_reader *r, struct grant_list *list)
@@ -332,7 +356,7 @@ static void image_take_list(struct image_reader *r, struct grant_list *list)
 	bool is_flat = head & 1;
 	size_t n = (size_t)(head >> 1);
 
-	if (r->code < 0 || n > r->left / (is_flat ? FLAT_BYTES : 8) ||
+	if (r->code < 0 || n > r->left / (is_flat ? FLAT_TEXT_BYTES : 8) ||
 		(is_flat && (n == 0 || !r->file))) {
 		image_fail(r, -EBADMSG);
 		return;

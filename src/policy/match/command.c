@@ -13,6 +13,7 @@
 
 #include "base/ascii.h"
 #include "base/buffer.h"
+#include "policy/match/glob.h"
 #include "policy/match/service.h"
 
 #define GLOB_CHARS "*?[{"
@@ -219,6 +220,30 @@ void command_pattern_print(const struct command_pattern *p, struct buffer *out)
 		buffer_addc(out, ':');
 	else if (p->n_args > 0 || like_suffix)
 		buffer_adds(out, ":*");
+}
+
+int command_pattern_of(
+	const char *program, const char *const *args, size_t n_args, struct buffer *out)
+{
+	struct command_pattern pattern = { .is_name = !strchr(program, '/'), .n_args = n_args };
+	auto_buffer path = { 0 };
+	auto_arena a = { 0 };
+
+	if (!pattern.is_name && program[0] != '/')
+		return -EINVAL;
+	glob_print_literal(program, strlen(program), &path);
+	pattern.program = pattern.is_name ? program : buffer_text(&path);
+	pattern.args = arena_calloc(&a, n_args + 1, sizeof(*pattern.args));
+	if (!pattern.args || path.failed)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_args; i++) {
+		/* No pattern has an empty word: it would be one of another command. */
+		if (args[i][0] == '\0')
+			return -EINVAL;
+		pattern.args[i] = args[i];
+	}
+	command_pattern_print(&pattern, out);
+	return out->failed ? -ENOMEM : 0;
 }
 
 bool command_pattern_matches_args(

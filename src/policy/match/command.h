@@ -47,6 +47,9 @@ int command_pattern_parse(struct command_pattern *ret, struct arena *a, const ch
 	const struct location *loc, struct error *e);
 /* Canonical text; parse → print → parse is the identity. */
 void command_pattern_print(const struct command_pattern *p, struct buffer *out);
+/* The pattern of just this command, appended. -EINVAL: a relative path is none of a pattern. */
+int command_pattern_of(
+	const char *program, const char *const *args, size_t n_args, struct buffer *out);
 /* True if the pattern says anything about arguments. */
 static inline bool command_pattern_is_fine(const struct command_pattern *p)
 {

@@ -484,6 +484,7 @@ static int read_alternative(struct arena *a, const char *text, const struct loca
 bool glob_plain_after(const char *text, size_t known, size_t *ret_len, enum glob_kind *ret_kind)
 {
 	static const bool special[UCHAR_MAX + 1] = { [0] = true,
+		[GLOB_FREE_BYTE] = true,
 		['/'] = true,
 		['*'] = true,
 		['?'] = true,

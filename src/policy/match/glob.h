@@ -84,10 +84,12 @@ static inline bool glob_token_equal(const struct glob_token *a, const struct glo
 	       (a->type != GLOB_CLASS || memcmp(a->class, b->class, sizeof(*a->class)) == 0);
 }
 
+/* A byte that no plain pattern has: whoever makes names up can put it into them. */
+enum { GLOB_FREE_BYTE = '\x01' };
 /*
  * The common pattern, told by one look at its bytes: a normal path, or one with all below it
- * (DIR/**), and no byte with a meaning of its own in a pattern or a variable. False: it has to be
- * parsed. ret_len is literal_len as glob_parse() gives it.
+ * (DIR/**), and no byte with a meaning of its own in a pattern or a variable, nor GLOB_FREE_BYTE.
+ * False: it has to be parsed. ret_len is literal_len as glob_parse() gives it.
  */
 bool glob_plain(const char *text, size_t *ret_len, enum glob_kind *ret_kind);
 /* The same where text[0..known) is known to be a normal path, if not "/", and another follows. */

@@ -136,13 +136,9 @@ int pathset_add_path(struct pathset *s, const char *path, size_t len, bool subtr
 int pathset_add_path_in(struct pathset *s, const char *path, size_t len, bool subtree,
 	uint32_t rank, const struct pathset_folder *folder)
 {
-	struct place_walk w;
-
-	place_walk_start(&w, &s->table, path, len);
-	w.at = folder->len;
-	w.hash = folder->hash;
-	(void)place_walk_next(&w);
-	return pathset_add_plain(place_table_put_path(&s->table, path, len, w.hash), subtree, rank);
+	return pathset_add_plain(
+		place_table_put_path_in(&s->table, path, len, folder->len, folder->hash), subtree,
+		rank);
 }
 
 int pathset_reserve(struct pathset *s, size_t n)
@@ -386,7 +382,9 @@ static int add_groups(struct pathset *s)
 		if (r < 0)
 			return r;
 		g.n = (uint32_t)s->n_machines - g.first;
-		place->group = (uint32_t)s->n_groups;
+		if (s->n_groups >= PLACE_NO_GROUP)
+			return -ENOMEM;
+		place->group = (uint32_t)s->n_groups & PLACE_NO_GROUP;
 		if (ARENA_PUSH(&s->arena, s->groups, s->n_groups, s->cap_groups, g) < 0)
 			return -ENOMEM;
 	}
@@ -462,7 +460,7 @@ static uint32_t match_place(
 
 	if (at == len)
 		best = rank_best(best, place->exact);
-	if (place->group != NONE)
+	if (place->group != PLACE_NO_GROUP)
 		best = rank_best(best, match_group(s, place->group, path + at, len - at));
 	return best;
 }

@@ -13,7 +13,7 @@
 static const struct place blank = {
 	.exact = RANK_NONE,
 	.subtree = RANK_NONE,
-	.group = PLACE_NONE,
+	.group = PLACE_NO_GROUP,
 };
 
 void place_table_init(struct place_table *t, struct arena *arena)
@@ -33,8 +33,12 @@ static uint64_t slashes_in(uint64_t word)
 	return (word - ones) & ~word & (ones << 7);
 }
 
-/* Eight bytes at a time; the length of the rest is part of it, else "a" and "a\0" would be one. */
-static uint64_t hash_component(uint64_t seed, const char *s, const char *end, const char **ret_end)
+/*
+ * Of the component that starts at s; text is where its bytes begin to be readable. Eight bytes at a
+ * time; the length of the rest is part of it, else "a" and "a\0" would be one.
+ */
+static uint64_t hash_component(
+	uint64_t seed, const char *text, const char *s, const char *end, const char **ret_end)
 {
 	uint64_t word = 0, hash = seed;
 	unsigned shift = 0;
@@ -51,6 +55,18 @@ static uint64_t hash_component(uint64_t seed, const char *s, const char *end, co
 		s += 8;
 	}
 	word = 0;
+	/* The last bytes of the text, in one look: those before them are shifted out. */
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && s < end && end - text >= 8) {
+		memcpy(&word, end - 8, 8);
+		shift = (unsigned)(end - s) * 8;
+		word >>= 64 - shift;
+		if (slashes_in(word)) {
+			shift = (unsigned)__builtin_ctzll(slashes_in(word)) & ~7U;
+			word &= (UINT64_C(1) << shift) - 1;
+		}
+		*ret_end = s + shift / 8;
+		return hash_mix(hash, word ^ (uint64_t)(shift + 1) << 56);
+	}
 	for (; s < end && *s != '/'; s++) {
 		word |= (uint64_t)(unsigned char)*s << shift;
 		shift += 8;
@@ -76,7 +92,8 @@ bool place_walk_next(struct place_walk *w)
 
 	if (w->at >= w->len)
 		return false;
-	w->component = hash_component(w->seed, w->path + w->at + 1, w->path + w->len, &end);
+	w->component =
+		hash_component(w->seed, w->path, w->path + w->at + 1, w->path + w->len, &end);
 	w->hash = hash_mix(w->hash, w->component);
 	w->at = (size_t)(end - w->path);
 	return true;
@@ -97,8 +114,8 @@ static uint64_t hash_key(const struct place_table *t, const struct place_key *ke
 		;
 	if (!key->name)
 		return w.hash;
-	return hash_name(
-		w.hash, hash_component(t->seed, key->name, key->name + key->name_len, &end));
+	return hash_name(w.hash,
+		hash_component(t->seed, key->name, key->name, key->name + key->name_len, &end));
 }
 
 static int compare_bytes(const char *a, size_t na, const char *b, size_t nb)
@@ -151,17 +168,22 @@ static struct place_key key_of(const struct place *p)
 	};
 }
 
-/* Room for n places at most: half of the buckets stay free. */
+/* Room for n places at most: a third of the buckets stay free. */
+static size_t place_table_buckets_for(size_t n)
+{
+	return n + n / 2 + 1;
+}
+
 static int place_table_grow(struct place_table *t, size_t n)
 {
 	size_t n_buckets = 32;
 	struct place_bucket *buckets;
 
-	while (n_buckets < n * 2)
+	while (n_buckets < place_table_buckets_for(n))
 		n_buckets *= 2;
 	if (n_buckets <= t->n_buckets)
 		return 0;
-	buckets = arena_calloc(t->arena, n_buckets, sizeof(*buckets));
+	buckets = arena_room(t->arena, n_buckets, sizeof(*buckets));
 	if (!buckets)
 		return -ENOMEM;
 	memset(buckets, 0xff, n_buckets * sizeof(*buckets));
@@ -183,7 +205,7 @@ int place_table_reserve(struct place_table *t, size_t n)
 
 	if (n > UINT32_MAX / 4 || n <= t->cap)
 		return 0;
-	places = arena_calloc(t->arena, n, sizeof(*places));
+	places = arena_room(t->arena, n, sizeof(*places));
 	if (!places)
 		return -ENOMEM;
 	if (t->n)
@@ -212,27 +234,33 @@ static struct place *place_table_put_hashed(
 	struct place_table *t, const struct place_key *key, uint64_t hash)
 {
 	struct place_bucket *bucket;
-	struct place p = blank;
+	struct place *places, *p;
 
 	if (key->folder_len == 0 && !key->name)
 		return &t->root;
 	if (key->folder_len > UINT16_MAX || key->name_len > UINT16_MAX)
 		return NULL;
-	if (t->n * 2 >= t->n_buckets && place_table_grow(t, t->n * 2 + 1) < 0)
+	if (place_table_buckets_for(t->n + 1) > t->n_buckets &&
+		place_table_grow(t, t->n * 2 + 1) < 0)
 		return NULL;
 	bucket = probe(t, hash, key);
 	if (bucket->index != PLACE_NONE)
 		return &t->places[bucket->index];
-	p.key = place_text(t, key);
-	if (!p.key)
+	places = t->n < t->cap ? t->places
+			       : arena_grow(t->arena, t->places, t->n, &t->cap, sizeof(*places));
+	if (!places)
 		return NULL;
-	p.folder_len = (uint16_t)key->folder_len;
-	p.name_len = (uint16_t)key->name_len;
-	p.named = key->name != NULL;
-	if (ARENA_PUSH(t->arena, t->places, t->n, t->cap, p) < 0)
+	t->places = places;
+	p = &places[t->n];
+	*p = blank;
+	p->key = place_text(t, key);
+	if (!p->key)
 		return NULL;
-	*bucket = (struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)t->n - 1 };
-	return &t->places[t->n - 1];
+	p->folder_len = (uint16_t)key->folder_len;
+	p->name_len = (uint16_t)key->name_len;
+	p->named = key->name != NULL;
+	*bucket = (struct place_bucket){ (uint32_t)(hash >> 32), (uint32_t)t->n++ };
+	return p;
 }
 
 struct place *place_table_put(struct place_table *t, const struct place_key *key)
@@ -246,6 +274,16 @@ struct place *place_table_put_path(
 	const struct place_key key = { .folder = path, .folder_len = len };
 
 	return place_table_put_hashed(t, &key, hash);
+}
+
+struct place *place_table_put_path_in(struct place_table *t, const char *path, size_t len,
+	size_t folder_len, uint64_t folder_hash)
+{
+	const struct place_key key = { .folder = path, .folder_len = len };
+	const char *end;
+	uint64_t component = hash_component(t->seed, path, path + folder_len + 1, path + len, &end);
+
+	return place_table_put_hashed(t, &key, hash_mix(folder_hash, component));
 }
 
 size_t place_table_bases(const struct place_table *t, const char *folder, size_t len)
@@ -279,11 +317,11 @@ int place_table_finish(struct place_table *t)
 	if (!t->filter)
 		return -ENOMEM;
 	t->filter_mask = bits - 1;
+	/* No jump that depends on which buckets are free, as that cannot be foreseen. */
 	for (size_t i = 0; t->n && i < t->n_buckets; i++) {
 		size_t bit = place_table_filter_bit(t, t->buckets[i].tag);
 
-		if (t->buckets[i].index != PLACE_NONE)
-			t->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
+		t->filter[bit >> 6] |= (uint64_t)(t->buckets[i].index != PLACE_NONE) << (bit & 63);
 	}
 	return 0;
 }

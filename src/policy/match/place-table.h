@@ -13,6 +13,7 @@
 #include "base/arena.h"
 
 #define PLACE_NONE UINT32_MAX
+#define PLACE_NO_GROUP ((UINT32_C(1) << 30) - 1)
 
 struct place_key {
 	const char *folder; /* "" is the root */
@@ -25,9 +26,9 @@ struct place_key {
 struct place {
 	const char *key; /* the folder, and the name behind it */
 	uint16_t folder_len, name_len;
-	bool named, floats;      /* floats: there are names below this folder */
-	uint32_t exact, subtree; /* ranks */
-	uint32_t group;          /* of automata that go on from here, or PLACE_NONE */
+	uint32_t exact, subtree;    /* ranks */
+	uint32_t group : 30;        /* of automata that go on from here, or PLACE_NO_GROUP */
+	bool named : 1, floats : 1; /* floats: there are names below this folder */
 };
 
 struct place_bucket {
@@ -58,6 +59,9 @@ struct place *place_table_put(struct place_table *t, const struct place_key *key
 /* The same for a path whose hash is known, by a walk to its end. */
 struct place *place_table_put_path(
 	struct place_table *t, const char *path, size_t len, uint64_t hash);
+/* The same for the path of something in a folder whose hash is known. */
+struct place *place_table_put_path_in(struct place_table *t, const char *path, size_t len,
+	size_t folder_len, uint64_t folder_hash);
 /* How many folders above (not counting this one) have names below them. */
 size_t place_table_bases(const struct place_table *t, const char *folder, size_t len);
 /* After the last put, before the first find. */

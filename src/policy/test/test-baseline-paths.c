@@ -52,7 +52,7 @@ static void parse_entries(const char *home)
 	fixed = arena_calloc(&arena, baseline_n_paths, sizeof(*fixed));
 	assert_true(globs && fixed);
 	for (size_t i = 0; i < baseline_n_paths; i++) {
-		const char *pattern = baseline_paths[i].pattern;
+		const char *pattern = baseline_path_pattern(&baseline_paths[i]);
 		struct glob *g = &globs[i * HOMES];
 
 		fixed[i] = fixed_part(pattern + (pattern[0] == '~'));
@@ -113,8 +113,9 @@ static void ask(const char *text)
 
 		if (got != want[write])
 			fail_msg("%s %s, home %s: got %s, want %s", write ? "write" : "read", path,
-				own.len ? own.path : "none", got ? got->pattern : "nothing",
-				want[write] ? want[write]->pattern : "nothing");
+				own.len ? own.path : "none",
+				got ? baseline_path_pattern(got) : "nothing",
+				want[write] ? baseline_path_pattern(want[write]) : "nothing");
 		n_asked++;
 		n_found += got != NULL;
 	}
@@ -219,7 +220,7 @@ static void ask_all(const char *home, bool thorough)
 	arena_init(&arena, 0);
 	parse_entries(home);
 	for (size_t i = 0; i < baseline_n_paths; i++) {
-		const char *pattern = baseline_paths[i].pattern;
+		const char *pattern = baseline_path_pattern(&baseline_paths[i]);
 
 		ask_entry(pattern, home ? home : "", thorough && *pattern == '~');
 		for (size_t p = 0; p < (thorough ? ROWS(prefixes) : 2); p++)

@@ -102,7 +102,7 @@ static const struct {
 
 static const char *text_of(const struct baseline_net *net)
 {
-	return net ? net->text : "(none)";
+	return net ? baseline_net_text(net) : "(none)";
 }
 
 static void places_are_found(void **state)
@@ -127,16 +127,17 @@ static void every_entry_is_found(void **state)
 		struct host_request r = { .transport = TRANSPORT_TCP };
 		struct prefix ignored;
 
-		if (net->name) {
-			(void)snprintf(r.name, sizeof(r.name), "%s", net->name);
+		if (net->is_name) {
+			(void)snprintf(r.name, sizeof(r.name), "%s", baseline_net_text(net));
 		} else {
 			r.is_address = true;
 			r.address = net->prefix.address;
 			assert_false(prefix_plain(&net->prefix, &ignored));
 		}
-		check_text(net->text, text_of(net->never ? baseline_never(&r) : baseline_guard(&r)),
-			net->text);
-		assert_true(net->why[0] != '\0');
+		check_text(baseline_net_text(net),
+			text_of(net->never ? baseline_never(&r) : baseline_guard(&r)),
+			baseline_net_text(net));
+		assert_true(baseline_net_why(net)[0] != '\0');
 	}
 }
 
@@ -222,7 +223,8 @@ static void paths_are_covered(void **state)
 		bool secret = false, system = false;
 
 		for (size_t j = 0; j < baseline_n_paths; j++) {
-			bool covered = covers(baseline_paths[j].pattern, paths[i].path);
+			bool covered =
+				covers(baseline_path_pattern(&baseline_paths[j]), paths[i].path);
 
 			secret |= covered && baseline_paths[j].secret;
 			system |= covered && !baseline_paths[j].secret;
@@ -262,10 +264,10 @@ static void patterns_are_globs(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < baseline_n_paths; i++) {
-		const char *pattern = baseline_paths[i].pattern;
+		const char *pattern = baseline_path_pattern(&baseline_paths[i]);
 
 		check_code(pattern, glob_check(pattern + (pattern[0] == '~'), NULL), 0);
-		assert_true(baseline_paths[i].why[0] != '\0');
+		assert_true(baseline_path_why(&baseline_paths[i])[0] != '\0');
 	}
 }
 
@@ -341,12 +343,12 @@ static void children_lead_everywhere(void **state)
 	(void)state;
 	for (size_t i = 0; i < baseline_n_paths * ROWS(homes); i++) {
 		const struct baseline_path *entry = &baseline_paths[i / ROWS(homes)];
-		bool is_home = entry->pattern[0] == '~';
+		bool is_home = baseline_path_pattern(entry)[0] == '~';
 		size_t len;
 		char path[256];
 
 		(void)snprintf(path, sizeof(path), "%s%s", is_home ? homes[i % ROWS(homes)] : "",
-			entry->pattern + is_home);
+			baseline_path_pattern(entry) + is_home);
 		len = strlen(path);
 		if (len > 3 && strcmp(path + len - 3, "/**") == 0)
 			len -= 3;

@@ -164,7 +164,7 @@ static const struct host *nets(void)
 
 	assert(baseline_n_nets <= NETS);
 	for (size_t i = 0; i < baseline_n_nets && !done; i++) {
-		const char *text = baseline_nets[i].text;
+		const char *text = baseline_net_text(&baseline_nets[i]);
 		char host[TEXT];
 		int n = (int)strcspn(text, "/");
 

@@ -731,7 +731,8 @@ static bool baseline_forbids(
 
 	for (size_t i = 0; q->path && i < baseline_n_paths && !found; i++)
 		found = (baseline_paths[i].secret || q->op == OPERATION_FS_WRITE) &&
-			baseline_matches(q->world, baseline_paths[i].pattern, q->path);
+			baseline_matches(
+				q->world, baseline_path_pattern(&baseline_paths[i]), q->path);
 	for (size_t i = 0; found && i < n; i++) {
 		struct question files = *q;
 

@@ -6,6 +6,7 @@
 
 #include "codec/json.h"
 #include "codec/yaml.h"
+#include "policy/format/image.h"
 #include "policy/format/permissions-text.h"
 
 static void check_engine(const struct naive_world *w, const struct policy_options *o, unsigned what,
@@ -63,11 +64,70 @@ static void test_engine_with_resolver(void **state)
 	check_engine(&random_world, &random_options, RANDOM_RESOLVED | RANDOM_METHODS, 2, 2500);
 }
 
+/* As if it was read from a file: now one entry in a line, now two. */
+static void place_in_file(struct random *r, struct permissions *p)
+{
+	p->origin = "p.yaml";
+	for (int l = 0; l < LIST_COUNT; l++) {
+		struct grant_list *list = permissions_list(p, (enum permission_list)l);
+		uint32_t line = 1 + random_pick(r, 9);
+
+		for (size_t i = 0; i < list->n; i++) {
+			line += random_pick(r, 4) > 0;
+			list->items[i].where = (struct location){ p->origin, line, 3 };
+		}
+	}
+}
+
+static bool same_source(const struct source *a, const struct source *b)
+{
+	return (!a && !b) || (a && b && strcmp(a->in->name, b->in->name) == 0 &&
+				     strcmp(a->grant->all[0], b->grant->all[0]) == 0 &&
+				     a->grant->where.line == b->grant->where.line &&
+				     a->grant->where.column == b->grant->where.column);
+}
+
+/* What was kept as an image decides as what it was made from, and by the same entries. */
+static void test_engine_from_image(void **state)
+{
+	struct random r = random_start(3);
+	size_t cases = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 2000; i++) {
+		auto_permissions *from = random_permissions(&r, RANDOM_METHODS);
+		auto_permissions *kept = permissions_new();
+		auto_buffer bytes = { 0 };
+		auto_policy *a = NULL, *b = NULL;
+
+		place_in_file(&r, from);
+		assert_int_equal(image_write(from, &bytes), 0);
+		assert_int_equal(image_read(kept, bytes.data, bytes.len), 0);
+		a = random_compile(
+			(const struct permissions *const *)&from, 1, &random_bare_options);
+		b = random_compile(
+			(const struct permissions *const *)&kept, 1, &random_bare_options);
+		for (unsigned k = 0; k < 40; k++, cases++) {
+			struct random_request q;
+			struct decision x, y;
+
+			random_request(&r, &q);
+			if (policy_decide(a, &q.request, &x) != policy_decide(b, &q.request, &y) ||
+				x.verdict != y.verdict || x.why != y.why ||
+				!same_source(x.source, y.source))
+				random_fail("the image differs", &q.request,
+					(const struct permissions *const *)&from, 1);
+		}
+	}
+	random_report("image = what it was made from", cases);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_engine),
 		cmocka_unit_test(test_engine_with_resolver),
+		cmocka_unit_test(test_engine_from_image),
 	};
 
 	return cmocka_run_group_tests_name("property", tests, NULL, NULL);

@@ -15,7 +15,10 @@ static const struct change full = { .flags = CHANGE_WHOLE | CHANGE_KEEPS_BROKER,
 	.n_ports = 2,
 	.doors = { "/run/a.sock", "/b" },
 	.n_doors = 2,
-	.text = "{\"network\": {}}" };
+	.text = "{\"network\": {}}",
+	.grants = { { .op = OPERATION_NET_CONNECT, .ends_ms = 7, .pattern = "example.com:443" },
+		{ .op = OPERATION_NET_CONNECT, .pattern = "GET https://example.com/x" } },
+	.n_grants = 2 };
 
 static void test_round_trip(void **state)
 {
@@ -32,16 +35,43 @@ static void test_round_trip(void **state)
 	assert_string_equal(c.doors[0], "/run/a.sock");
 	assert_string_equal(c.doors[1], "/b");
 	assert_string_equal(c.text, full.text);
+	assert_int_equal(c.n_grants, 2);
+	assert_int_equal(c.grants[0].ends_ms, 7);
+	assert_string_equal(c.grants[0].pattern, "example.com:443");
+	assert_int_equal(c.grants[1].ends_ms, 0);
+	assert_string_equal(c.grants[1].pattern, "GET https://example.com/x");
+}
+
+/* A relay takes grants of hosts, and no others. */
+static void test_grants_are_of_hosts(void **state)
+{
+	const struct live_grant file = { .op = OPERATION_FS_READ, .pattern = "/srv" };
+	struct change c = { .text = "{}", .grants = { file }, .n_grants = 1 };
+	auto_buffer body = { 0 }, none = { 0 };
+
+	(void)state;
+	assert_int_equal(change_encode(&c, &body), -EINVAL);
+	c.n_grants = 0;
+	change_add_grants(&c, &file, 1);
+	assert_int_equal(c.n_grants, 0);
+	assert_int_equal(change_encode(&c, &none), 0);
+	assert_int_equal(live_grant_encode(&file, &none), 0);
+	assert_int_equal(change_decode(&c, none.data, none.len), -EPROTO);
+	c.n_grants = QUESTION_GRANTS_MAX + 1;
+	assert_int_equal(change_encode(&c, &body), -EINVAL);
 }
 
 /* Nothing shorter is one, and nothing longer. */
 static void test_every_length(void **state)
 {
 	auto_buffer body = { 0 };
-	struct change c = { .n_ports = 12345 };
+	struct change c = full;
 
 	(void)state;
-	assert_int_equal(change_encode(&full, &body), 0);
+	/* With grants, one that ends after the text is another one. */
+	c.n_grants = 0;
+	assert_int_equal(change_encode(&c, &body), 0);
+	c.n_ports = 12345;
 	for (size_t len = 0; len < body.len; len++)
 		assert_int_equal(change_decode(&c, body.data, len), -EPROTO);
 	buffer_addc(&body, '\0');
@@ -150,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_grants_are_of_hosts),
 		cmocka_unit_test(test_every_length),
 		cmocka_unit_test(test_as_many_as_there_may_be),
 		cmocka_unit_test(test_what_is_not_written),

@@ -89,6 +89,7 @@ static void test_grants(void **state)
 		{ .op = OPERATION_NET_CONNECT,
 			.pattern = "example.com:443",
 			.until_ms = 9,
+			.ends_ms = 11,
 			.by = GRANT_BY_ANSWER },
 	};
 	auto_buffer body = { 0 }, many = { 0 };
@@ -98,6 +99,12 @@ static void test_grants(void **state)
 	assert_int_equal(live_grants_decode(got, body.data, body.len), 2);
 	assert_string_equal(got[1].pattern, "example.com:443");
 	assert_int_equal(got[1].until_ms, 9);
+	assert_int_equal(got[1].ends_ms, 11);
+	assert_false(live_grant_is_over(&got[0], UINT64_MAX));
+	assert_false(live_grant_is_over(&got[1], 10));
+	assert_true(live_grant_is_over(&got[1], 11));
+	assert_int_equal(live_grants_next_end(got, 2, 10), 11);
+	assert_int_equal(live_grants_next_end(got, 2, 11), UINT64_MAX);
 	assert_int_equal(live_grants_decode(got, body.data, 0), 0);
 	assert_int_equal(live_grants_decode(got, body.data, body.len - 1), -EPROTO);
 	assert_int_equal(live_grant_decode(got, body.data, body.len), -EPROTO);

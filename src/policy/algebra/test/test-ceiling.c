@@ -321,6 +321,42 @@ static void test_patterns(void **state)
 	}
 }
 
+/* Whether the rule that decides about /a is a grant. */
+static bool is_granted(const struct permissions *p)
+{
+	const struct request r = { .op = OPERATION_FS_READ, .target = "/a" };
+	auto_policy *policy = NULL;
+	struct decision d;
+	struct error e = { 0 };
+
+	assert_int_equal(policy_new(&policy, &p, 1, &test_options, &e), 0);
+	assert_int_equal(policy_decide(policy, &r, &d), 0);
+	assert_int_equal(d.verdict, VERDICT_ALLOW);
+	return d.source->in->is_granted;
+}
+
+/* By its id no rule of a file is a grant, and a grant that was written as text is a rule. */
+static void test_only_grants_are_granted(void **state)
+{
+	const struct ceiling_grant grant = { OPERATION_FS_READ, "/a", NULL };
+	auto_permissions *file = test_read("rules: [{id: " CEILING_RULE ", action: allow, "
+					   "operations: [fs.read], patterns: [/a]}]"),
+			 *live = test_read("{}");
+	auto_permissions *copy = NULL, *back = NULL;
+	auto_buffer text = { 0 };
+	struct error e = { 0 };
+
+	(void)state;
+	assert_false(is_granted(file));
+	assert_int_equal(ceiling_add(live, &grant, &test_options, &e), 0);
+	assert_true(is_granted(live));
+	copy = permissions_copy(live);
+	assert_true(is_granted(copy));
+	permissions_print_yaml(live, &text);
+	back = test_read(buffer_text(&text));
+	assert_false(is_granted(back));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +369,7 @@ int main(void)
 		cmocka_unit_test(test_admits),
 		cmocka_unit_test(test_baseline),
 		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_only_grants_are_granted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void judge_ask(const struct judge *j, char *const *words, size_t n)
 	}
 	(void)policy_decide(j->policies[0], &r, &d);
 	printf("%s %s\n", verdict_name(d.verdict),
-		d.source && d.source->id     ? d.source->id
+		d.source && d.source->in->id ? d.source->in->id
 		: d.why == DECISION_NO_GRANT ? "-"
 					     : "!");
 }

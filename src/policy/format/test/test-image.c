@@ -153,19 +153,28 @@ static void test_damage(void **state)
 		damage(texts[i]);
 }
 
-/* A list of patterns with a place each is a table and texts, and is read in no other way. */
+/* A list of patterns with a place each is runs and texts, and is read in no other way. */
 static void test_flat(void **state)
 {
-	static const char text[] = "permissions: {fs: {read: [/srv/a, /srv/bb]}}\n";
-	/* Ends, lines and columns; then the texts. */
-	static const char table[] = { 7, 0, 0, 0, 1, 0, 0, 0, 27, 0, 0, 0, 15, 0, 0, 0, 1, 0, 0, 0,
-		35, 0, 0, 0, '/', 's', 'r', 'v', '/', 'a', 0, '/', 's', 'r', 'v', '/', 'b', 'b',
-		0 };
+	static const char text[] = "permissions:\n  fs:\n    read:\n    - /srv/aaa\n    - /srv/b\n"
+				   "\n    - /srv/ccc\n";
+	/* How many runs there are; entries, column and line of each; then the texts. */
+	static const char table[] = { 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 4,
+		0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 7, 0, 0, 0, '/', 's', 'r', 'v', '/',
+		'a', 'a', 'a', 0, '/', 's', 'r', 'v', '/', 'b', 0, '/', 's', 'r', 'v', '/', 'c',
+		'c', 'c', 0 };
 	static const struct {
 		size_t at;
 		char byte;
-	} wrong[] = { { 0, 0 }, { 0, 6 }, { 0, 8 }, { 0, 15 }, { 3, 1 }, { 12, 7 }, { 12, 14 },
-		{ 12, 16 }, { 15, 127 }, { 26, 0 }, { 30, '/' }, { 33, 0 }, { 38, '/' } };
+	} wrong[] = { /* Runs: none, too few, too many, beyond what is left. */
+		{ 0, 0 }, { 0, 1 }, { 0, 3 }, { 7, 127 },
+		/* Entries: none, too few, as many as there are in all, too many. */
+		{ 8, 0 }, { 8, 1 }, { 8, 3 }, { 8, 4 }, { 15, 127 }, { 24, 0 }, { 24, 2 },
+		/* One that goes on in the next: 4 and 5, then 6. */
+		{ 36, 6 },
+		/* Texts: one more, one less, the last without an end. */
+		{ 50, 0 }, { 48, '/' }, { 55, '/' }, { 64, '/' }
+	};
 	auto_manifest m = { 0 };
 	auto_buffer bytes = { 0 };
 	char *at;
@@ -184,11 +193,11 @@ static void test_flat(void **state)
 		at[wrong[i].at] = was;
 	}
 	/* How many there are, and whether they are flat. */
-	for (unsigned n = 0; n < 8; n++) {
+	for (unsigned n = 0; n < 10; n++) {
 		auto_permissions *p = permissions_new();
 
 		at[-8] = (char)n;
-		assert_int_equal(image_read(p, bytes.data, bytes.len), n == 5 ? 0 : -EBADMSG);
+		assert_int_equal(image_read(p, bytes.data, bytes.len), n == 7 ? 0 : -EBADMSG);
 	}
 }
 

@@ -218,6 +218,31 @@ static void test_meet(void **state)
 	}
 }
 
+/* The pattern that is offered for a command matches it and no other, or there is none. */
+static void test_of_a_command(void **state)
+{
+	static const struct {
+		const char *args[2];
+		size_t n;
+		const char *text; /* NULL: none */
+	} rows[] = {
+		{ { "push", "-f" }, 2, "git push -f:" },
+		{ { "push", "" }, 2, NULL },
+		{ { "", "push" }, 2, NULL },
+		{ { "" }, 1, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_buffer out = { 0 };
+		int r = command_pattern_of("git", rows[i].args, rows[i].n, &out);
+
+		assert_int_equal(r, rows[i].text ? 0 : -EINVAL);
+		if (rows[i].text)
+			assert_string_equal(buffer_text(&out), rows[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_matches),
 		cmocka_unit_test(test_meet),
+		cmocka_unit_test(test_of_a_command),
 	};
 
 	return cmocka_run_group_tests_name("command", tests, NULL, NULL);

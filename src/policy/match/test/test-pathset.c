@@ -218,6 +218,58 @@ static void test_empty(void **state)
 	pathset_free(NULL);
 }
 
+/* "/", then n of the letter; of its own, so that a look before or behind it is seen. */
+static char *component(size_t before, size_t n, char letter)
+{
+	char *text = malloc(before + 1 + n);
+
+	assert_non_null(text);
+	memset(text, 'f', before);
+	text[0] = '/';
+	text[before] = '/';
+	memset(text + before + 1, letter, n);
+	return text;
+}
+
+/*
+ * Components are hashed by words, of which the last is read with what stands before it. Names of
+ * all lengths are found in folders of all lengths, by their paths, by their folder, and below any.
+ */
+static void test_lengths(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < 20 * 20; n++) {
+		const size_t folder = 2 + n / 20, name = 1 + n % 20, len = folder + 1 + name;
+		char *first = component(folder, name, 'a'), *second = component(folder, name, 'b');
+		char *below = component(folder + 1 + name, 3, 'c'), *any = NULL;
+		struct pathset *s = pathset_new();
+		struct pathset_folder in;
+		auto_arena a = { 0 };
+		struct glob glob;
+
+		assert_true(asprintf(&any, "/**/%.*s", (int)name, "dddddddddddddddddddd") > 0);
+		assert_int_equal(glob_parse(&glob, &a, any, NULL, NULL), 0);
+		assert_int_equal(pathset_add_path(s, first, len, false, 1, &in), 0);
+		assert_int_equal(in.len, folder);
+		assert_int_equal(pathset_add_path_in(s, second, len, true, 2, &in), 0);
+		assert_int_equal(pathset_add(s, &glob, 1, 3), 0);
+		assert_int_equal(pathset_build(s, NULL), 0);
+		assert_int_equal(pathset_match(s, first, len), 1);
+		assert_int_equal(pathset_match(s, second, len), 2);
+		assert_int_equal(pathset_match(s, second, len - 1), RANK_NONE);
+		memcpy(below, second, len);
+		assert_int_equal(pathset_match(s, below, len + 4), 2);
+		memset(below + folder + 1, 'd', name);
+		assert_int_equal(pathset_match(s, below, len), 3);
+		assert_int_equal(pathset_match(s, below, len + 4), RANK_NONE);
+		pathset_free(s);
+		free(first);
+		free(second);
+		free(below);
+		free(any);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_nested_bases),
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_lengths),
 	};
 
 	return cmocka_run_group_tests_name("pathset", tests, NULL, NULL);
