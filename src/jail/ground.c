@@ -156,13 +156,27 @@ static const char *const host_only[] = { "interrupts", "kallsyms", "kcore", "key
 	"sched_debug", "slabinfo", "timer_list", "timer_stats", "vmallocinfo", "vmcore",
 	"zoneinfo" };
 
+/* The first cover is a copy of the device with its own flags, the others are copies of it. */
+static int ground_cover_in_proc(int root, const char *path, int *cover)
+{
+	auto_fd null = -1;
+	int r;
+
+	if (*cover >= 0)
+		return mount_put_same(*cover, root, path);
+	null = mount_open(root, "dev/null");
+	r = mount_put_copy(null, 0, root, path);
+	if (r < 0)
+		return r;
+	*cover = mount_open(root, path);
+	return *cover < 0 ? *cover : 0;
+}
+
 /* Covered by a device that cannot be opened there. What this user may not read needs no cover. */
 static int ground_hide_in_proc(int root)
 {
-	auto_fd null = mount_open(root, "dev/null");
+	auto_fd cover = -1;
 
-	if (null < 0)
-		return null;
 	for (size_t i = 0; i < ROWS(host_only); i++) {
 		char path[32];
 		int r;
@@ -170,7 +184,7 @@ static int ground_hide_in_proc(int root)
 		(void)snprintf(path, sizeof(path), "proc/%s", host_only[i]);
 		if (faccessat(root, path, R_OK, 0) < 0 && (errno == ENOENT || errno == EACCES))
 			continue;
-		r = mount_put_copy(null, 0, root, path);
+		r = ground_cover_in_proc(root, path, &cover);
 		if (r < 0 && r != -ENOENT)
 			return r;
 	}

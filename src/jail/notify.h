@@ -47,7 +47,7 @@ struct notify_path {
 };
 
 struct notify_call {
-	const char *name;
+	char name[16];
 	struct notify_path paths[NOTIFY_PATHS]; /* of kind NOTIFY_NONE: there is none */
 	/* OPEN, NAMESPACE: flags; ACCESS: mode; CONNECT: length; LOOK, CHANGE: flags of "at"; or
 	 * ABSENT */

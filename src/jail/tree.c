@@ -18,7 +18,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "jail/broker-folder.h"
-#include "jail/detach.h"
 #include "jail/mount.h"
 #include "jail/own-folder.h"
 #include "skill/archive.h"
@@ -342,9 +341,7 @@ static int tree_change_root(struct building *b)
 	if (b->copy < 0 &&
 		mount_setattr(b->ground->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return -errno;
-	if (fchdir(b->ground->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return -errno;
-	return detach_begin(&b->tree->detaching);
+	return fchdir(b->ground->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ? -errno : 0;
 }
 
 static int tree_make_broker(struct building *b)
@@ -413,11 +410,6 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 	fd_close(&b.copy);
 	ground_close(&t->ground);
 	return r;
-}
-
-int tree_settle(const struct tree *t)
-{
-	return detach_finish(t->detaching);
 }
 
 static int tree_cover_copied(const struct tree *t, const struct plan_entry *entry, int root)

@@ -20,21 +20,17 @@ struct tree {
 	/* Listening, one for each PLAN_SOCKET, in their order; the caller takes and closes them. */
 	int sockets[PLAN_SOCKETS_MAX];
 	size_t n_sockets;
-	int broker;      /* the same for a broker; -1: there is none */
-	pid_t detaching; /* takes the host's root away (jail/detach.h) */
+	int broker; /* the same for a broker; -1: there is none */
 };
 
 void tree_init(struct tree *t);
 /* Makes what no plan changes. tree_enter() does it if it was not called before. */
 int tree_prepare(struct tree *t, struct error *e);
 /*
- * Builds the tree and makes it the root directory. In a failure the sentence tells which entry. The
- * process must be thrown away then. tree_settle() has to return 0 before any path but "/" is looked
- * up.
+ * Builds the tree and makes it the root directory, with the host's root over it: see
+ * jail/detach.h. In a failure the sentence tells which entry. The process must be thrown away then.
  */
 int tree_enter(struct tree *t, const struct plan *plan, struct error *e);
-/* Waits until nothing of the host's root is left in the namespace but what the plan mounts. */
-int tree_settle(const struct tree *t);
 /*
  * Puts the cover of the entry i (with `over`) back after the host renamed something over it. 0; 1:
  * there is nothing at that path now; negative: the caller ends the session.

@@ -17,7 +17,6 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "host/links.h"
 #include "jail/plan/internal.h"
 #include "policy/baseline.h"
 
@@ -49,7 +48,8 @@ struct baseline_match {
 static int plan_baseline_add(void *data, const char *path, bool subtree)
 {
 	const struct baseline_match *m = data;
-	struct plan_place place = { .origin = PLAN_FROM_BASELINE, .text = m->entry->pattern };
+	struct plan_place place = { .origin = PLAN_FROM_BASELINE,
+		.text = baseline_path_pattern(m->entry) };
 
 	(void)subtree;
 	return plan_add_copy(m->planner, path, place);
@@ -82,10 +82,11 @@ static int plan_baseline_add_pattern(
 	int r;
 
 	/* Without the slash at its end. */
-	(void)snprintf(folder, sizeof(folder), "%.*s", (int)fixed - 1, entry->pattern);
+	(void)snprintf(
+		folder, sizeof(folder), "%.*s", (int)fixed - 1, baseline_path_pattern(entry));
 	if (!plan_baseline_matters(p, entry, folder, &absent))
 		return 0;
-	r = glob_parse(&g, &p->arena, entry->pattern, NULL, p->error);
+	r = glob_parse(&g, &p->arena, baseline_path_pattern(entry), NULL, p->error);
 	return r < 0 ? r : plan_globs_expand(p, &g.alternatives[0], plan_baseline_add, &m);
 }
 
@@ -146,13 +147,24 @@ int plan_baseline_defer(struct planner *p)
 	return r;
 }
 
+/* Whether something is there: 0, or a negative errno. */
+static int plan_baseline_look(struct planner *p, const char *path)
+{
+	struct plan_place place;
+	struct stat st;
+	int r = plan_seen_at(p, path, &place);
+
+	/* Where links lead is seen when the place is looked at. */
+	return r == -ELOOP && lstat(path, &st) < 0 ? -errno : r;
+}
+
 static int plan_baseline_add_below(struct planner *p, const struct baseline_path *entry,
 	const struct baseline_spot *home, const char *below, size_t len)
 {
 	struct baseline_match m = { p, entry };
 	char path[PATH_BYTES], real[PATH_BYTES];
-	struct stat st;
 	bool absent;
+	int r;
 
 	if (!plan_baseline_join(home->path, below, len, path) ||
 		!plan_baseline_join(home->real, below, len, real))
@@ -161,41 +173,61 @@ static int plan_baseline_add_below(struct planner *p, const struct baseline_path
 		return 0;
 	if (p->lifts && entry->secret && plan_baseline_spare(p, path, real) < 0)
 		return -ENOMEM;
-	if (!absent && lstat(real, &st) < 0 && plan_look_is_absent(errno))
+	r = absent ? 0 : plan_baseline_look(p, real);
+	if (r < 0 && plan_look_is_absent(-r))
 		return 0;
-	return plan_baseline_add(&m, path, false);
+	return r == -ENOMEM ? r : plan_baseline_add(&m, path, false);
 }
 
-/* Most entries forbid writing, and most plans let little be written. */
-static bool plan_baseline_is_writable_around(const struct planner *p, const char *path)
-{
-	const struct plan_node *node = plan_nodes_find(p, path), *below = NULL;
+/*
+ * Most entries forbid writing, and most plans let little be written. Mounts that may be written
+ * count, and not the nearest node: that may be a cover on one of them.
+ */
+struct baseline_writable {
+	const struct plan_node **nodes;
+	size_t n, cap;
+};
 
-	/* The nearest may be a cover on one that may be written. */
-	for (; node != below; below = node, node = &p->nodes[node->up]) {
-		if (node->access == PLAN_WRITE && &p->nodes[node->mount] == node &&
-			path_is_below(path, node->path))
-			return true;
+static int plan_baseline_find_writable(struct planner *p, struct baseline_writable *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_nodes; i++) {
+		const struct plan_node *node = &p->nodes[i];
+
+		if (node->access == PLAN_WRITE && node->mount == i)
+			r = ARENA_PUSH(&p->arena, w->nodes, w->n, w->cap, node);
 	}
-	return false;
+	return r;
+}
+
+static bool plan_baseline_is_writable_around(const struct baseline_writable *w, const char *path)
+{
+	size_t i = 0;
+
+	while (i < w->n && !path_is_below(path, w->nodes[i]->path))
+		i++;
+	return i < w->n;
 }
 
 /* Entries that start with "/". */
 static int plan_baseline_collect_fixed(struct planner *p)
 {
 	static const struct baseline_spot root = { "", "", 0 };
-	int r = 0;
+	struct baseline_writable writable = { 0 };
+	int r = plan_baseline_find_writable(p, &writable);
 
 	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++) {
 		const struct baseline_path *entry = &baseline_paths[i];
+		const char *pattern = baseline_path_pattern(entry);
 		size_t fixed, len;
 
-		if (entry->pattern[0] == '~' ||
-			(!entry->secret && !plan_baseline_is_writable_around(p, entry->pattern)))
+		if (pattern[0] == '~' ||
+			(!entry->secret && !plan_baseline_is_writable_around(&writable, pattern)))
 			continue;
-		len = plan_baseline_plain_length(entry->pattern, &fixed);
+		len = plan_baseline_plain_length(pattern, &fixed);
 		r = fixed < len ? plan_baseline_add_pattern(p, entry, fixed)
-				: plan_baseline_add_below(p, entry, &root, entry->pattern, len);
+				: plan_baseline_add_below(p, entry, &root, pattern, len);
 	}
 	return r;
 }
@@ -209,13 +241,14 @@ static int plan_baseline_collect_home(
 
 	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++) {
 		const struct baseline_path *entry = &baseline_paths[i];
+		const char *pattern = baseline_path_pattern(entry);
 		size_t fixed, len;
 
-		if (entry->pattern[0] != '~' || strncmp(entry->pattern + 1, inside, n) != 0 ||
-			entry->pattern[1 + n] != '/')
+		if (pattern[0] != '~' || strncmp(pattern + 1, inside, n) != 0 ||
+			pattern[1 + n] != '/')
 			continue;
-		len = plan_baseline_plain_length(entry->pattern, &fixed);
-		r = plan_baseline_add_below(p, entry, home, entry->pattern + 1, len - 1);
+		len = plan_baseline_plain_length(pattern, &fixed);
+		r = plan_baseline_add_below(p, entry, home, pattern + 1, len - 1);
 	}
 	return r;
 }
@@ -345,19 +378,16 @@ int plan_baseline_collect(struct planner *p)
 	r = plan_baseline_collect_fixed(p);
 
 	for (size_t i = 0; r == 0 && i < ROWS(rows); i++) {
-		struct baseline_spot spot = { rows[i].path, rows[i].path, 0 };
-		struct plan_place place = { 0 };
 		char real[PATH_BYTES];
+		struct baseline_spot spot = { rows[i].path, real, 0 };
 
 		if (!spot.path[1])
 			continue;
-		/* Nearly always there is no link. */
-		if (plan_look_at(spot.path, &place) == -ELOOP) {
-			spot.real = real;
-			if (links_follow(spot.path, NULL, NULL, real) < 0)
-				continue;
-		}
-		r = rows[i].visit(p, &spot);
+		r = plan_seen_walk(p, spot.path, NULL, real);
+		if (r == 0)
+			r = rows[i].visit(p, &spot);
+		else if (r != -ENOMEM)
+			r = 0; /* it leads nowhere */
 	}
 	return r;
 }

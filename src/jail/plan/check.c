@@ -10,7 +10,7 @@
 
 static const struct location *plan_check_place_of(const struct plan_place *place)
 {
-	return place->answer.source ? &place->answer.source->where : place->where;
+	return place->answer.source ? &place->answer.source->grant->where : place->where;
 }
 
 /* Who limits a place. */

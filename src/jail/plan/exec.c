@@ -128,7 +128,8 @@ static int plan_exec_add_companions(struct planner *p, const char *path)
 	while (len > 1 && (isdigit((unsigned char)name[len - 1]) || strchr(".-", name[len - 1])))
 		len--;
 	for (size_t i = 0; r == 0 && i < companions_n; i++) {
-		const char *what = companions[i].what, *program = companions[i].program;
+		const char *what = companions_texts + companions[i].what;
+		const char *program = companions_texts + companions[i].program;
 
 		if (strcmp(name, program) != 0 &&
 			(strlen(program) != len || memcmp(name, program, len) != 0))
@@ -168,7 +169,8 @@ static bool plan_exec_is_everything(struct planner *p, const struct source *s)
 	struct command_pattern pattern;
 	struct glob g;
 
-	if (s->grant->n != 1 || command_pattern_parse(&pattern, &p->arena, s->text, NULL, NULL) < 0)
+	if (s->grant->n != 1 ||
+		command_pattern_parse(&pattern, &p->arena, s->grant->all[0], NULL, NULL) < 0)
 		return false;
 	if (pattern.is_name || command_pattern_is_fine(&pattern) ||
 		plan_patterns_parse(p, pattern.program, NULL, &g) < 0)
@@ -358,15 +360,16 @@ static int plan_exec_add_essentials(struct planner *p)
 
 	for (size_t i = 0; r == 0 && i < essentials_n; i++) {
 		const struct essential *e = &essentials[i];
+		const char *path = essentials_texts + e->path;
 
 		if ((e->kind != ESSENTIAL_LIBRARY && e->kind != ESSENTIAL_LOADER) ||
-			(e->condition && plan_look_at(e->condition, &other) < 0))
+			(e->condition && plan_look_at(essentials_texts + e->condition, &other) < 0))
 			continue;
-		if (!strpbrk(e->path, "*?")) {
-			r = plan_exec_add_essential(p, e->path, false);
+		if (!strpbrk(path, "*?")) {
+			r = plan_exec_add_essential(p, path, false);
 			continue;
 		}
-		r = glob_parse(&g, &p->arena, e->path, NULL, p->error);
+		r = glob_parse(&g, &p->arena, path, NULL, p->error);
 		if (r == 0)
 			r = plan_globs_expand(p, &g.alternatives[0], plan_exec_add_essential, p);
 	}

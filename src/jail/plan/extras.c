@@ -121,15 +121,16 @@ int plan_extras_collect(struct planner *p)
 
 	for (size_t i = 0; r == 0 && i < essentials_n; i++) {
 		const struct essential *e = &essentials[i];
+		const char *path = essentials_texts + e->path;
 
-		if (e->condition && access(e->condition, F_OK) < 0)
+		if (e->condition && access(essentials_texts + e->condition, F_OK) < 0)
 			continue;
 		/* Libraries and loaders are added by plan/exec.c. */
 		if (e->kind == ESSENTIAL_READ)
-			r = plan_add_place(p, (struct plan_place){ .path = e->path,
+			r = plan_add_place(p, (struct plan_place){ .path = path,
 						      .origin = PLAN_FROM_ESSENTIALS });
 		else if (e->kind == ESSENTIAL_TEXT)
-			r = plan_extras_add_text(p, e->path);
+			r = plan_extras_add_text(p, path);
 	}
 	for (size_t i = 0; r == 0 && i < ROWS(folders); i++) {
 		struct plan_place place = { .path = folders[i].path,

@@ -19,11 +19,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/path.h"
+#include "host/links.h"
 #include "jail/plan/plan.h"
 #include "policy/match/glob.h"
 #include "policy/network/host.h"
@@ -68,7 +70,8 @@ struct plan_place {
 	const char *text; /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
 	const struct location *where; /* of the pattern, or NULL */
 	bool exists, is_dir, is_socket;
-	bool writes; /* the pattern allows writing */
+	bool writes;  /* the pattern allows writing */
+	bool passing; /* a socket of the host, or its folder: may be removed any time */
 	/* Of a policy, and not there: asked about only if something around it can be seen; if
 	 * nothing is, it does not matter. */
 	bool unasked, idle;
@@ -108,6 +111,17 @@ struct plan_glob {
 	const struct glob_alternative *alternative;
 	const char *text;
 	const struct location *where;
+};
+
+/* A name that was looked at (plan/seen.c), and what is there. */
+struct plan_seen {
+	const char *path; /* its folder has no links */
+	size_t len;
+	uint64_t hash;
+	int code; /* 0, or a negative errno, and the rest is not known */
+	mode_t mode;
+	uint64_t names, dev, ino;
+	const char *target; /* of a link, once it was read */
 };
 
 /* A link on the way; target NULL: a folder that the way leads into and out of again. */
@@ -168,6 +182,9 @@ struct planner {
 	struct plan_parent *last_parent; /* that was looked for */
 	size_t n_parents, cap_parents;
 	struct hash_key parents_key;
+	struct plan_seen **seen; /* a table of what was looked at */
+	size_t n_seen, cap_seen;
+	struct plan_seen last_seen; /* that found no room in it */
 	struct plan_hop *hops;
 	size_t n_hops, cap_hops;
 	const char **lives; /* what is live in the skill; absolute */
@@ -238,7 +255,7 @@ int plan_globs_expand(
 int plan_look(struct planner *p);
 /* Asks about a place that was left unasked. */
 int plan_look_ask(struct planner *p, struct plan_place *place);
-/* One path that is known to be free of links. */
+/* One path as it is now; -ELOOP: there is a link in it. */
 int plan_look_at(const char *path, struct plan_place *ret);
 /* Calls found for each name in a folder; what cannot be seen has none. */
 typedef int plan_look_found(struct planner *p, const char *name, void *data);
@@ -249,6 +266,11 @@ bool plan_look_is_absent(int code);
 int plan_look_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret);
 /* "fs.deny (policy.yaml:3)": who limits; into the planner's arena. */
 const char *plan_look_who(struct planner *p, const struct plan_answer *a);
+
+/* plan/seen.c: the same, but of each name as it was when this planning first looked at it. */
+int plan_seen_at(struct planner *p, const char *path, struct plan_place *ret);
+/* links_walk() by these looks; data of `seen` is the planner. */
+int plan_seen_walk(struct planner *p, const char *path, links_link *seen, char out[PATH_BYTES]);
 
 /* plan/baseline.c: places of the baseline inside what the nodes make visible. */
 int plan_baseline_collect(struct planner *p);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is there, and what the policy says of it. Nearly every path has no link in it, and one
- * openat2() that refuses links both shows that and names the file; only if it finds a link is the
- * path walked step by step.
+ * What is there, and what the policy says of it. Nearly every path has no link in it; only if one
+ * is found is the path walked step by step.
  *
  * A mount knows two rights, to read and to write as well, and so two questions make an answer. What
  * no entry grants and what an entry forbids are distinguished: the essentials may stand where
@@ -23,100 +22,26 @@
 #include "host/planted.h"
 #include "jail/plan/internal.h"
 
-/* Opens what is there, which may be a link itself but not be reached by one. */
-static int plan_look_open(const char *path, struct stat *ret)
+int plan_look_at(const char *path, struct plan_place *ret)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	auto_fd fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-
-	return fd < 0 || fstat(fd, ret) < 0 ? -errno : fd_take(&fd);
-}
-
-static int plan_look_note(const struct stat *st, struct plan_place *ret)
-{
-	if (S_ISLNK(st->st_mode))
-		return -ELOOP;
-	ret->exists = true;
-	ret->is_dir = S_ISDIR(st->st_mode);
-	ret->is_socket = S_ISSOCK(st->st_mode);
-	ret->names = ret->is_dir ? 1 : st->st_nlink;
-	ret->dev = st->st_dev;
-	ret->ino = st->st_ino;
-	return 0;
-}
-
-int plan_look_at(const char *path, struct plan_place *ret)
-{
-	struct stat st = { 0 };
-	auto_fd fd = plan_look_open(path, &st);
-
-	return fd < 0 ? fd : plan_look_note(&st, ret);
-}
-
-/*
- * Places come in order, and those of many rules often lie in one folder: it is opened once, and
- * what is not in a folder that is not there need not be looked for.
- */
-struct plan_look_folder {
-	char path[PATH_BYTES];
-	size_t len; /* 0: none */
-	int fd, code;
-};
-
-static size_t plan_look_parent(const char *path)
-{
-	return (size_t)(strrchr(path, '/') - path);
-}
-
-static bool plan_look_is_in(const char *path, const char *folder, size_t len)
-{
-	return plan_look_parent(path) == len && memcmp(path, folder, len) == 0;
-}
-
-static void plan_look_leave(struct plan_look_folder *f)
-{
-	if (f->len && f->fd >= 0)
-		(void)close(f->fd);
-	f->len = 0;
-}
-
-static void plan_look_enter(struct plan_look_folder *f, const char *path, size_t len)
-{
-	struct stat st = { 0 };
-
-	plan_look_leave(f);
-	memcpy(f->path, path, len);
-	f->path[len] = '\0';
-	f->len = len;
-	f->fd = plan_look_open(f->path, &st);
-	f->code = f->fd < 0              ? f->fd
-		  : S_ISLNK(st.st_mode)  ? -ELOOP
-		  : !S_ISDIR(st.st_mode) ? -ENOTDIR
-					 : 0;
-}
-
-/* next: the place that is looked at after this one, or NULL. */
-static int plan_look_at_in_order(
-	struct plan_look_folder *f, struct plan_place *place, const struct plan_place *next)
-{
-	size_t len = plan_look_parent(place->path);
 	struct stat st;
 
-	if (len == 0 || len >= sizeof(f->path))
-		return plan_look_at(place->path, place);
-	if (f->len != len || !plan_look_is_in(place->path, f->path, f->len)) {
-		if (!next || !plan_look_is_in(next->path, place->path, len))
-			return plan_look_at(place->path, place);
-		plan_look_enter(f, place->path, len);
-	}
-	if (f->code < 0)
-		return f->code;
-	if (fstatat(f->fd, place->path + len + 1, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	return plan_look_note(&st, place);
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	ret->exists = true;
+	ret->is_dir = S_ISDIR(st.st_mode);
+	ret->is_socket = S_ISSOCK(st.st_mode);
+	ret->names = ret->is_dir ? 1 : st.st_nlink;
+	ret->dev = st.st_dev;
+	ret->ino = st.st_ino;
+	return 0;
 }
 
 bool plan_look_is_absent(int code)
@@ -179,13 +104,13 @@ static int plan_look_walk(struct planner *p, struct plan_place *place)
 	int r;
 
 	place->first_link = p->n_hops;
-	r = links_walk(place->path, plan_look_add_hop, p, end);
+	r = plan_seen_walk(p, place->path, plan_look_add_hop, end);
 	if (r < 0)
 		return r == -ENOMEM ? r : plan_look_absent(p, place, r);
 	place->n_links = p->n_hops - place->first_link;
 	place->real = arena_strdup(&p->arena, end);
-	/* A link that appears between the two looks is being created now. */
-	return place->real ? plan_look_absent(p, place, plan_look_at(place->real, place)) : -ENOMEM;
+	return place->real ? plan_look_absent(p, place, plan_seen_at(p, place->real, place))
+			   : -ENOMEM;
 }
 
 /* Questions to the policy */
@@ -267,13 +192,17 @@ int plan_look_ask_socket(const struct planner *p, const char *path, struct plan_
 /* A name in it that no pattern has. */
 static int plan_look_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret)
 {
+	size_t len = path[1] ? strlen(path) : 0, n = strlen(p->probe);
 	char below[PATH_BYTES];
-	int n = snprintf(below, sizeof(below), "%s/%s", path[1] ? path : "", p->probe);
 
-	if (n < (int)sizeof(below))
-		return plan_look_ask_path(p, below, ret);
-	*ret = (struct plan_answer){ PLAN_NONE, PLAN_NONE, NULL, NULL };
-	return 0;
+	if (len + 1 + n >= sizeof(below)) {
+		*ret = (struct plan_answer){ PLAN_NONE, PLAN_NONE, NULL, NULL };
+		return 0;
+	}
+	memcpy(below, path, len);
+	below[len] = '/';
+	memcpy(below + len + 1, p->probe, n + 1);
+	return plan_look_ask_path(p, below, ret);
 }
 
 /* The lesser of what is said of the folder itself and of what is in it. */
@@ -296,10 +225,12 @@ const char *plan_look_who(struct planner *p, const struct plan_answer *a)
 
 	if (a->baseline)
 		text = arena_printf(&p->arena, "the baseline (%s)", a->baseline);
-	else if (a->source && a->source->id)
-		text = arena_printf(&p->arena, "the rule %s (%s)", a->source->id, a->source->text);
+	else if (a->source && a->source->in->id)
+		text = arena_printf(
+			&p->arena, "the rule %s (%s)", a->source->in->id, a->source->grant->all[0]);
 	else if (a->source)
-		text = arena_printf(&p->arena, "%s (%s)", a->source->list, a->source->text);
+		text = arena_printf(
+			&p->arena, "%s (%s)", a->source->in->name, a->source->grant->all[0]);
 	return text ? text : "the policy";
 }
 
@@ -406,14 +337,13 @@ static bool plan_look_can_wait(const struct plan_place *place)
 
 int plan_look(struct planner *p)
 {
-	struct plan_look_folder folder = { .len = 0 };
 	int r = 0;
 
 	for (; r == 0 && p->n_ready < p->n; p->n_ready++) {
 		struct plan_place *place = &p->places[p->n_ready];
 
 		place->real = place->path;
-		r = plan_look_at_in_order(&folder, place, p->n_ready + 1 < p->n ? place + 1 : NULL);
+		r = plan_seen_at(p, place->path, place);
 		r = r == -ELOOP ? plan_look_walk(p, place) : plan_look_absent(p, place, r);
 		if (place->is_program && place->is_dir)
 			place->exists = false;
@@ -423,6 +353,5 @@ int plan_look(struct planner *p)
 		else if (r == 0)
 			r = plan_look_ask(p, place);
 	}
-	plan_look_leave(&folder);
 	return r;
 }

@@ -347,7 +347,7 @@ static int plan_network_collect_literals(struct planner *p)
 	return plan->unheld ? 0 : -ENOMEM;
 }
 
-/* Nothing is granted yet: a relay that refuses, until it is told otherwise. */
+/* Nothing is granted yet: a relay that refuses until it gets other permissions. */
 static int plan_network_await(struct planner *p)
 {
 	int r = 0;

@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "jail/plan/internal.h"
+#include "policy/baseline.h"
 
 static void plan_nodes_merge(struct plan_node *node, const struct plan_place *place)
 {
@@ -343,6 +344,29 @@ static int plan_nodes_add_pins(
 	return r;
 }
 
+/*
+ * A mask that hides sockets of the host, and nothing that the policy or the baseline names: it is
+ * left out if what it hides has gone. One on a folder may stand for denied files in it, too.
+ */
+static bool plan_nodes_is_passing(const struct planner *p, const struct plan_node *node)
+{
+	const struct baseline_home home = baseline_paths_home(p->plan->home_real);
+
+	if (!node->limiter || !node->limiter->passing)
+		return false;
+	if (node->is_dir && baseline_paths_reach(&home, node->path, strlen(node->path)))
+		return false;
+	for (size_t i = 0; node->is_dir && i < p->n; i++) {
+		const struct plan_place *place = &p->places[i];
+
+		if (!place->passing &&
+			(path_is_below(place->path, node->path) ||
+				(place->real && path_is_below(place->real, node->path))))
+			return false;
+	}
+	return true;
+}
+
 static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, enum plan_kind kind)
 {
 	const struct plan_node *up = &p->nodes[node->up];
@@ -356,9 +380,7 @@ static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, 
 		.writable = kind == PLAN_TMP || node->access == PLAN_WRITE,
 		.exec = node->exec && kind != PLAN_DIR && kind != PLAN_MASK,
 		.copied = kind == PLAN_BIND && node->copied,
-		/* Other names of denied files have the same origin, and must not pass. */
-		.passing = kind == PLAN_MASK && node->limiter && node->limiter->is_socket &&
-			   node->limiter->origin == PLAN_FROM_SOCKETS,
+		.passing = kind == PLAN_MASK && plan_nodes_is_passing(p, node),
 		/* In a copy the host can't rename anything. */
 		.over = on_bind && !up->copied &&
 			(node->access < up->access || node->exec != up->exec || node->copied),

@@ -20,6 +20,7 @@
 
 /* Of the name that no pattern has. */
 enum { PROBE_BYTE = FOLDERS_FREE_BYTE };
+enum { PLACES_FIRST = 96 };
 enum { FILE_OPERATIONS = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE };
 
 /* A list of patterns, and what it does. */
@@ -122,7 +123,9 @@ static struct plan_parent *plan_patterns_parent(struct planner *p, const char *t
 		return NULL;
 	memcpy(path, text, len);
 	path[len] = '\0';
-	r = plan_look_at(path, &place);
+	r = plan_seen_at(p, path, &place);
+	if (r == -ENOMEM)
+		return NULL;
 	*parent = (struct plan_parent){
 		.path = text, .len = len, .is_absent = r == -ENOENT || r == -ENOTDIR
 	};
@@ -360,9 +363,15 @@ static void plan_patterns_drop_duplicates(struct planner *p)
 
 int plan_patterns_collect(struct planner *p)
 {
-	/* The root is always a place: a default may allow everything. */
-	int r = plan_add_place(p, (struct plan_place){ .path = "/" });
+	int r;
 
+	/* Room for all of a small plan: each time that it grows, a copy stays behind. */
+	p->places = arena_calloc(&p->arena, PLACES_FIRST, sizeof(*p->places));
+	if (!p->places)
+		return -ENOMEM;
+	p->cap = PLACES_FIRST;
+	/* The root is always a place: a default may allow everything. */
+	r = plan_add_place(p, (struct plan_place){ .path = "/" });
 	for (size_t i = 0; r == 0 && i < p->n_layers; i++)
 		r = plan_patterns_add_layer(p, p->layers[i]);
 	if (r < 0)

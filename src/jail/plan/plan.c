@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "host/links.h"
 #include "jail/plan/internal.h"
 #include "jail/privilege.h"
 
@@ -76,6 +75,7 @@ static int plan_take_variables(struct planner *p)
 	const char *home = p->options->variables->values[VARIABLE_HOME];
 	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
 	char real[PATH_BYTES];
+	int r;
 
 	if (!home || !path_is_normal(home, strlen(home))) {
 		(void)error_set(p->error, -EINVAL, NULL, "HOME is not set or not an absolute path");
@@ -85,10 +85,9 @@ static int plan_take_variables(struct planner *p)
 	if (work && !path_is_normal(work, strlen(work)))
 		return error_set(p->error, -EINVAL, NULL, "WORK_DIR is not an absolute path");
 	p->plan->home = arena_strdup(&p->plan->arena, home);
-	p->plan->home_real = links_follow(home, NULL, NULL, real) < 0
-				     ? p->plan->home
-				     : arena_strdup(&p->plan->arena, real);
-	return p->plan->home && p->plan->home_real ? 0 : -ENOMEM;
+	r = plan_seen_walk(p, home, NULL, real);
+	p->plan->home_real = r < 0 ? p->plan->home : arena_strdup(&p->plan->arena, real);
+	return r != -ENOMEM && p->plan->home && p->plan->home_real ? 0 : -ENOMEM;
 }
 
 static int plan_take_layers(struct planner *p)
@@ -114,10 +113,12 @@ static int plan_choose_work_dir(struct planner *p)
 	struct plan_place place = { 0 };
 	const struct plan_node *node;
 	char real[PATH_BYTES];
+	int r = work ? plan_seen_walk(p, work, NULL, real) : -ENOENT;
 
-	if (!work || links_follow(work, NULL, NULL, real) < 0 || plan_look_at(real, &place) < 0 ||
-		!place.is_dir)
-		return 0;
+	if (r == 0)
+		r = plan_seen_at(p, real, &place);
+	if (r < 0 || !place.is_dir)
+		return r == -ENOMEM ? r : 0;
 	node = plan_nodes_find(p, real);
 	if (node->kind != PLAN_BIND && (node->kind != PLAN_TMP || strcmp(node->path, real) != 0))
 		return 0;

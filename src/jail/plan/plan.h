@@ -47,7 +47,7 @@ struct plan_entry {
 	bool exec;     /* programs in it may run; false: mounted noexec */
 	bool copied;   /* BIND: from the copy of a skill (plan.skill), not from the host */
 	bool over;    /* stands on a BIND, so that the host can pull it off by renaming: watch it */
-	bool passing; /* on a socket that a server of the host may remove, or the way to one */
+	bool passing; /* on a socket that a server of the host may remove, or the way to it */
 	uint64_t dev, ino; /* BIND, MASK: what was looked at, which the tree checks once more */
 };
 

@@ -183,7 +183,8 @@ static int plan_sockets_add_mask(struct planner *p, struct socket_hunt *hunt, co
 	if (!hunt->seen[i])
 		return -ENOMEM;
 	return plan_add_place(
-		p, (struct plan_place){ .path = hunt->seen[i], .origin = PLAN_FROM_SOCKETS });
+		p, (struct plan_place){
+			   .path = hunt->seen[i], .origin = PLAN_FROM_SOCKETS, .passing = true });
 }
 
 /* A folder that is searched: for names in it, or below /run for all. */
@@ -216,6 +217,7 @@ static int plan_sockets_follow(
 	size_t slot = hash_bytes(HASH_START, path, len) % FOLDERS;
 	const char *kept = hunt->folders[slot].path, *folder;
 	struct stat st;
+	int r;
 
 	if (len == 0)
 		return links_follow(path, NULL, NULL, real) < 0;
@@ -223,8 +225,9 @@ static int plan_sockets_follow(
 		kept = arena_strndup(&p->arena, path, len);
 		if (!kept)
 			return -ENOMEM;
-		if (links_follow(kept, NULL, NULL, real) < 0)
-			return 1;
+		r = plan_seen_walk(p, kept, NULL, real);
+		if (r < 0)
+			return r == -ENOMEM ? r : 1;
 		folder = arena_strdup(&p->arena, real);
 		if (!folder)
 			return -ENOMEM;

@@ -25,7 +25,7 @@
 #include "jail/probe/internal.h"
 #include "jail/writes.h"
 
-enum { ALARM_SECONDS = 5 };
+enum { ALARM_SECONDS = 30 };
 
 static const struct tier_row {
 	const char *name, *needs, *holds;

@@ -373,8 +373,8 @@ static void seatbelt_print_baseline(struct seatbelt_profile *pr)
 	struct seatbelt_filters f[2] = { 0 }, *fixed = &f[0], *secret = &f[1];
 
 	for (size_t i = 0; pr->error == 0 && i < baseline_n_paths; i++)
-		pr->error = seatbelt_add_baseline(
-			pr, baseline_paths[i].pattern, &f[baseline_paths[i].secret]);
+		pr->error = seatbelt_add_baseline(pr, baseline_path_pattern(&baseline_paths[i]),
+			&f[baseline_paths[i].secret]);
 	for (size_t i = 0; pr->error == 0 && i < ROWS(f) && pr->granted[ACCESS_DANGEROUS].n; i++)
 		pr->error =
 			seatbelt_meet(&pr->context, &f[i], &pr->granted[ACCESS_DANGEROUS], true);

@@ -31,7 +31,7 @@
 #define ALLOW SECCOMP_RET_ALLOW
 #define ERROR(e) (SECCOMP_RET_ERRNO | (e))
 #define LIST(...) \
-	.n = ROWS(((const uint32_t[]){ __VA_ARGS__ })), .values = (const uint32_t[]){ __VA_ARGS__ }
+	.n = ROWS(((const uint32_t[]){ __VA_ARGS__ })), .values = { __VA_ARGS__ }
 #define ARG(i, ...) { .arg = (i), LIST(__VA_ARGS__) }
 #define ARG_MASKED(i, m, ...) { .arg = (i), .mask = (uint32_t)(m), LIST(__VA_ARGS__) }
 #define ARG_BELOW(i, value) { .arg = (i), .below = true, LIST(value) }

@@ -16,7 +16,8 @@
 enum {
 	SECCOMP_NUMBERS = 512, /* call numbers from here on get the filter's last word */
 	SECCOMP_CONDITIONS = 3,
-	SECCOMP_NONE = -1, /* this architecture has no such call */
+	SECCOMP_VALUES = 7, /* of a condition */
+	SECCOMP_NONE = -1,  /* this architecture has no such call */
 	SECCOMP_PROGRAM_MAX = 768,
 	SECCOMP_VERDICTS = 16,
 };
@@ -80,7 +81,7 @@ struct seccomp_condition {
 	bool below;
 	uint8_t n;
 	uint32_t mask; /* 0: all bits */
-	const uint32_t *values;
+	uint32_t values[SECCOMP_VALUES];
 };
 
 /* The first clause whose conditions all hold gives the verdict (a SECCOMP_RET_* value). */
@@ -103,8 +104,9 @@ struct seccomp_arch {
 extern const struct seccomp_arch seccomp_x86_64, seccomp_aarch64;
 extern const struct seccomp_arch *const seccomp_native; /* of this build */
 
+/* The name is no pointer, so that the table needs no relocation at each start. */
 struct seccomp_call {
-	const char *name;
+	char name[24];
 	int16_t numbers[2];
 	uint8_t rule;
 };

@@ -3,7 +3,9 @@
 #include "jail/plan/test/test-plan.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/fd.h"
@@ -184,12 +186,64 @@ static void test_too_many(void **state)
 	test_policy_deinit(&t);
 }
 
+/*
+ * A folder that cannot be read is masked for the socket in it. Its server may take it away, unless
+ * the mask stands for something that is denied, too.
+ */
+static void test_passing(void **state)
+{
+	static const struct {
+		const char *layers[2];
+		bool is_passing;
+	} rows[] = {
+		{ { "fs: {read: [@/out/**]}" }, true },
+		{ { "fs: {read: [@/out/**], deny: [@/out/box/secret]}" }, false },
+		{ { "fs: {read: [@/out/**], deny: [@/out/box/in/secret]}" }, false },
+		{ { "fs: {read: [@/out/**], deny: [@/out/boxes]}" }, true },
+	};
+	char *box, *path;
+	auto_fd fd = -1;
+
+	(void)state;
+	test_plan_make("@/out/box/");
+	test_plan_make("@/out/box/secret");
+	fd = bind_at("@/out/box/s");
+	box = test_plan_expand("@/out/box");
+	path = test_plan_expand("@/out/box/s");
+	assert_int_equal(chmod(path, 0200), 0);
+	assert_int_equal(chmod(box, 0311), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_int_equal(chown(box, 65534, 65534), 0);
+	}
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct test_policy t;
+		struct plan_options o;
+		struct error e = { 0 };
+		auto_plan *plan = NULL;
+		const struct plan_entry *entry;
+
+		test_policy_init(&t, rows[i].layers);
+		o = test_policy_options(&t);
+		assert_int_equal(plan_new(&plan, &o, &e), 0);
+		entry = test_plan_at(plan, "@/out/box");
+		assert_non_null(entry);
+		assert_int_equal(entry->kind, PLAN_MASK);
+		assert_int_equal(entry->passing, rows[i].is_passing);
+		test_policy_deinit(&t);
+	}
+	assert_int_equal(chmod(box, 0700), 0);
+	free(path);
+	free(box);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_passing),
 	};
 
 	return cmocka_run_group_tests_name("plan-sockets", tests, set_up, tear_down);
