@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 static const char missed_head[] = "corral missed 1\n";
 enum { HEAD_BYTES = sizeof(missed_head) - 1, LENGTH_BYTES = 4, NUMBER_DIGITS = 18 };
+#define MISSED_NUMBER_MAX UINT64_C(999999999999999999) /* of so many digits */
 
 int audit_missed_place(bool is_system, struct buffer *out)
 {
@@ -93,36 +95,128 @@ static bool missed_is_full(int folder)
 	return n >= AUDIT_MISSED_FILES_MAX + 2;
 }
 
-int audit_missed_put(int folder, const char *id, struct buffer *bytes)
+int audit_missed_print_name(const struct audit_missed_name *n, char ret[AUDIT_MISSED_NAME])
+{
+	if (!missed_is_id(n->id, strlen(n->id)) || n->number > MISSED_NUMBER_MAX)
+		return -EINVAL;
+	if (n->is_noted)
+		(void)snprintf(ret, AUDIT_MISSED_NAME, "%s.%" PRIu64, n->id, n->number);
+	else
+		(void)snprintf(ret, AUDIT_MISSED_NAME, "%s", n->id);
+	return 0;
+}
+
+int audit_missed_prepare(int folder, int *ret)
+{
+	int fd;
+
+	if (missed_is_full(folder))
+		return -EDQUOT;
+	fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
+}
+
+bool audit_missed_is_prepared(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 && st.st_size == 0 &&
+	       st.st_uid == geteuid();
+}
+
+/* Gives the file its name, by which it is complete. */
+static int missed_put_prepared(int folder, int fd, const char *name, const struct buffer *bytes)
+{
+	char path[64];
+	int r = file_write_all(fd, bytes->data, bytes->len);
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (r == 0 && linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW) < 0)
+		r = -errno;
+	return r;
+}
+
+static int missed_put_fresh(
+	int folder, const struct audit_missed_name *n, const char *name, const struct buffer *bytes)
 {
 	char fresh[AUDIT_MISSED_ID + 2];
-	struct rlimit limit;
 	auto_fd fd = -1;
 	int r;
 
-	if (!missed_is_id(id, strlen(id)))
-		return -EINVAL;
-	missed_add_length(bytes, 0);
-	if (bytes->failed)
-		return -ENOMEM;
-	/* A write beyond the limit would end the process. */
-	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur < bytes->len)
-		return -EFBIG;
 	if (missed_is_full(folder))
 		return -EDQUOT;
-	(void)snprintf(fresh, sizeof(fresh), ".%s", id);
+	(void)snprintf(fresh, sizeof(fresh), ".%s", n->id);
 	fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	r = file_write_all(fd, bytes->data, bytes->len);
-	if (r == 0 && renameat(folder, fresh, folder, id) < 0)
+	if (r == 0 && renameat(folder, fresh, folder, name) < 0)
 		r = -errno;
 	if (r < 0)
 		(void)unlinkat(folder, fresh, 0);
 	return r;
 }
 
+int audit_missed_put(
+	int folder, int prepared, const struct audit_missed_name *n, struct buffer *bytes)
+{
+	char name[AUDIT_MISSED_NAME];
+	struct rlimit limit;
+	int r = audit_missed_print_name(n, name);
+
+	if (r < 0)
+		return r;
+	missed_add_length(bytes, 0);
+	if (bytes->failed)
+		return -ENOMEM;
+	/* A write beyond the limit would end the process. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur < bytes->len)
+		return -EFBIG;
+	/* Without /proc there is no way to name it. */
+	if (prepared >= 0 && missed_put_prepared(folder, prepared, name, bytes) == 0)
+		return 0;
+	return missed_put_fresh(folder, n, name, bytes);
+}
+
+void audit_missed_count(int folder, uint64_t events)
+{
+	const uint32_t n = htole32(events < UINT32_MAX ? (uint32_t)events : UINT32_MAX);
+	auto_fd fd = openat(folder, AUDIT_MISSED_FULL,
+		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct rlimit limit;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return;
+	if (S_ISREG(st.st_mode) && st.st_size <= AUDIT_MISSED_BYTES_MAX - (off_t)sizeof(n) &&
+		limit.rlim_cur >= AUDIT_MISSED_BYTES_MAX)
+		(void)file_write_all(fd, &n, sizeof(n));
+}
+
 /* Reading */
+
+int audit_missed_counted(int folder, uint64_t *ret_runs, uint64_t *ret_events)
+{
+	auto_buffer bytes = { 0 };
+	uint64_t sum = 0;
+	uint32_t n;
+	int r = audit_missed_read(folder, AUDIT_MISSED_FULL, &bytes);
+
+	if (r == 0 && unlinkat(folder, AUDIT_MISSED_FULL, 0) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
+	for (size_t at = 0; bytes.len - at >= sizeof(n); at += sizeof(n)) {
+		memcpy(&n, bytes.data + at, sizeof(n));
+		sum += le32toh(n);
+	}
+	*ret_runs = bytes.len / sizeof(n);
+	*ret_events = sum;
+	return 0;
+}
 
 bool audit_missed_parse_name(const char *name, struct audit_missed_name *ret)
 {

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Events that a daemon missed: a run that ends without one leaves them as a file in the folder
- * `missed` beside the daemon's log, and the daemon takes them into the log when it is back. The
- * daemon makes the folder; where none ever ran there is none, and nothing is left.
+ * Events that a daemon missed: a run that ends without one, or before it acknowledged all of them,
+ * leaves them as a file in the folder `missed` beside the daemon's log. The daemon takes them into
+ * the log, or removes the file when it has committed the same events. The daemon makes the folder;
+ * where none ever ran there is none, and nothing is left.
  *
  *     ID       the events of one session, complete; ID is the session's, 16 hexadecimal digits
- *     ID.N     the same, about to be taken; N is the log's last record before that
+ *     ID.N     the same; what of them is in the log already is behind the record with number N:
+ *              a daemon got them and did not acknowledge them, or is about to take the file
  *     .ID      is being written
+ *     .full    4 bytes (little-endian) for each run that found the folder full: how many events
+ *              it could not leave. The daemon puts their sum into the log
  *
  * A file is a line that says what it is, then for each event its length (4 bytes, little-endian)
  * and its encoding (event.h), then the length 0. What ends anywhere else is not complete.
@@ -41,26 +45,42 @@ int audit_missed_open(const char *folder, int *ret);
 /* Adds an encoded event, and what must stand before the first. False, and nothing was added: there
  * is no room for it, with `reserve` bytes left for others. */
 bool audit_missed_add(struct buffer *out, const void *event, size_t len, size_t reserve);
+/* What a name says. number: 0 for ID. */
+struct audit_missed_name {
+	char id[AUDIT_MISSED_ID + 1];
+	bool is_noted; /* ID.N */
+	uint64_t number;
+};
+/* -EINVAL: the id or the number is none. */
+int audit_missed_print_name(const struct audit_missed_name *n, char ret[AUDIT_MISSED_NAME]);
 /*
- * Ends the bytes and puts them into the folder, at once or not at all. -EDQUOT: there are too many
- * files. -EINVAL: the id is none.
+ * A file without a name, for audit_missed_put(): who has time now need not wait for it at the end.
+ * The caller owns it. -EDQUOT; -EOPNOTSUPP and others: the file system has none.
  */
-int audit_missed_put(int folder, const char *id, struct buffer *bytes);
+int audit_missed_prepare(int folder, int *ret);
+/* Such a file, of another process: regular, empty, without a name, and ours. */
+bool audit_missed_is_prepared(int fd);
+/*
+ * Ends the bytes and puts them into the folder, at once or not at all. prepared: as above, or -1.
+ * -EDQUOT: there are too many files. -EINVAL: the name is none.
+ */
+int audit_missed_put(
+	int folder, int prepared, const struct audit_missed_name *name, struct buffer *bytes);
+#define AUDIT_MISSED_FULL ".full"
+/* After -EDQUOT: so many events are not there. Beyond the size of a file it is not counted. */
+void audit_missed_count(int folder, uint64_t events);
 
 /* Reading */
 
-/* What a name says; false: it is none of a file to take. number: 0 for ID. */
-struct audit_missed_name {
-	char id[AUDIT_MISSED_ID + 1];
-	bool is_noted;
-	uint64_t number;
-};
+/* False: it is none of a file to take. */
 bool audit_missed_parse_name(const char *name, struct audit_missed_name *ret);
 /*
  * The bytes of a file: a regular one of ours, for us alone, with one name. Neither follows a link
  * nor waits. -EPERM, -ELOOP, -EFBIG, or of opening and reading it.
  */
 int audit_missed_read(int folder, const char *name, struct buffer *out);
+/* What AUDIT_MISSED_FULL says, as audit_missed_read(); it is removed. *ret_events is a sum. */
+int audit_missed_counted(int folder, uint64_t *ret_runs, uint64_t *ret_events);
 /* How many events are in it; -EBADMSG: it is not complete, or has events of another session. */
 int audit_missed_check(const void *data, size_t len, const char *id);
 /* The events of checked bytes, one after the other, from *at = 0 on. False: that was the last. */

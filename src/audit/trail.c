@@ -65,6 +65,9 @@ struct audit_trail {
 	struct audit_batch batch; /* what lies in the ring, and nowhere else */
 	_Atomic uint64_t lost;
 	_Atomic int failure;
+	/* The number in the ring up to which all is committed, and the log's last record by then.
+	 */
+	_Atomic uint64_t committed, log_number;
 
 	pthread_mutex_t carrier; /* guards the rest, and the store */
 	struct audit_reader reader;
@@ -132,6 +135,8 @@ int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *
 		audit_batch_init(&t->batch, store.batch, store.batch_ms);
 		store.batch = t->batch.most * BATCHES_AT_ONCE;
 		r = audit_store_open(&t->store, &store, e);
+		if (r == 0)
+			atomic_store(&t->log_number, audit_store_committed(t->store));
 	}
 	if (r < 0) {
 		trail_free(t);
@@ -244,6 +249,12 @@ static int trail_carry(struct audit_trail *t, unsigned patience_ms, struct error
 	r = audit_store_commit(t->store, e);
 	now = clock_ms(CLOCK_MONOTONIC);
 	atomic_store(&t->carried, t->reader.next - 1);
+	/* In this order: audit_trail_committed() reads them in the opposite one, so its number of
+	 * the log is never above a record of an event that it does not count as committed. */
+	if (r == 0) {
+		atomic_store(&t->committed, t->reader.next - 1);
+		atomic_store(&t->log_number, audit_store_committed(t->store));
+	}
 	if (t->reader.next > mark.events)
 		atomic_store(&t->carried_cells, mark.cells);
 	else
@@ -398,6 +409,12 @@ int audit_trail_wait_ms(struct audit_trail *t)
 	if (ring < 0 || (store >= 0 && store < ring))
 		ring = store;
 	return ring >= 0 && ring < retry ? retry : ring;
+}
+
+uint64_t audit_trail_committed(struct audit_trail *t, uint64_t *ret_log)
+{
+	*ret_log = atomic_load(&t->log_number);
+	return atomic_load(&t->committed);
 }
 
 uint64_t audit_trail_lost(struct audit_trail *t)

@@ -24,8 +24,8 @@ struct audit_trail_options {
 	/* For events that do not say it themselves; copied. NULL: "" (user: the account's number).
 	 */
 	const char *session, *user, *sandbox;
-	/* Hears of each event, complete and without its secrets, in the thread that added it. NULL:
-	 * nobody does. */
+	/* Hears of each event, complete and without its secrets, in the thread that added it. May
+	 * be NULL. */
 	void (*tell)(void *context, const struct audit_event *e);
 	void *context;
 };
@@ -59,6 +59,11 @@ int audit_trail_flush(struct audit_trail *t, struct error *e);
  * there is something, -1: nothing. Neither waits for the carrier. */
 int audit_trail_tick(struct audit_trail *t, struct error *e);
 int audit_trail_wait_ms(struct audit_trail *t);
+/*
+ * Returns the number in the ring up to which events are committed, or were lost (audit_trail_lost).
+ * *ret_log is a number of the log: records of all later events have higher ones.
+ */
+uint64_t audit_trail_committed(struct audit_trail *t, uint64_t *ret_log);
 /* How many were lost on the way to the store, and the last error of a commit (0: none since). */
 uint64_t audit_trail_lost(struct audit_trail *t);
 int audit_trail_failure(struct audit_trail *t);

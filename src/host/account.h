@@ -21,7 +21,7 @@ int account_name(const char *file, unsigned long id, char ret[ACCOUNT_NAME_BYTES
 int account_home(const char *file, unsigned long id, struct arena *arena, const char **ret);
 
 /*
- * Whether a group is this user's alone: files like /etc/passwd and /etc/group name nobody else in
+ * Whether a group is this user's alone: files like /etc/passwd and /etc/group name no other user in
  * it, and can be read. Many systems give each user such a group.
  */
 bool account_is_own_group(

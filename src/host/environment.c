@@ -136,7 +136,8 @@ static bool is_spelled_out(const struct environment *env, const char *text)
 		for (size_t k = 0; k < s->n; k++) {
 			const struct grant *g = s->items[k].grant;
 
-			for (size_t j = 0; s->items[k].verdict == VERDICT_ALLOW && j < g->n; j++)
+			for (size_t j = 0; s->items[k].in->verdict == VERDICT_ALLOW && j < g->n;
+				j++)
 				if (strcmp(g->all[j], text) == 0)
 					return true;
 		}
@@ -243,7 +244,7 @@ static int add_values(struct environment *env)
 		for (size_t k = 0; k < s->n; k++) {
 			const struct grant *g = s->items[k].grant;
 
-			if (s->items[k].verdict != VERDICT_ALLOW)
+			if (s->items[k].in->verdict != VERDICT_ALLOW)
 				continue;
 			for (size_t j = 0; r == 0 && j < g->n; j++)
 				if (strchr(g->all[j], '=') && !is_ours(g->all[j]) &&

@@ -15,6 +15,7 @@ struct walk {
 			since */
 	links_hop *hop;
 	links_link *seen;
+	links_read *read;
 	void *data;
 };
 
@@ -29,27 +30,31 @@ static void links_pop(struct walk *w)
 /* The last component of `done` is a link to `target`: it goes to the front of the rest. */
 static int links_hop_over(struct walk *w, const char *target, const char *behind)
 {
-	char rest[sizeof(w->rest)], joined[3 * PATH_BYTES], normal[PATH_BYTES];
-	size_t len;
+	char joined[3 * PATH_BYTES], normal[PATH_BYTES];
+	size_t len = strlen(target);
 	int n, r;
 
 	if (++w->links > LINKS_MAX)
 		return -ELOOP;
-	if (snprintf(rest, sizeof(rest), "%s/%s", target, behind) >= (int)sizeof(rest))
+	if (len + 1 + strlen(behind) >= sizeof(w->rest))
 		return -ENAMETOOLONG;
 	r = w->seen ? w->seen(w->data, w->done, target) : 0;
 	if (r < 0)
 		return r;
-	memcpy(w->rest, rest, strlen(rest) + 1);
+	memmove(w->rest + len + 1, behind, strlen(behind) + 1);
+	memcpy(w->rest, target, len);
+	w->rest[len] = '/';
 	links_pop(w);
 	if (target[0] == '/') {
 		w->len = 0;
 		w->done[0] = '\0';
 	}
 	w->base = w->len;
+	if (!w->hop)
+		return 0;
 	n = snprintf(joined, sizeof(joined), "%s/%s", w->done, w->rest);
 	r = path_normalize(joined, (size_t)n, normal, &len);
-	return r == 0 && w->hop ? w->hop(w->data, normal) : r;
+	return r == 0 ? w->hop(w->data, normal) : r;
 }
 
 /* One component, which starts the rest. */
@@ -57,7 +62,7 @@ static int links_step(struct walk *w)
 {
 	size_t len = strcspn(w->rest, "/");
 	char target[PATH_BYTES], *behind = w->rest + len + strspn(w->rest + len, "/");
-	ssize_t n;
+	int n = 0;
 
 	if (len == 2 && memcmp(w->rest, "..", 2) == 0) {
 		int r = w->seen && w->len > w->base ? w->seen(w->data, w->done, NULL) : 0;
@@ -66,6 +71,7 @@ static int links_step(struct walk *w)
 			return r;
 		links_pop(w);
 		w->base = w->base < w->len ? w->base : w->len;
+		len = 0;
 	} else if (len > 0 && !(len == 1 && w->rest[0] == '.')) {
 		if (len + 2 > PATH_BYTES - w->len)
 			return -ENAMETOOLONG;
@@ -76,17 +82,28 @@ static int links_step(struct walk *w)
 	} else {
 		len = 0;
 	}
-	n = len > 0 ? readlink(w->done, target, sizeof(target) - 1) : -1;
-	if (n > 0) {
-		target[n] = '\0';
-		return links_hop_over(w, target, behind);
-	}
+	if (len > 0)
+		n = w->read(w->data, w->done, !*behind, target);
+	if (n != 0)
+		return n < 0 ? n : links_hop_over(w, target, behind);
 	memmove(w->rest, behind, strlen(behind) + 1);
 	return 0;
 }
 
-static int links_run(
-	const char *path, links_hop *hop, links_link *seen, void *data, char out[PATH_BYTES])
+/* A links_read. What cannot be read is taken as it is written. */
+static int links_read_host(void *data, const char *path, bool is_last, char target[PATH_BYTES])
+{
+	ssize_t n = readlink(path, target, PATH_BYTES - 1);
+
+	(void)data;
+	(void)is_last;
+	n = n > 0 ? n : 0;
+	target[n] = '\0';
+	return (int)n;
+}
+
+static int links_run(const char *path, links_read *read, links_hop *hop, links_link *seen,
+	void *data, char out[PATH_BYTES])
 {
 	struct walk w; /* large: what is written before it is read is not zeroed */
 	int r = 0;
@@ -95,6 +112,7 @@ static int links_run(
 	w.len = w.base = w.links = 0;
 	w.hop = hop;
 	w.seen = seen;
+	w.read = read;
 	w.data = data;
 	if (path[0] != '/')
 		return -EINVAL;
@@ -110,10 +128,16 @@ static int links_run(
 
 int links_follow(const char *path, links_hop *hop, void *data, char out[PATH_BYTES])
 {
-	return links_run(path, hop, NULL, data, out);
+	return links_run(path, links_read_host, hop, NULL, data, out);
 }
 
 int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES])
 {
-	return links_run(path, NULL, seen, data, out);
+	return links_run(path, links_read_host, NULL, seen, data, out);
+}
+
+int links_walk_by(
+	const char *path, links_read *read, links_link *seen, void *data, char out[PATH_BYTES])
+{
+	return links_run(path, read, NULL, seen, data, out);
 }

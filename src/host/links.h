@@ -5,6 +5,8 @@
  * follows a link whose target is not there: opening such a path for writing creates the target, so
  * that is where it leads. What does not exist, or may not be seen, is taken as it is written.
  */
+#include <stdbool.h>
+
 #include "base/path.h"
 
 /* As many links as the kernel follows. */
@@ -28,3 +30,13 @@ typedef int links_link(void *data, const char *link, const char *target);
 
 /* The same walk, but it names the links instead of the paths they make. */
 int links_walk(const char *path, links_link *seen, void *data, char out[PATH_BYTES]);
+
+/*
+ * Reads a link whose folder is free of links: its length, target ended by a NUL; 0: it is none.
+ * is_last: nothing follows it on the way. A negative return ends the walk.
+ */
+typedef int links_read(void *data, const char *path, bool is_last, char target[PATH_BYTES]);
+
+/* links_walk() for a caller that knows some of the links; seen may be NULL. */
+int links_walk_by(
+	const char *path, links_read *read, links_link *seen, void *data, char out[PATH_BYTES]);

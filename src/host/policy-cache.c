@@ -101,7 +101,7 @@ static bool policy_cache_take(const struct policy_cache_input *in, const struct 
 		!policy_cache_comes(fd, in->text, in->len))
 		return false;
 	/* What is read points into it, and lives as long. */
-	answer = arena_alloc(ret->permissions->arena, size + 1);
+	answer = arena_room(ret->permissions->arena, size, 1);
 	if (!answer || !state_cache_read(fd, answer, size) ||
 		mark != policy_cache_mark(key, &head, in, answer, size))
 		return false;

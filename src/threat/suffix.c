@@ -12,7 +12,8 @@ int threat_is_public_suffix(const char *name)
 	if (!strchr(name, '.'))
 		return !baseline_guard_of_name(name);
 	for (size_t i = 0; i < threat_hosts_n; i++) {
-		if (threat_hosts[i].uses & THREAT_SHARED && strcmp(name, threat_hosts[i].name) == 0)
+		if (threat_hosts[i].uses & THREAT_SHARED &&
+			strcmp(name, threat_name(&threat_hosts[i])) == 0)
 			return 1;
 	}
 	return threat_suffix_library_ask(name);

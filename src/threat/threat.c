@@ -23,8 +23,8 @@ const struct threat *threat_program(const char *path, unsigned uses)
 
 	for (const struct threat *t = threat_programs; t < threat_programs + threat_programs_n;
 		t++) {
-		if (t->uses & uses && (service_word_matches(t->name, name, strlen(name)) ||
-					      service_word_matches(t->name, name, stem)))
+		if (t->uses & uses && (service_word_matches(threat_name(t), name, strlen(name)) ||
+					      service_word_matches(threat_name(t), name, stem)))
 			return t;
 	}
 	return NULL;
@@ -33,8 +33,8 @@ const struct threat *threat_program(const char *path, unsigned uses)
 const struct threat *threat_host(const char *name, unsigned uses)
 {
 	for (const struct threat *t = threat_hosts; t < threat_hosts + threat_hosts_n; t++) {
-		if (t->uses & uses &&
-			(strcmp(name, t->name) == 0 || host_name_below(name, t->name)))
+		if (t->uses & uses && (strcmp(name, threat_name(t)) == 0 ||
+					      host_name_below(name, threat_name(t))))
 			return t;
 	}
 	return NULL;

@@ -11,6 +11,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum threat_use {
 	/* files */
@@ -53,12 +54,28 @@ enum threat_use {
 	THREAT_FINE = 1 << 27, /* near one of these, and what it is */
 };
 
+/* Texts are where they start in threat_texts, so that the tables need no relocation. */
 struct threat {
-	const char *name;   /* as in the data file */
-	const char *inside; /* files: a pattern of what in the folder is run; NULL: all */
-	const char *what; /* who runs it and when, or what it does: after the name in a sentence */
+	uint16_t name, inside, what;
 	unsigned uses;
 };
+
+extern const char threat_texts[];
+/* As in the data file. */
+static inline const char *threat_name(const struct threat *t)
+{
+	return threat_texts + t->name;
+}
+/* Files: a pattern of what in the folder is run; NULL: all. */
+static inline const char *threat_inside(const struct threat *t)
+{
+	return t->inside ? threat_texts + t->inside : NULL;
+}
+/* Who runs it and when, or what it does: after the name in a sentence. */
+static inline const char *threat_what(const struct threat *t)
+{
+	return threat_texts + t->what;
+}
 
 /*
  * Files as they are written: a path below any folder ('/' at its end: a folder), with {a,b} and *.

@@ -51,7 +51,7 @@ const char *describe_risk_name(enum risk risk)
 /* Facts */
 
 static const struct {
-	const char *id;
+	char id[32];
 	unsigned facts;
 } known[] = {
 	{ "invalid-pattern", UNSURE },
@@ -93,7 +93,7 @@ static const struct {
  */
 static bool grant_is_harmless(const struct grant *g, bool only_own)
 {
-	static const char *const folders[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+	static const char folders[][16] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
 		"/etc", "/nix/store", "/gnu/store", "/dev/null", "/dev/zero", "/dev/random",
 		"/dev/urandom", "/dev/full", "/dev/tty" };
 	enum variable v;
@@ -115,7 +115,7 @@ static bool grant_is_harmless(const struct grant *g, bool only_own)
 
 /* What it means that a service may be used. */
 static const struct {
-	const char *name;
+	char name[16];
 	unsigned access, facts;
 } service_facts[] = {
 	{ "email", SERVICE_SEND, SEND },
@@ -231,7 +231,7 @@ static const struct row {
 	unsigned facts; /* all of them */
 	enum risk risk;
 	unsigned unless; /* said already, by a worse row */
-	const char *reason;
+	char reason[112];
 } rows[] = {
 	{ UNBOUND, RISK_CRITICAL, 0,
 		"what no rule names is not blocked, so nearly everything is possible" },

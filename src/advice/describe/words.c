@@ -168,7 +168,7 @@ static void words_add_host(const char *pattern, struct buffer *out)
 	add_endpoint(&h, out);
 	guard = host_pattern_guard(&h);
 	if (guard && !words_is_localhost(&h))
-		buffer_printf(out, "; %s", guard->why);
+		buffer_printf(out, "; %s", baseline_net_why(guard));
 	for (size_t i = 0; i < h.n_url_paths; i++)
 		buffer_printf(out, ", only for paths that match %s where Corral itself speaks HTTP",
 			h.url_paths[i]);

@@ -30,14 +30,15 @@ struct later_file {
 /* A sample takes the first of {a,b}, and x for each *. */
 static void lint_deferred_of(const struct threat *t, struct later_file *ret)
 {
-	bool folder = t->name[strlen(t->name) - 1] == '/';
+	const char *name = threat_name(t), *inside = threat_inside(t);
+	bool folder = name[strlen(name) - 1] == '/';
 	size_t n = 0;
 
-	(void)snprintf(ret->deny, sizeof(ret->deny), "/**/%s%s", t->name, folder ? "**" : "");
-	(void)snprintf(ret->pattern, sizeof(ret->pattern), "/**/%s%s", t->name,
-		t->inside ? t->inside
-		: folder  ? "**"
-			  : "");
+	(void)snprintf(ret->deny, sizeof(ret->deny), "/**/%s%s", name, folder ? "**" : "");
+	(void)snprintf(ret->pattern, sizeof(ret->pattern), "/**/%s%s", name,
+		inside   ? inside
+		: folder ? "**"
+			 : "");
 	for (const char *s = ret->pattern + 3; *s; s++) {
 		if (*s == ',')
 			s += strcspn(s, "}");
@@ -136,7 +137,7 @@ int lint_deferred_execution(struct lint *l, const struct lint_entry *e)
 		!name ? NULL
 		      : lint_say(l,
 				"this takes in %s (%s)%s; such files run outside of the sandbox",
-				name, first->what,
+				name, threat_what(first),
 				strchr(buffer_text(&deny), ' ') ? " and others like it" : ""),
 		deny.failed ? NULL : advise(l, e, buffer_text(&deny)));
 }
@@ -175,15 +176,15 @@ int lint_write_path(struct lint *l, const struct lint_entry *e)
 		return 0;
 	for (size_t i = 0; r == 0 && e->width == LINT_NARROW && i < threat_files_n; i++) {
 		auto_arena scratch = { 0 };
-		const char *pattern;
+		const char *name = threat_name(&threat_files[i]), *pattern;
 
 		if (!(threat_files[i].uses & THREAT_PROGRAMS))
 			continue;
-		r = variable_expand(l->vars, threat_files[i].name, &scratch, &pattern, NULL, NULL);
+		r = variable_expand(l->vars, name, &scratch, &pattern, NULL, NULL);
 		if (r == 0)
 			r = reaches(l, e, pattern, NULL);
 		if (r == 1)
-			found = threat_files[i].name;
+			found = name;
 	}
 	for (size_t i = 0; r == 0 && !lint_is_too_long(l, env) && i < env->n; i++) {
 		const struct lint_part *part = &env->items[i].parts[0];
@@ -261,7 +262,7 @@ static int lint_exec_report(
 
 	for (size_t i = 0; !t && i < e->n; i++)
 		t = lint_exec_threat_of_part(&e->parts[i], use, &name);
-	return t ? lint_report(l, e, lint_say(l, "%s %s", name, t->what), hint) : 0;
+	return t ? lint_report(l, e, lint_say(l, "%s %s", name, threat_what(t)), hint) : 0;
 }
 
 int lint_exec_any_code(struct lint *l, const struct lint_entry *e)

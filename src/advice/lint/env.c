@@ -33,7 +33,7 @@ static void name_sample(const char *name, char sample[NAME_MAX_BYTES])
 static const struct threat *lint_env_find_word(unsigned use, const char *name)
 {
 	for (const struct threat *t = threat_secrets; t < threat_secrets + threat_secrets_n; t++) {
-		if (t->uses & use && service_word_matches(t->name, name, strlen(name)))
+		if (t->uses & use && service_word_matches(threat_name(t), name, strlen(name)))
 			return t;
 	}
 	return NULL;
@@ -83,14 +83,14 @@ int lint_env_secret(struct lint *l, const struct lint_entry *e)
 	t = lint_env_find_word(THREAT_SECRET, sample);
 	for (size_t i = 0; !t && i < threat_secrets_n; i++) {
 		if (threat_secrets[i].uses & THREAT_KNOWN &&
-			is_taken(threat_secrets[i].name, &e->globs))
+			is_taken(threat_name(&threat_secrets[i]), &e->globs))
 			t = &threat_secrets[i];
 	}
 	if (!t)
 		return 0;
 	return lint_report(l, e,
 		lint_say(l, "variables such as %s usually hold a secret, or the way to one",
-			t->name),
+			threat_name(t)),
 		"remove it, or pass on one that can do no more than this work needs");
 }
 
@@ -122,8 +122,10 @@ int lint_env_code(struct lint *l, const struct lint_entry *e)
 static bool has_key_form(const char *value)
 {
 	for (const struct threat *t = threat_secrets; t < threat_secrets + threat_secrets_n; t++) {
-		if (t->uses & THREAT_VALUE && strncmp(value, t->name, strlen(t->name)) == 0 &&
-			strlen(value) >= strtoul(t->inside, NULL, 10))
+		const char *begin = threat_name(t);
+
+		if (t->uses & THREAT_VALUE && strncmp(value, begin, strlen(begin)) == 0 &&
+			strlen(value) >= strtoul(threat_inside(t), NULL, 10))
 			return true;
 	}
 	return false;

@@ -20,10 +20,10 @@
 
 static bool is_system_folder(const struct baseline_path *b)
 {
-	size_t n = strlen(b->pattern);
+	const char *pattern = baseline_path_pattern(b);
+	size_t n = strlen(pattern);
 
-	return !b->secret && b->pattern[0] == '/' && n > 3 &&
-	       strcmp(b->pattern + n - 3, "/**") == 0;
+	return !b->secret && pattern[0] == '/' && n > 3 && strcmp(pattern + n - 3, "/**") == 0;
 }
 
 int lint_files_init(struct lint *l)
@@ -34,7 +34,7 @@ int lint_files_init(struct lint *l)
 	for (size_t i = 0; i < baseline_n_paths; i++) {
 		if (is_system_folder(&baseline_paths[i]))
 			buffer_printf(&folders, "%c%s", folders.len ? ',' : '{',
-				baseline_paths[i].pattern);
+				baseline_path_pattern(&baseline_paths[i]));
 	}
 	buffer_addc(&folders, '}');
 	if (folders.failed)
@@ -67,14 +67,15 @@ static const struct baseline_path *baseline_below(
 {
 	for (size_t i = 0; alt->kind == GLOB_SUBTREE && i < baseline_n_paths; i++) {
 		const struct baseline_path *b = &baseline_paths[i];
-		const char *home = b->pattern[0] == '~' ? l->vars->values[VARIABLE_HOME] : "";
+		const char *pattern = baseline_path_pattern(b);
+		const char *home = pattern[0] == '~' ? l->vars->values[VARIABLE_HOME] : "";
 		char path[PATH_BYTES];
 
 		if (system_only && !is_system_folder(b))
 			continue;
-		if (alt->literal_len == 0 || path_is_below(b->pattern, alt->literal))
+		if (alt->literal_len == 0 || path_is_below(pattern, alt->literal))
 			return b;
-		(void)snprintf(path, sizeof(path), "%s%s", home, b->pattern + 1);
+		(void)snprintf(path, sizeof(path), "%s%s", home, pattern + 1);
 		if (*home && path_is_below(path, alt->literal))
 			return b;
 	}
@@ -152,7 +153,7 @@ int lint_write_system(struct lint *l, const struct lint_entry *e)
 		lint_say(l,
 			"this takes in folders of the system%s%s; the baseline still protects "
 			"those that it knows, not what lies beside them",
-			in ? ", such as " : "", in ? in->pattern : ""),
+			in ? ", such as " : "", in ? baseline_path_pattern(in) : ""),
 		"name the folder that is needed");
 }
 
@@ -196,7 +197,8 @@ int lint_baseline_forbids(struct lint *l, const struct lint_entry *e)
 		lint_say(l,
 			"this grants nothing: the baseline does not allow any command to %s %s "
 			"(%s)",
-			e->op == OPERATION_FS_WRITE ? "write" : "read", b->pattern, b->why),
+			e->op == OPERATION_FS_WRITE ? "write" : "read", baseline_path_pattern(b),
+			baseline_path_why(b)),
 		"remove it; if it is really needed, name it in dangerously_allow as well");
 }
 
@@ -224,8 +226,8 @@ int lint_dangerously_allow(struct lint *l)
 		const struct baseline_path *b = baseline_near(l, e);
 
 		r = lint_report(l, e,
-			b ? lint_say(l, "the baseline no longer protects %s (%s)", b->pattern,
-				    b->why)
+			b ? lint_say(l, "the baseline no longer protects %s (%s)",
+				    baseline_path_pattern(b), baseline_path_why(b))
 			  : "the baseline no longer protects what this matches",
 			"remove it, or name the one file that is needed");
 	}

@@ -98,7 +98,7 @@ bool lint_net_private(struct lint *l, const struct host_pattern *h, struct lint_
 		return false;
 	w->text = lint_say(l,
 		"this reaches into %s (%s), where services often trust whoever can reach them",
-		guard->text, guard->why);
+		baseline_net_text(guard), baseline_net_why(guard));
 	w->hint = "make sure that this is intended; list one address and one port";
 	return true;
 }
@@ -122,7 +122,7 @@ bool lint_net_metadata(struct lint *l, const struct host_pattern *h, struct lint
 		return false;
 	w->text = lint_say(l,
 		"this grants nothing: the baseline does not allow any command to reach %s (%s)",
-		never->text, never->why);
+		baseline_net_text(never), baseline_net_why(never));
 	w->hint = "remove it";
 	return true;
 }
@@ -136,7 +136,7 @@ bool lint_net_drop(struct lint *l, const struct host_pattern *h, struct lint_wor
 
 	if (!drop)
 		return false;
-	w->text = lint_say(l, "%s %s", h->name, drop->what);
+	w->text = lint_say(l, "%s %s", h->name, threat_what(drop));
 	w->hint = "remove it, unless this host is what the work is about";
 	return true;
 }
@@ -195,9 +195,9 @@ static bool lint_socket(unsigned use, const struct host_pattern *h, struct lint_
 {
 	w->hint = "remove it: no other line of the policy holds behind this socket";
 	for (size_t i = 0; h->kind == HOST_SOCKET && i < threat_sockets_n; i++) {
-		w->text = threat_sockets[i].what;
+		w->text = threat_what(&threat_sockets[i]);
 		if (threat_sockets[i].uses & use &&
-			glob_match_text(threat_sockets[i].name, h->name))
+			glob_match_text(threat_name(&threat_sockets[i]), h->name))
 			return true;
 	}
 	return false;

@@ -270,10 +270,10 @@ static bool scan_is_known_installer(const char *host, const char *rest, size_t l
 {
 	for (size_t i = 0; i < threat_hosts_n; i++) {
 		const struct threat *t = &threat_hosts[i];
-		const char *slash = strchr(t->name, '/');
-		const size_t n = slash ? (size_t)(slash - t->name) : strlen(t->name);
+		const char *name = threat_name(t), *slash = strchr(name, '/');
+		const size_t n = slash ? (size_t)(slash - name) : strlen(name);
 
-		if (!(t->uses & THREAT_INSTALLER) || strncmp(host, t->name, n) != 0 || host[n])
+		if (!(t->uses & THREAT_INSTALLER) || strncmp(host, name, n) != 0 || host[n])
 			continue;
 		if (!slash ||
 			(len >= strlen(slash) && strncasecmp(rest, slash, strlen(slash)) == 0))

@@ -29,10 +29,12 @@ enum scan_place { PLACE_CODE, PLACE_BLOCK, PLACE_TEXT, PLACE_HIDDEN, PLACE_COUNT
 
 enum { SCAN_SILENT = -1 };
 
+/* Texts are where they start in scan_texts, so that the tables need no relocation. */
+extern const char scan_texts[];
+
 struct scan_rule {
-	const char *id;
+	uint16_t id, what, check;
 	int severity[PLACE_COUNT]; /* enum skill_severity, or SCAN_SILENT */
-	const char *what, *check;
 	unsigned stops;
 	bool orders; /* it is about what a model or a user is told to do: "never …" forbids nothing
 		      */
@@ -69,7 +71,7 @@ enum { SCAN_STEPS_MAX = 3 };
 struct scan_pattern {
 	unsigned rule; /* index */
 	unsigned languages, flags;
-	const char *steps[SCAN_STEPS_MAX]; /* NULL: no further step */
+	uint16_t steps[SCAN_STEPS_MAX]; /* texts; 0: no further step */
 };
 
 extern const struct scan_pattern scan_patterns[];
@@ -117,7 +119,7 @@ bool scan_find_escapes(const char *line, size_t len, size_t *ret);
 bool scan_find_address(const char *line, size_t len, size_t *ret);
 /* Programs behind many blanks, where an editor does not show them. */
 bool scan_find_padding(const char *line, size_t len, size_t *ret);
-/* The address of a hook with the secret in it, as nobody writes his own down. */
+/* The address of a hook with the secret in it, which authors do not publish of their own. */
 bool scan_find_hook(const char *line, size_t len, size_t *ret);
 /* Whether all addresses in a line are of hosts that hand out well-known installers. */
 bool scan_is_installer(const char *line, size_t len);

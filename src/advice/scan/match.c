@@ -117,7 +117,7 @@ static int add_needle(
 static int add_step(struct scan_match *m, struct arena *a, size_t pattern, size_t step)
 {
 	const struct scan_needle n = { .pattern = (uint16_t)pattern, .step = (uint16_t)step };
-	const char *s = scan_patterns[pattern].steps[step];
+	const char *s = scan_texts + scan_patterns[pattern].steps[step];
 
 	while (*s) {
 		const size_t len = strcspn(s, ",");

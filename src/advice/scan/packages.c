@@ -53,12 +53,13 @@ static const char *packages_lookalike(const char *name, size_t len, unsigned kin
 		return NULL;
 	for (size_t i = 0; i < threat_packages_n; i++) {
 		const struct threat *t = &threat_packages[i];
-		const size_t n = strlen(t->name);
+		const char *known = threat_name(t);
+		const size_t n = strlen(known);
 
-		if (n == len && packages_is_same(t->name, name, len))
+		if (n == len && packages_is_same(known, name, len))
 			return NULL;
-		if (!near && t->uses & kind && packages_is_near(name, len, t->name, n))
-			near = t->name;
+		if (!near && t->uses & kind && packages_is_near(name, len, known, n))
+			near = known;
 	}
 	return near;
 }

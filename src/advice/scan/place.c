@@ -26,7 +26,7 @@ struct document_state {
 };
 
 static const struct {
-	const char *tag;
+	char tag[16];
 	enum scan_language language;
 } tags[] = {
 	{ "bash", LANGUAGE_SHELL },
@@ -81,7 +81,7 @@ static size_t place_fence(const char *line, size_t len, char *ret)
 /* Behind what markup hides, in this line: where it starts and ends. */
 static bool place_hidden_element(const char *line, size_t len, size_t *start, size_t *end)
 {
-	static const char *const marks[] = { "display:none", "display: none", "visibility:hidden",
+	static const char marks[][24] = { "display:none", "display: none", "visibility:hidden",
 		"visibility: hidden", "font-size:0", "font-size: 0", "opacity:0", " hidden>",
 		" hidden=", "color:white", "color:#fff", "[//]: # " };
 
@@ -113,7 +113,7 @@ static bool place_alt_text(const char *line, size_t len, size_t *start, size_t *
 	return true;
 }
 
-/* Commands in `…` are what an agent is told to run, not only words. */
+/* Commands in `…` are instructions to run them, not only words. */
 static bool place_is_command(const char *text, size_t len)
 {
 	static const char *const programs[] = { "curl", "wget", "bash", "sh", "zsh", "python",

@@ -128,7 +128,8 @@ struct skill_rule skill_rules_at(size_t i)
 		if (r->severity[p] > worst)
 			worst = r->severity[p];
 	}
-	return (struct skill_rule){ r->id, r->what, r->check, (enum skill_severity)worst };
+	return (struct skill_rule){ scan_texts + r->id, scan_texts + r->what, scan_texts + r->check,
+		(enum skill_severity)worst };
 }
 
 /* The text around a place, short and harmless. */
@@ -212,7 +213,7 @@ static int scan_weigh(const struct scan *s, const struct scan_rule *r, const str
 
 	if (severity < 0)
 		return severity;
-	if (strcmp(r->id, "download-run") == 0 && spot->text) {
+	if (strcmp(scan_texts + r->id, "download-run") == 0 && spot->text) {
 		if (scan_is_installer(spot->text, spot->len))
 			return SKILL_LOW;
 		if (in_text && scan_is_odd_source(spot->text, spot->len))
@@ -234,12 +235,12 @@ static void scan_add_rule(struct scan *s, unsigned rule, const struct scan_spot 
 {
 	struct skill_findings *f = &s->findings;
 	const struct scan_rule *r = &scan_rules[rule];
-	struct skill_finding finding = { .id = r->id,
+	struct skill_finding finding = { .id = scan_texts + r->id,
 		.file = s->file,
 		.line = spot->line,
-		.what = r->what,
+		.what = scan_texts + r->what,
 		.excerpt = "",
-		.check = r->check,
+		.check = scan_texts + r->check,
 		.stops = r->stops };
 	const int severity = scan_weigh(s, r, spot);
 
@@ -261,7 +262,7 @@ static void scan_add_rule(struct scan *s, unsigned rule, const struct scan_spot 
 void scan_add(struct scan *s, const char *id, const struct scan_spot *spot)
 {
 	for (unsigned i = 0; i < scan_rules_n; i++) {
-		if (strcmp(scan_rules[i].id, id) == 0) {
+		if (strcmp(scan_texts + scan_rules[i].id, id) == 0) {
 			scan_add_rule(s, i, spot);
 			return;
 		}

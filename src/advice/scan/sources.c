@@ -15,7 +15,7 @@ enum source_language { SOURCE_PYTHON = 1, SOURCE_NODE = 2, SOURCE_BOTH = 3 };
  * must fit whole, or at their end behind a dot ("self.session.post" ends with ".post").
  */
 static const struct {
-	const char *word;
+	char word[32];
 	unsigned languages, marks, acts;
 } calls[] = {
 	/* Python: network */
@@ -188,7 +188,7 @@ bool sources_of_call(bool python, const char *word, bool is_method, bool is_call
 /* Paths */
 
 static const struct {
-	const char *part;
+	char part[40];
 	bool ends; /* the text ends with it */
 } paths[] = {
 	{ ".ssh/", false },

@@ -42,13 +42,13 @@ enum kind {
 };
 
 struct wrapper {
-	const char *name;
+	char name[12];
 	enum kind kind;
-	const char *with_arg; /* short options that take an argument, by their letters */
-	const char *long_arg; /* long ones that take the next word, each with a space behind */
-	const char *quits;    /* short options with which nothing is started */
-	unsigned operands;    /* before the command: timeout's duration … */
-	bool assigns;         /* NAME=value may precede the command */
+	char with_arg[16]; /* short options that take an argument, by their letters */
+	char long_arg[96]; /* long ones that take the next word, each with a space behind */
+	char quits[12];    /* short options with which nothing is started */
+	unsigned operands; /* before the command: timeout's duration … */
+	bool assigns;      /* NAME=value may precede the command */
 };
 
 static const struct wrapper wrappers[] = {

@@ -66,7 +66,7 @@ enum where { ANYWHERE, END, EXACT };
 #define TELLING_NEEDS(kind, where, word) LETTERS(word),
 /* clang-format off */
 static const struct telling {
-	const char *word;
+	char word[16];
 	size_t len;
 	enum where where;
 	enum redact_name kind;
@@ -144,7 +144,7 @@ enum redact_name redact_name_judge(const char *name, size_t len, uint32_t letter
 }
 
 /* One that ends with "*" stands for all that begin so. */
-static const char *const harmless[] = { "HOME", "PATH", "PWD", "OLDPWD", "SHELL", "SHLVL", "USER",
+static const char harmless[][20] = { "HOME", "PATH", "PWD", "OLDPWD", "SHELL", "SHLVL", "USER",
 	"LOGNAME", "HOSTNAME", "HOST", "LANG", "LANGUAGE", "LC_*", "TERM", "TERM_*", "TERMINFO",
 	"COLORTERM", "COLUMNS", "LINES", "TZ", "TMPDIR", "TMP", "TEMP", "EDITOR", "VISUAL", "PAGER",
 	"LESS", "LS_COLORS", "DISPLAY", "WAYLAND_DISPLAY", "XDG_*", "MAIL", "MANPATH", "INFOPATH",

@@ -10,6 +10,9 @@
 #include "base/fd.h"
 
 static const char id[] = "0123456789abcdef";
+static const struct audit_missed_name plain = { .id = "0123456789abcdef" }, noted = {
+	.id = "0123456789abcdef", .is_noted = true, .number = 17
+};
 
 struct folder {
 	struct bench *bench;
@@ -60,7 +63,7 @@ static void what_is_put_is_read(void **state)
 	(void)state;
 	add(&bytes, id, "one");
 	add(&bytes, id, "two");
-	assert_int_equal(audit_missed_put(f.fd, id, &bytes), 0);
+	assert_int_equal(audit_missed_put(f.fd, -1, &plain, &bytes), 0);
 	folder_name(&f, id, path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
@@ -108,14 +111,33 @@ static void a_file_has_a_bound(void **state)
 		n++;
 	assert_true(bytes.len <= AUDIT_MISSED_BYTES_MAX - 1000);
 	assert_true(bytes.len > AUDIT_MISSED_BYTES_MAX - 1000 - 2 * event.len);
-	assert_int_equal(audit_missed_put(f.fd, id, &bytes), 0);
+	assert_int_equal(audit_missed_put(f.fd, -1, &plain, &bytes), 0);
 	assert_int_equal(audit_missed_read(f.fd, id, &back), 0);
 	assert_int_equal(audit_missed_check(back.data, back.len, id), n);
 	folder_free(&f);
 }
 
+static void a_prepared_file(void **state)
+{
+	struct folder f = folder_new();
+	auto_buffer bytes = { 0 }, back = { 0 };
+	auto_fd fd = -1;
+
+	(void)state;
+	add(&bytes, id, "one");
+	/* If the descriptor is no prepared file, audit_missed_put() creates the file. */
+	if (audit_missed_prepare(f.fd, &fd) < 0)
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(audit_missed_put(f.fd, fd, &noted, &bytes), 0);
+	assert_int_equal(audit_missed_read(f.fd, "0123456789abcdef.17", &back), 0);
+	assert_int_equal(audit_missed_check(back.data, back.len, id), 1);
+	folder_free(&f);
+}
+
 static void a_folder_has_a_bound(void **state)
 {
+	static const struct audit_missed_name bad[] = { { .id = "../escape" }, { .id = "" },
+		{ .id = "0123456789abcdef", .is_noted = true, .number = UINT64_MAX } };
 	struct folder f = folder_new();
 	auto_buffer bytes = { 0 };
 	char name[32];
@@ -126,12 +148,42 @@ static void a_folder_has_a_bound(void **state)
 		snprintf(name, sizeof(name), "%d", i);
 		close(openat(f.fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	}
-	assert_int_equal(audit_missed_put(f.fd, id, &bytes), -EDQUOT);
+	assert_int_equal(audit_missed_put(f.fd, -1, &plain, &bytes), -EDQUOT);
 	assert_int_equal(faccessat(f.fd, id, F_OK, 0), -1);
 	assert_int_equal(unlinkat(f.fd, "0", 0), 0);
-	assert_int_equal(audit_missed_put(f.fd, id, &bytes), 0);
-	assert_int_equal(audit_missed_put(f.fd, "../escape", &bytes), -EINVAL);
-	assert_int_equal(audit_missed_put(f.fd, "", &bytes), -EINVAL);
+	assert_int_equal(audit_missed_put(f.fd, -1, &plain, &bytes), 0);
+	assert_int_equal(unlinkat(f.fd, id, 0), 0);
+	assert_int_equal(audit_missed_put(f.fd, -1, &noted, &bytes), 0);
+	assert_int_equal(faccessat(f.fd, "0123456789abcdef.17", F_OK, 0), 0);
+	assert_int_equal(unlinkat(f.fd, "0123456789abcdef.17", 0), 0);
+	for (size_t i = 0; i < ROWS(bad); i++)
+		assert_int_equal(audit_missed_put(f.fd, -1, &bad[i], &bytes), -EINVAL);
+	folder_free(&f);
+}
+
+/* Runs that find the folder full add up, to a bound; the file is not one that others put there. */
+static void what_is_not_there_is_counted(void **state)
+{
+	struct folder f = folder_new();
+	uint64_t runs = 0, events = 0;
+
+	(void)state;
+	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), -ENOENT);
+	audit_missed_count(f.fd, 3);
+	audit_missed_count(f.fd, UINT64_MAX);
+	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), 0);
+	assert_int_equal(runs, 2);
+	assert_int_equal(events, 3 + (uint64_t)UINT32_MAX);
+	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), -ENOENT);
+	for (int i = 0; i < AUDIT_MISSED_BYTES_MAX / 4 + 2; i++)
+		audit_missed_count(f.fd, 1);
+	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), 0);
+	assert_int_equal(runs, AUDIT_MISSED_BYTES_MAX / 4);
+	assert_int_equal(events, runs);
+	assert_int_equal(symlinkat("other", f.fd, AUDIT_MISSED_FULL), 0);
+	audit_missed_count(f.fd, 1);
+	assert_int_equal(faccessat(f.fd, "other", F_OK, 0), -1);
+	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), -ELOOP);
 	folder_free(&f);
 }
 
@@ -233,7 +285,9 @@ int main(void)
 		cmocka_unit_test(what_is_put_is_read),
 		cmocka_unit_test(events_of_others),
 		cmocka_unit_test(a_file_has_a_bound),
+		cmocka_unit_test(a_prepared_file),
 		cmocka_unit_test(a_folder_has_a_bound),
+		cmocka_unit_test(what_is_not_there_is_counted),
 		cmocka_unit_test(what_is_no_file_of_ours),
 		cmocka_unit_test(folders_of_others),
 		cmocka_unit_test(names),

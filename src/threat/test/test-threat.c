@@ -13,7 +13,7 @@
 static const struct threat *find(const struct threat *rows, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(rows[i].name, name) == 0)
+		if (strcmp(threat_name(&rows[i]), name) == 0)
 			return &rows[i];
 	}
 	return NULL;
@@ -84,13 +84,13 @@ static void lint_knows_what_profiles_know(void **state)
 
 		if (t->uses & (THREAT_PROTECT | THREAT_REPORT) &&
 			!(t->uses & (THREAT_LINT | THREAT_FILE)))
-			fail_msg("lint does not know %s", t->name);
+			fail_msg("lint does not know %s", threat_name(t));
 	}
 }
 
 static bool is_for_home(const struct threat *t)
 {
-	return strstr(t->what, "if this is a home") != NULL;
+	return strstr(threat_what(t), "if this is a home") != NULL;
 }
 
 /* Start-up files stand in the baseline as well, which protects those of homes. */
@@ -106,7 +106,7 @@ static void baseline_knows_the_same_startup_files(void **state)
 		if (!is_for_home(&threat_paths[i]))
 			continue;
 		n++;
-		(void)snprintf(path, sizeof(path), "/home/me/%s", threat_paths[i].name);
+		(void)snprintf(path, sizeof(path), "/home/me/%s", threat_name(&threat_paths[i]));
 		if (!baseline_paths_match(&home, true, path, strlen(path)))
 			fail_msg("the baseline does not know %s", path);
 	}
@@ -114,9 +114,10 @@ static void baseline_knows_the_same_startup_files(void **state)
 	for (size_t i = 0; i < baseline_n_paths; i++) {
 		const struct baseline_path *b = &baseline_paths[i];
 
-		if (strstr(b->why, "logs in or opens a shell") && !strchr(b->pattern + 2, '/') &&
-			!find(threat_paths, threat_paths_n, b->pattern + 2))
-			fail_msg("runs-later.conf does not know %s", b->pattern);
+		if (strstr(baseline_path_why(b), "logs in or opens a shell") &&
+			!strchr(baseline_path_pattern(b) + 2, '/') &&
+			!find(threat_paths, threat_paths_n, baseline_path_pattern(b) + 2))
+			fail_msg("runs-later.conf does not know %s", baseline_path_pattern(b));
 	}
 }
 
@@ -229,14 +230,15 @@ static void rows_make_sense(void **state)
 	for (size_t k = 0; k < ROWS(tables); k++) {
 		assert_true(*tables[k].n > 0);
 		for (size_t i = 0; i < *tables[k].n; i++) {
-			assert_true(tables[k].rows[i].name[0] && tables[k].rows[i].what[0]);
+			assert_true(threat_name(&tables[k].rows[i])[0] &&
+				    threat_what(&tables[k].rows[i])[0]);
 			assert_true(tables[k].rows[i].uses);
 		}
 	}
 	for (size_t i = 0; i < threat_files_n; i++) {
 		auto_arena a = { 0 };
 		struct glob g;
-		const char *pattern = arena_printf(&a, "/**/%s", threat_files[i].name);
+		const char *pattern = arena_printf(&a, "/**/%s", threat_name(&threat_files[i]));
 
 		if (threat_files[i].uses & THREAT_LINT)
 			assert_int_equal(glob_parse(&g, &a, pattern, NULL, NULL), 0);
@@ -251,9 +253,9 @@ static void secrets_and_sockets(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(secrets); i++)
 		assert_non_null(find(threat_secrets, threat_secrets_n, secrets[i]));
-	assert_string_equal(find(threat_secrets, threat_secrets_n, "ghp_")->inside, "20");
+	assert_string_equal(threat_inside(find(threat_secrets, threat_secrets_n, "ghp_")), "20");
 	for (size_t i = 0; i < threat_secrets_n; i++)
-		assert_int_equal(threat_secrets[i].inside != NULL,
+		assert_int_equal(threat_inside(&threat_secrets[i]) != NULL,
 			(threat_secrets[i].uses & THREAT_VALUE) != 0);
 	assert_true(find(threat_sockets, threat_sockets_n, "/**/docker*.sock")->uses & THREAT_ROOT);
 	assert_true(

@@ -438,16 +438,16 @@ static void test_every_rule_is_tested(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < scan_rules_n; i++) {
-		assert_non_null(scan_rules[i].id);
-		assert_non_null(scan_rules[i].what);
+		const char *id = scan_texts + scan_rules[i].id;
+
+		assert_true(scan_rules[i].id && scan_rules[i].what && scan_rules[i].check);
 		/* What inspect adds by itself, tests/e2e/test-inspect-scan.sh looks at. */
-		if (strcmp(scan_rules[i].id, "purpose") == 0 ||
-			strcmp(scan_rules[i].id, "manifest-fault") == 0)
+		if (strcmp(id, "purpose") == 0 || strcmp(id, "manifest-fault") == 0)
 			continue;
-		if (!has_case(scan_rules[i].id, true) || !has_case(scan_rules[i].id, false))
-			fail_msg("%s", scan_rules[i].id);
+		if (!has_case(id, true) || !has_case(id, false))
+			fail_msg("%s", id);
 		for (size_t k = 0; k < i; k++)
-			assert_string_not_equal(scan_rules[i].id, scan_rules[k].id);
+			assert_string_not_equal(id, scan_texts + scan_rules[k].id);
 	}
 }
 

@@ -58,7 +58,7 @@ static void write_forever(struct bench *b, int out, uint64_t number)
 	}
 }
 
-/* The last number that was reported; reads until nobody is left to write. */
+/* The last number that was reported; reads until no writer is left. */
 static uint64_t drain(int in, uint64_t last)
 {
 	uint64_t number;
