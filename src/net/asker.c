@@ -20,15 +20,18 @@ struct asker_question {
 	bool is_closed; /* no further connection joins it */
 	bool is_over;   /* and FRAME_QUESTION_OVER is to be sent */
 	enum question_end how;
+	bool is_request; /* no other one joins it: `once` is for one request */
+	bool is_flow;
 	struct timer patience;
 	struct net_judgement judgement;
+	char what[NET_REQUEST_BYTES]; /* is asked about */
 	struct asker_wait *first, *last;
 };
 
 /* The user answered no. */
 struct asker_refusal {
 	uint64_t until_ms; /* 0: the place is free */
-	char target[sizeof(((struct net_judgement *)0)->target)];
+	char what[NET_REQUEST_BYTES];
 };
 
 struct asker {
@@ -36,14 +39,16 @@ struct asker {
 	int socket;
 	uint32_t wait_ms;
 	uint64_t last_id;
-	size_t n_waiting;
+	size_t n_waiting, n_flows;
 	uint64_t minute_ms; /* when it began, and how many were asked since */
-	unsigned n_minute;
+	unsigned n_minute, n_minute_flows;
 	struct timer again; /* runs while the socket takes nothing */
 	struct asker_question questions[ASKER_QUESTIONS_MAX];
 	struct asker_refusal refusals[ASKER_REFUSALS_MAX];
 	size_t next_refusal;
 };
+
+static const char disagreed[] = "the user did not agree to it";
 
 /* Sending to the holder */
 
@@ -54,10 +59,16 @@ static int asker_send_question(struct asker *a, const struct asker_question *q)
 	auto_buffer scope = { 0 }, body = { 0 };
 	struct question asked = { .op = OPERATION_NET_CONNECT,
 		.wait_ms = q->patience.due_ms > now ? (uint32_t)(q->patience.due_ms - now) : 0,
-		.target = j->target,
+		.target = q->what,
 		.rule = j->rule,
 		.reason = j->reason };
-	int r = ceiling_pattern_of(OPERATION_NET_CONNECT, j->target, &scope);
+	char pattern[NET_REQUEST_BYTES];
+	int r;
+
+	/* Patterns know no queries. */
+	memcpy(pattern, q->what, sizeof(pattern));
+	pattern[strcspn(pattern, "?")] = '\0';
+	r = ceiling_pattern_of(OPERATION_NET_CONNECT, pattern, &scope);
 
 	asked.n_scopes = r == 0 && scope.len > 0 && !scope.failed;
 	asked.scopes[0] = buffer_text(&scope);
@@ -103,22 +114,22 @@ static void asker_on_again(struct timer *t)
 
 /* Refusals */
 
-static bool asker_is_refused(const struct asker *a, const char *target)
+static bool asker_is_refused(const struct asker *a, const char *what)
 {
 	for (size_t i = 0; i < ASKER_REFUSALS_MAX; i++)
 		if (a->refusals[i].until_ms > loop_now(a->loop) &&
-			strcmp(a->refusals[i].target, target) == 0)
+			strcmp(a->refusals[i].what, what) == 0)
 			return true;
 	return false;
 }
 
-static void asker_remember(struct asker *a, const char *target, uint64_t ttl_ms)
+static void asker_remember(struct asker *a, const char *what, uint64_t ttl_ms)
 {
 	struct asker_refusal *r = &a->refusals[a->next_refusal++ % ASKER_REFUSALS_MAX];
 
 	r->until_ms = loop_now(a->loop) +
 		      (ttl_ms && ttl_ms < ASKER_REFUSED_MS ? ttl_ms : ASKER_REFUSED_MS);
-	memcpy(r->target, target, strlen(target) + 1);
+	memcpy(r->what, what, strlen(what) + 1);
 }
 
 static bool asker_refuse(struct net_judgement *j, const char *why)
@@ -141,6 +152,7 @@ static void asker_take_out(struct asker_wait *w)
 	w->next = w->previous = NULL;
 	w->question = NULL;
 	q->all->n_waiting--;
+	q->all->n_flows -= w->is_flow;
 }
 
 static void asker_end(struct asker_question *q, enum question_end how)
@@ -176,54 +188,78 @@ static void asker_on_patience(struct timer *t)
 	asker_end(q, QUESTION_EXPIRED);
 }
 
+/* The question about a connection to there that others may join. */
 static struct asker_question *asker_find(struct asker *a, const char *target)
 {
 	for (size_t i = 0; i < ASKER_QUESTIONS_MAX; i++) {
 		struct asker_question *q = &a->questions[i];
 
-		if (q->id && !q->is_closed && strcmp(q->judgement.target, target) == 0)
+		if (q->id && !q->is_closed && !q->is_request && strcmp(q->what, target) == 0)
 			return q;
 	}
 	return NULL;
 }
 
-/* NULL: j's reason says why there is none. */
-static struct asker_question *asker_begin(struct asker *a, struct net_judgement *j)
+/* A place for one more question; NULL: there are too many. */
+static struct asker_question *asker_find_place(struct asker *a, bool is_flow)
 {
 	const uint64_t now = loop_now(a->loop);
 	struct asker_question *q = NULL;
+	unsigned n_flows = 0;
 
 	if (now - a->minute_ms >= ASKER_MINUTE_MS) {
 		a->minute_ms = now;
-		a->n_minute = 0;
+		a->n_minute = a->n_minute_flows = 0;
 	}
-	for (size_t i = 0; !q && i < ASKER_QUESTIONS_MAX; i++)
-		q = a->questions[i].id ? NULL : &a->questions[i];
-	if (!q || a->n_minute >= ASKER_PER_MINUTE) {
+	for (size_t i = 0; i < ASKER_QUESTIONS_MAX; i++) {
+		n_flows += a->questions[i].is_flow;
+		if (!q && !a->questions[i].id)
+			q = &a->questions[i];
+	}
+	if (is_flow && (n_flows >= ASKER_FLOW_QUESTIONS_MAX ||
+			       a->n_minute_flows >= ASKER_FLOWS_PER_MINUTE))
+		return NULL;
+	return a->n_minute < ASKER_PER_MINUTE ? q : NULL;
+}
+
+/* NULL: j's reason says why there is none. */
+static struct asker_question *asker_begin(
+	struct asker *a, struct net_judgement *j, const char *request, bool is_flow)
+{
+	struct asker_question *q = asker_find_place(a, is_flow);
+
+	if (!q) {
 		(void)asker_refuse(j, "too many questions were asked: try again later");
 		return NULL;
 	}
-	*q = (struct asker_question){ .all = a, .judgement = *j };
+	*q = (struct asker_question){
+		.all = a, .judgement = *j, .is_request = request, .is_flow = is_flow
+	};
+	(void)snprintf(q->what, sizeof(q->what), "%s", request ? request : j->target);
 	q->patience.expired = asker_on_patience;
 	if (loop_start(a->loop, &q->patience, a->wait_ms) < 0) {
 		(void)asker_refuse(j, "there is no memory to ask");
+		*q = (struct asker_question){ 0 };
 		return NULL;
 	}
 	q->id = ++a->last_id;
 	a->n_minute++;
+	a->n_minute_flows += is_flow;
 	return q;
 }
 
-bool asker_join(struct asker *a, struct asker_wait *w, struct net_judgement *j)
+bool asker_join(struct asker *a, struct asker_wait *w, struct net_judgement *j, const char *request)
 {
-	struct asker_question *q = asker_find(a, j->target);
+	struct asker_question *q = request ? NULL : asker_find(a, j->target);
 
-	if (asker_is_refused(a, j->target))
-		return asker_refuse(j, "the user did not agree to it");
-	if (a->n_waiting >= ASKER_CONNECTIONS_MAX)
+	if (request && strlen(request) >= NET_REQUEST_BYTES)
+		return asker_refuse(j, "it is too long to be shown");
+	if (asker_is_refused(a, request ? request : j->target))
+		return asker_refuse(j, disagreed);
+	if (a->n_waiting >= ASKER_CONNECTIONS_MAX || (w->is_flow && a->n_flows >= ASKER_FLOWS_MAX))
 		return asker_refuse(j, "too many connections wait for an answer");
 	if (!q)
-		q = asker_begin(a, j);
+		q = asker_begin(a, j, request, w->is_flow);
 	if (!q)
 		return false;
 	w->question = q;
@@ -232,6 +268,7 @@ bool asker_join(struct asker *a, struct asker_wait *w, struct net_judgement *j)
 	*(q->last ? &q->last->next : &q->first) = w;
 	q->last = w;
 	a->n_waiting++;
+	a->n_flows += w->is_flow;
 	asker_flush(a);
 	return true;
 }
@@ -247,6 +284,21 @@ void asker_leave(struct asker_wait *w, enum question_end how)
 		asker_end(q, how);
 }
 
+/* A no to one request is one to those that are the same. */
+static void asker_refuse_equal(const struct asker_question *answered)
+{
+	struct asker *a = answered->all;
+
+	for (size_t i = 0; i < ASKER_QUESTIONS_MAX; i++) {
+		struct asker_question *q = &a->questions[i];
+
+		if (!q->id || q->is_closed || strcmp(q->what, answered->what) != 0)
+			continue;
+		asker_finish(q, ASKER_REFUSED, disagreed);
+		asker_end(q, QUESTION_ANSWERED);
+	}
+}
+
 void asker_answer(struct asker *a, uint64_t id, const struct answer *answer)
 {
 	struct asker_question *q = NULL;
@@ -257,13 +309,15 @@ void asker_answer(struct asker *a, uint64_t id, const struct answer *answer)
 	if (!q)
 		return;
 	if (answer->kind == ANSWER_DENY)
-		asker_remember(a, q->judgement.target, answer->ttl_ms);
+		asker_remember(a, q->what, answer->ttl_ms);
 	loop_stop(a->loop, &q->patience);
 	asker_finish(q,
 		answer->kind == ANSWER_ONCE    ? ASKER_AGREED
 		: answer->kind == ANSWER_ALLOW ? ASKER_GRANTED
 					       : ASKER_REFUSED,
-		"the user did not agree to it");
+		disagreed);
+	if (answer->kind == ANSWER_DENY)
+		asker_refuse_equal(q);
 	/* The holder answered, so it needs no FRAME_QUESTION_OVER. */
 	*q = (struct asker_question){ 0 };
 }

@@ -68,7 +68,8 @@ struct connection {
 	struct quota_account *account;
 	struct pump pump;
 	struct gate gate;
-	struct timer timer; /* runs while a first message is incomplete */
+	struct asker_wait request; /* of HTTP, which the gate holds */
+	struct timer timer;        /* runs while a first message is incomplete */
 };
 
 static struct loop *connections_loop(const struct connection *c)
@@ -121,6 +122,7 @@ static void connections_stop_dialling(struct connection *c)
 static void connections_close(struct connection *c, bool orderly)
 {
 	connections_stop_dialling(c);
+	asker_leave(&c->request, QUESTION_GIVEN_UP);
 	loop_stop(connections_loop(c), &c->timer);
 	if (c->pump.room)
 		pump_stop(&c->pump);
@@ -177,6 +179,8 @@ static void connections_deny_because(struct connection *c, const char *why)
 	connections_deny(c, &j);
 }
 
+static const char closed[] = "it was closed before the user agreed to it";
+
 /* The pump. */
 
 static void connections_on_done(struct pump *p, int error)
@@ -190,6 +194,8 @@ static void connections_on_done(struct pump *p, int error)
 
 		quota_explain(c->account, reason);
 		connections_deny_because(c, reason);
+	} else if (error == -ECONNABORTED && c->request.question) {
+		connections_deny_because(c, closed);
 	} else {
 		if (!c->local)
 			connections_record(c, RECORD_CLOSED, NULL);
@@ -211,12 +217,36 @@ static int connections_on_gate(struct pump *p, enum pump_side from, bool last)
 
 	c->gate.refused = &refused;
 	r = from == PUMP_INNER ? gate_client(&c->gate, p) : gate_server(&c->gate, p, last);
+	/* Another policy let it pass. */
+	if (c->gate.asking == GATE_NOT_ASKED)
+		asker_leave(&c->request, QUESTION_ANSWERED);
 	if (c->gate.seen == 0)
 		loop_stop(connections_loop(c), &c->timer);
 	else if (r == -EAGAIN && c->timer.place == 0 &&
 		 loop_start(connections_loop(c), &c->timer, HELLO_MS) < 0)
 		return -ENOMEM;
 	return r;
+}
+
+static void connections_on_request_answer(
+	struct asker_wait *w, enum asker_end how, const struct net_judgement *asked)
+{
+	struct connection *c = container_of(w, struct connection, request);
+
+	if (how == ASKER_REFUSED) {
+		connections_deny(c, asked);
+		return;
+	}
+	gate_answer(&c->gate, how == ASKER_AGREED);
+	gate_resume(&c->pump);
+}
+
+static bool connections_ask_request(struct gate *g, const char *shown)
+{
+	struct connection *c = container_of(g, struct connection, gate);
+
+	c->request.done = connections_on_request_answer;
+	return asker_join(c->all->o.asker, &c->request, g->refused, shown);
 }
 
 static void connections_begin(struct connection *c)
@@ -227,6 +257,7 @@ static void connections_begin(struct connection *c)
 	(void)setsockopt(c->inner, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	c->gate.judge = c->all->o.dialler->judge;
 	c->gate.destination = &c->destination;
+	c->gate.ask = c->all->o.asker ? connections_ask_request : NULL;
 	c->timer.expired = connections_on_hello_late;
 	c->pump.done = connections_on_done;
 	/* What stays inside is not checked. */
@@ -282,7 +313,7 @@ static void connections_on_client_gone(struct watcher *w, uint32_t events)
 	if (!(events & (EPOLLHUP | EPOLLERR)) && connections_may_still_listen(c))
 		return;
 	if (d->asking.question)
-		connections_deny_because(c, "it was closed before the user agreed to it");
+		connections_deny_because(c, closed);
 	else
 		connections_close(c, false);
 }
@@ -385,7 +416,7 @@ static bool connections_ask(struct connection *c, struct net_judgement *j)
 	if (r < 0 || loop_change(connections_loop(c), &c->dialling->watcher, EPOLLRDHUP) < 0)
 		return false;
 	c->dialling->asking.done = connections_on_answer;
-	return asker_join(c->all->o.asker, &c->dialling->asking, j);
+	return asker_join(c->all->o.asker, &c->dialling->asking, j, NULL);
 }
 
 static void connections_go_out(struct connection *c)
@@ -435,7 +466,8 @@ static void connections_take(struct connections *all, int fd)
 	}
 	d->address = address_plain(&d->address);
 	d->name = synthetic_name(all->o.synthetic, &d->address);
-	if (!all->o.inner || !capture_is_loopback(&d->address)) {
+	/* At its own ports the relay would find itself. */
+	if (!all->o.inner || !capture_is_loopback(&d->address) || capture_is_own_port(d->port)) {
 		connections_go_out(c);
 		return;
 	}
@@ -576,6 +608,8 @@ void connections_review(struct connections *all)
 			connections_deny(c, &j);
 		} else if (c->dialling) {
 			connections_start_dialling(c);
+		} else if (c->request.question) {
+			gate_resume(&c->pump);
 		}
 	}
 }
@@ -588,7 +622,7 @@ size_t connections_drain(struct connections *c)
 		next = i->next;
 		if (i->pump.room && i->pump.streams[PUMP_INNER].closed)
 			connections_cut(i);
-		else if (i->dialling && i->dialling->asking.question)
+		else if (i->request.question || (i->dialling && i->dialling->asking.question))
 			connections_deny_because(
 				i, "the command ended before the user agreed to it");
 	}

@@ -2,12 +2,13 @@
 /*
  *     datagram -> a flow that is known  -> sent on, or kept while it is being dialled
  *              `-> judged, a new flow   -> dialled -> a connected socket outside
- *                    \                        \
- *                     `------------------------`-> ICMP to the sender, with a record
+ *                  |  \                       \
+ *                  |   `-----------------------`-> ICMP to the sender, with a record
+ *                  `-> waits for an answer -> judged again
  *
  * The socket outside is connected, so the kernel takes datagrams only from the very address that
- * was judged and dialled, and tells what ICMP says about it. No datagram is held longer than a dial
- * takes: who sends faster than it goes out loses some, as on any network.
+ * was judged and dialled, and reports ICMP errors about it. A datagram is kept no longer than the
+ * answer and the dial take. If a program sends faster than that, some are lost, as on any network.
  *
  * A flow whose dial failed stays for a moment and answers at once: else each datagram to a name
  * that does not exist would be a question to the host's name servers.
@@ -66,6 +67,7 @@ struct flow_datagram {
 /* What only matters until it is connected. */
 struct flow_dialling {
 	struct dial dial;
+	struct asker_wait asking; /* before that */
 	struct flow *flow;
 	struct flow_datagram *first, **last;
 	size_t n, bytes;
@@ -77,6 +79,7 @@ struct flow {
 	uint64_t used_ms;
 	struct flow *chain, *next, *previous;
 	struct destination destination; /* the name is the synthetic table's */
+	char *agreed;                   /* owns destination.agreed */
 	struct address address;         /* that was dialled */
 	char *aliases;                  /* that led there (dial.h) */
 	struct quota_account *account;
@@ -88,6 +91,7 @@ struct flow {
 
 /* So its bytes are its value. */
 _Static_assert(sizeof(struct capture_datagram) == 2 * sizeof(struct address) + 4, "no padding");
+_Static_assert(FLOWS_WAITING_BYTES_ALL >= 2 * ASKER_FLOWS_MAX * FLOWS_ASKING_BYTES, "room is left");
 
 static struct loop *flows_loop(const struct flows *f)
 {
@@ -189,6 +193,7 @@ static void flows_stop_dialling(struct flow *f)
 	if (!d)
 		return;
 	f->dialling = NULL;
+	asker_leave(&d->asking, QUESTION_GIVEN_UP);
 	dial_cancel(f->all->o.dialler, &d->dial);
 	f->all->waiting_bytes -= d->bytes;
 	for (struct flow_datagram *w = d->first; w; w = next) {
@@ -198,19 +203,30 @@ static void flows_stop_dialling(struct flow *f)
 	free(d);
 }
 
+static void flows_release(struct flow *f)
+{
+	flows_stop_dialling(f);
+	free(f->agreed);
+	free(f->aliases);
+	free(f);
+}
+
+static bool flows_asks(const struct flow *f)
+{
+	return f->dialling && f->dialling->asking.question;
+}
+
 static void flows_end(struct flow *f)
 {
 	auto_fd fd = f->watcher.fd;
 
 	if (fd >= 0)
 		flows_record_because(f, RECORD_CLOSED, "");
-	flows_stop_dialling(f);
 	loop_remove(flows_loop(f->all), &f->watcher);
 	*flows_find(f->all, &f->path) = f->chain;
 	flows_take_out(f->all, f);
 	f->all->n--;
-	free(f->aliases);
-	free(f);
+	flows_release(f);
 }
 
 /* first: the flow that was used longest ago, or NULL. */
@@ -229,13 +245,19 @@ static void flows_on_idle(struct timer *t)
 {
 	struct flows *all = container_of(t, struct flows, idle);
 	uint64_t now = loop_now(flows_loop(all));
-	struct flow *f = all->first, *next;
+	struct flow *f = all->first, *next, *waits = NULL;
 
 	for (; f && now - f->used_ms >= all->o.idle_ms; f = next) {
 		next = f->next;
-		flows_end(f);
+		/* One that waits for an answer ends with its question. */
+		if (flows_asks(f)) {
+			flows_use(f);
+			waits = f;
+		} else {
+			flows_end(f);
+		}
 	}
-	flows_wait_for_idle(all, f);
+	flows_wait_for_idle(all, f ? f : waits);
 }
 
 /* If not, the flow is over: its bytes are used up, by this datagram if not before. */
@@ -316,9 +338,10 @@ static bool flows_pass_out(struct flow *f, const void *data, size_t len)
 static void flows_keep(struct flow *f, const void *data, size_t len)
 {
 	struct flow_dialling *d = f->dialling;
+	const size_t room = flows_asks(f) ? FLOWS_ASKING_BYTES : FLOWS_WAITING_BYTES;
 	struct flow_datagram *w;
 
-	if (d->n >= FLOWS_WAITING_MAX || len > FLOWS_WAITING_BYTES - d->bytes ||
+	if (d->n >= FLOWS_WAITING_MAX || len > room - d->bytes ||
 		len > FLOWS_WAITING_BYTES_ALL - f->all->waiting_bytes)
 		return;
 	w = malloc(sizeof(*w) + len);
@@ -334,18 +357,36 @@ static void flows_keep(struct flow *f, const void *data, size_t len)
 	f->all->waiting_bytes += len;
 }
 
-static void flows_on_failed(struct flow *f, int error)
+/* Answers all datagrams that were kept by ICMP. The caller has recorded why. */
+static void flows_give_up(struct flow *f)
 {
 	const struct flow_datagram *w = f->dialling->first;
 
-	if (error == -EACCES)
-		flows_record(f, RECORD_DENIED, &f->dialling->dial.refused);
-	else
-		flows_record_failure(f, error);
+	/* One answer if none was kept: its only datagram was too long. */
+	if (!w)
+		flows_answer(f, 0);
 	for (; w; w = w->next)
 		flows_answer(f, w->len);
 	flows_stop_dialling(f);
 	f->failed = true;
+}
+
+/* For a flow that is about to end: refuses it, with a record, if it waits for an answer. */
+static void flows_leave_question(struct flow *f, const char *why)
+{
+	if (!flows_asks(f))
+		return;
+	flows_record_because(f, RECORD_DENIED, why);
+	flows_give_up(f);
+}
+
+static void flows_on_failed(struct flow *f, int error)
+{
+	if (error == -EACCES)
+		flows_record(f, RECORD_DENIED, &f->dialling->dial.refused);
+	else
+		flows_record_failure(f, error);
+	flows_give_up(f);
 }
 
 static void flows_on_dialled(struct dial *dial, int fd)
@@ -379,6 +420,7 @@ static int flows_dial(struct flow *f)
 {
 	const struct destination *d = &f->destination;
 
+	f->dialling->dial.agreed = f->agreed;
 	return dial_start(f->all->o.dialler, &f->dialling->dial, d->name,
 		d->name ? NULL : &d->address, d->port, SOCK_DGRAM);
 }
@@ -401,35 +443,92 @@ static bool flows_judge(struct flow *f, struct net_judgement *j)
 	return true;
 }
 
-/* 0, or it is in the table as one that failed, if there is room for it at all. */
-static int flows_add(struct flows *all, const struct flow *from, struct flow **ret)
+/* NULL: no memory. */
+static struct flow *flows_make(const struct flow *from)
 {
 	struct flow *f = malloc(sizeof(*f));
-	int r;
 
 	if (!f)
-		return -ENOMEM;
+		return NULL;
 	*f = *from;
-	if (all->n >= FLOWS_MAX)
+	f->dialling = calloc(1, sizeof(*f->dialling));
+	if (!f->dialling) {
+		free(f);
+		return NULL;
+	}
+	f->dialling->flow = f;
+	f->dialling->dial.done = flows_on_dialled;
+	f->dialling->last = &f->dialling->first;
+	return f;
+}
+
+static void flows_add(struct flows *all, struct flow *f)
+{
+	if (all->n >= FLOWS_MAX) {
+		flows_leave_question(
+			all->first, "other flows took its place before the user agreed to it");
 		flows_end(all->first);
+	}
 	*flows_find(all, &f->path) = f;
 	flows_append(all, f);
 	all->n++;
 	flows_wait_for_idle(all, all->first);
-	f->dialling = calloc(1, sizeof(*f->dialling));
-	if (f->dialling) {
-		f->dialling->flow = f;
-		f->dialling->dial.done = flows_on_dialled;
-		f->dialling->last = &f->dialling->first;
+}
+
+/* Waiting for the user. */
+
+static void flows_deny(struct flow *f, const struct net_judgement *j)
+{
+	flows_record(f, RECORD_DENIED, j);
+	flows_give_up(f);
+}
+
+static void flows_start_dialling(struct flow *f)
+{
+	int r = flows_dial(f);
+
+	if (r < 0)
+		flows_on_failed(f, r);
+}
+
+static void flows_on_user(
+	struct asker_wait *w, enum asker_end how, const struct net_judgement *asked)
+{
+	struct flow *f = container_of(w, struct flow_dialling, asking)->flow;
+	struct net_judgement j = { 0 };
+
+	/* For this flow and this rule. Without memory for it the flow is denied below. */
+	if (how == ASKER_AGREED)
+		f->destination.agreed = f->agreed = strdup(asked->rule);
+	if (how == ASKER_REFUSED)
+		flows_deny(f, asked);
+	else if (flows_judge(f, &j))
+		flows_start_dialling(f);
+	else
+		flows_deny(f, &j);
+}
+
+/* Whether it waits for an answer; if not, j's reason may say why. */
+static bool flows_ask(struct flow *f, struct net_judgement *j)
+{
+	if (!j->asks || !f->all->o.asker)
+		return false;
+	f->dialling->asking.done = flows_on_user;
+	f->dialling->asking.is_flow = true;
+	return asker_join(f->all->o.asker, &f->dialling->asking, j, NULL);
+}
+
+/* The policy changed, which may answer the question. */
+static void flows_review_asking(struct flow *f)
+{
+	struct net_judgement j = { 0 };
+
+	if (flows_judge(f, &j)) {
+		asker_leave(&f->dialling->asking, QUESTION_ANSWERED);
+		flows_start_dialling(f);
+	} else if (!j.asks) {
+		flows_deny(f, &j);
 	}
-	r = f->dialling ? flows_dial(f) : -ENOMEM;
-	if (r < 0) {
-		free(f->dialling);
-		f->dialling = NULL;
-		f->failed = true;
-	}
-	*ret = f;
-	return r;
 }
 
 static void flows_take_new(struct flows *all, const struct capture_datagram *path, size_t len)
@@ -442,21 +541,26 @@ static void flows_take_new(struct flows *all, const struct capture_datagram *pat
 		.watcher = { .ready = flows_on_outside, .fd = -1 } };
 	struct net_judgement j = { 0 };
 	struct flow *f;
-	int r;
+	bool allowed;
 
 	tried.destination.name = synthetic_name(all->o.synthetic, &tried.destination.address);
-	if (!flows_judge(&tried, &j)) {
-		flows_record(&tried, RECORD_DENIED, &j);
+	allowed = flows_judge(&tried, &j);
+	f = allowed || j.asks ? flows_make(&tried) : NULL;
+	/* A flow that is refused at once is not in the table. */
+	if (!f || !(allowed || flows_ask(f, &j))) {
+		if (allowed)
+			flows_record_failure(&tried, -ENOMEM);
+		else
+			flows_record(&tried, RECORD_DENIED, &j);
 		flows_answer(&tried, len);
+		if (f)
+			flows_release(f);
 		return;
 	}
-	r = flows_add(all, &tried, &f);
-	if (r == 0) {
-		flows_keep(f, all->data, len);
-		return;
-	}
-	flows_record_failure(&tried, r);
-	flows_answer(&tried, len);
+	flows_add(all, f);
+	flows_keep(f, all->data, len);
+	if (allowed)
+		flows_start_dialling(f);
 }
 
 static void flows_take(struct flows *all, const struct capture_datagram *path, size_t len)
@@ -515,6 +619,10 @@ void flows_review(struct flows *all)
 			flows_end(f);
 			continue;
 		}
+		if (flows_asks(f)) {
+			flows_review_asking(f);
+			continue;
+		}
 		stays = judge_destination(l->judge, d, &j);
 		if (stays && quota_review(all->o.quota, &f->account, j.target,
 				     f->sent + f->received, reason) < 0)
@@ -527,13 +635,9 @@ void flows_review(struct flows *all)
 			flows_answer(f, 0);
 			flows_end(f);
 		} else if (f->dialling) {
-			int r;
-
 			/* Where to dial was judged by another policy: from the start. */
 			dial_cancel(all->o.dialler, &f->dialling->dial);
-			r = flows_dial(f);
-			if (r < 0)
-				flows_on_failed(f, r);
+			flows_start_dialling(f);
 		}
 	}
 }
@@ -579,6 +683,7 @@ void flows_free(struct flows *f)
 		return;
 	for (struct flow *one = f->first, *next; one; one = next) {
 		next = one->next;
+		flows_leave_question(one, "the command ended before the user agreed to it");
 		flows_end(one);
 	}
 	loop_stop(flows_loop(f), &f->idle);

@@ -29,6 +29,11 @@ static bool judge_is_about_paths(const struct source *s)
 	return false;
 }
 
+static bool judge_is_about_requests(const struct source *s)
+{
+	return (s->in->methods && s->in->methods->n > 0) || judge_is_about_paths(s);
+}
+
 void judge_init(struct net_judge *j, const struct policy *p)
 {
 	*j = (struct net_judge){ .policy = p, .watching = policy_layers(p) > 0 };
@@ -41,7 +46,8 @@ void judge_init(struct net_judge *j, const struct policy *p)
 		for (size_t k = 0; k < s->n; k++) {
 			const struct source *source = &s->items[k];
 
-			j->narrow = j->narrow || (source->methods && source->methods->n > 0);
+			j->narrow =
+				j->narrow || (source->in->methods && source->in->methods->n > 0);
 			j->paths = j->paths || judge_is_about_paths(source);
 		}
 	}
@@ -136,11 +142,13 @@ static bool judge_is_about(const struct source *s, const struct destination *d)
 	return true;
 }
 
+/* Whether it is that rule. One about some methods or paths asked about no connection. */
 static bool judge_asks_by(const struct decision *decision, const char *agreed)
 {
+	const struct source *s = decision->source;
 	auto_buffer rule = { 0 };
 
-	if (decision->verdict != VERDICT_ASK)
+	if (decision->verdict != VERDICT_ASK || (s && judge_is_about_requests(s)))
 		return false;
 	explain_rule(decision, &rule);
 	return !rule.failed && strcmp(buffer_text(&rule), agreed) == 0;
@@ -152,7 +160,7 @@ static bool judge_asks_about(const struct decision *decision, const struct desti
 	const struct source *s = decision->source;
 
 	return decision->verdict == VERDICT_ASK && judge_is_about(s, d) &&
-	       !judge_is_about_paths(s) && !(s->methods && s->methods->n > 0);
+	       !judge_is_about_requests(s);
 }
 
 /*
@@ -321,7 +329,8 @@ bool judge_answer(const struct net_judge *j, const struct destination *d, const 
 		(void)judge_explain(&r, &decision, ret);
 	if (guard && decision.why == DECISION_NO_GRANT)
 		(void)snprintf(ret->reason, sizeof(ret->reason),
-			"%s (%s) requires a grant that names it", guard->text, guard->why);
+			"%s (%s) requires a grant that names it", baseline_net_text(guard),
+			baseline_net_why(guard));
 	if (missing.why == DECISION_PRIVATE)
 		judge_suggest_private(d, &missing, ret);
 	return judge_blame(ret, d->name, "leads to", target);
@@ -376,7 +385,7 @@ static bool judge_is_granted_as(const struct net_judge *j, const char *target, e
 			&policy_layer(j->policy, i)->sources[OPERATION_NET_CONNECT];
 
 		for (size_t k = 0; k < s->n; k++)
-			if (s->items[k].verdict == VERDICT_ALLOW &&
+			if (s->items[k].in->verdict == VERDICT_ALLOW &&
 				judge_grants_exactly(&s->items[k], &host, kind))
 				return true;
 	}
@@ -449,12 +458,22 @@ bool judge_hello(const struct net_judge *j, const struct destination *d,
 	return judge_name(j, d, "TLS", hello->name, ret);
 }
 
+/* Whether r is a request to d that the user has agreed to, by another word for the address. */
+static bool judge_is_agreed_at_host(
+	const struct net_judge *j, const struct destination *d, const struct request *r)
+{
+	struct decision decision;
+
+	return judge_is_itself(d, r->target) && policy_decide(j->policy, r, &decision) == 0 &&
+	       decision.verdict >= VERDICT_ASK;
+}
+
 /*
  * Of a URL that the policy can read. at_host: on a connection to an address, whether anything
- * forbids the path at the host that it asks for.
+ * forbids the path at the host that it asks for. agreed: by the user, to this request.
  */
 static bool judge_url(const struct net_judge *j, const struct destination *d,
-	const struct http_request *http, bool at_host, struct net_judgement *ret)
+	const struct http_request *http, bool at_host, bool agreed, struct net_judgement *ret)
 {
 	char target[TARGET_BYTES], url[URL_BYTES];
 	const struct request r = {
@@ -478,11 +497,14 @@ static bool judge_url(const struct net_judge *j, const struct destination *d,
 			"the path of the request is too long to be compared with the "
 			"rules");
 	judge_begin(d, ret);
-	if (at_host ? !judge_is_forbidden(j, d, &r, ret)
-		    : judge_is_allowed(j, &r, &decision) || judge_is_agreed(j, d, &r, &decision))
+	if (at_host ? !judge_is_forbidden(j, d, &r, ret) ||
+				(agreed && judge_is_agreed_at_host(j, d, &r))
+		    : judge_is_allowed(j, &r, &decision) || judge_is_agreed(j, d, &r, &decision) ||
+				(agreed && decision.verdict == VERDICT_ASK))
 		return judge_allow(ret);
 	if (at_host)
 		return judge_blame(ret, "HTTP", "asks for", http->host);
+	ret->asks = decision.verdict == VERDICT_ASK;
 	if (decision.why == DECISION_BAD_TARGET)
 		return judge_refuse(
 			d, ret, "the path of the request cannot be compared with the rules");
@@ -497,13 +519,13 @@ bool judge_unseen(const struct net_judge *j, const struct destination *d, const 
 
 	if (!judge_nameless(j, d, what, ret))
 		return false;
-	if (!j->paths && (!j->narrow || judge_url(j, d, &any, false, ret)))
+	if (!j->paths && (!j->narrow || judge_url(j, d, &any, false, false, ret)))
 		return true;
 	return judge_refuse(d, ret, "%s, so methods and paths cannot be checked", what);
 }
 
-bool judge_http(const struct net_judge *j, const struct destination *d,
-	const struct http_request *r, struct net_judgement *ret)
+static bool judge_request(const struct net_judge *j, const struct destination *d,
+	const struct http_request *r, bool agreed, struct net_judgement *ret)
 {
 	bool allowed;
 
@@ -514,11 +536,51 @@ bool judge_http(const struct net_judge *j, const struct destination *d,
 	allowed = r->host[0] == '\0' ? judge_nameless(j, d, "HTTP without a host", ret)
 				     : judge_name(j, d, "HTTP", r->host, ret);
 	if (allowed && j->narrow)
-		allowed = judge_url(j, d, r, false, ret);
+		allowed = judge_url(j, d, r, false, agreed, ret);
 	if (allowed && j->paths && !d->name && r->host[0] != '\0')
-		allowed = judge_url(j, d, r, true, ret);
+		allowed = judge_url(j, d, r, true, agreed, ret);
 	/* Other protocols on the same connection, which can name any host. */
 	if (allowed && r->upgrade && strcasecmp(r->upgrade_to, "websocket") != 0)
 		allowed = judge_unseen(j, d, "HTTP switches to another protocol", ret);
 	return allowed;
+}
+
+bool judge_http(const struct net_judge *j, const struct destination *d,
+	const struct http_request *r, struct net_judgement *ret)
+{
+	struct net_judgement agreed;
+
+	if (judge_request(j, d, r, false, ret))
+		return true;
+	/* What the user could not agree to is not asked. */
+	ret->asks = ret->asks && judge_request(j, d, r, true, &agreed);
+	return false;
+}
+
+bool judge_http_agreed(const struct net_judge *j, const struct destination *d,
+	const struct http_request *r, struct net_judgement *ret)
+{
+	return judge_request(j, d, r, true, ret);
+}
+
+bool judge_show_request(
+	const struct destination *d, const struct http_request *r, char out[NET_REQUEST_BYTES])
+{
+	char target[TARGET_BYTES];
+	int n;
+
+	judge_print_target(d->transport, r->host, NULL, d->port, target);
+	if (r->upgrade || r->path[0] != '/' ||
+		(!d->name && r->host[0] && !judge_is_itself(d, target)))
+		return false;
+	judge_print_target(d->transport, d->name, &d->address, d->port, target);
+	n = snprintf(out, NET_REQUEST_BYTES, "%s http://%s%s%s%s", r->method, target, r->path,
+		r->query ? "?" : "", r->query ? r->query : "");
+	if (n < 0 || n >= NET_REQUEST_BYTES)
+		return false;
+	/* One space, after the method. */
+	for (const char *c = out + strlen(r->method) + 1; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f)
+			return false;
+	return true;
 }

@@ -37,9 +37,11 @@ struct destination {
 	const char *agreed;
 };
 
+enum { NET_REQUEST_BYTES = 2048 }; /* of a request that is shown to the user */
+
 struct net_judgement {
 	bool allowed;
-	bool asks;        /* of a destination: the policy says to ask */
+	bool asks;        /* the policy says to ask, and nothing else is in the way */
 	char target[320]; /* "api.example.com:443", "udp://[::1]:53" */
 	char rule[256];   /* "policy.yaml:3: *.example.com:443"; "" if none decided */
 	char reason[512]; /* "" if allowed */
@@ -71,6 +73,18 @@ bool judge_hello(const struct net_judge *j, const struct destination *d,
 	const struct tls_hello *hello, struct net_judgement *ret);
 bool judge_http(const struct net_judge *j, const struct destination *d,
 	const struct http_request *r, struct net_judgement *ret);
+/*
+ * The same where the user has agreed to this very request, as judge_show_request() shows it: each
+ * layer allows it or asks about it.
+ */
+bool judge_http_agreed(const struct net_judge *j, const struct destination *d,
+	const struct http_request *r, struct net_judgement *ret);
+/*
+ * "GET http://a.com:80/path?query", as it goes out. False: it cannot be shown as what it is (it is
+ * too long, asks for another host than d or for another protocol, or has bytes that no URL has).
+ */
+bool judge_show_request(
+	const struct destination *d, const struct http_request *r, char out[NET_REQUEST_BYTES]);
 /* Something that was allowed is refused now: its reason says so. */
 void judge_revoke(struct net_judgement *j);
 /* A refusal that the policy was not asked for: d's target, and this reason. Always false. */

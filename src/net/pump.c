@@ -305,7 +305,7 @@ static int pump_update(struct pump *p, enum pump_side side)
 
 	if (!p->sides[side].hung_up)
 		return loop_change(l, w,
-			(reads ? EPOLLIN | EPOLLRDHUP : 0U) |
+			(reads ? EPOLLIN : 0U) | (reads || out->asks ? EPOLLRDHUP : 0U) |
 				(pump_pending(in) > 0 ? EPOLLOUT : 0U));
 	/* epoll tells of a side that hung up for ever: it is only heard while it is read. */
 	if (!reads)
@@ -326,6 +326,9 @@ static void pump_turn(struct pump *p, const bool wanted[2], const bool last[2])
 	/* The answer that the gate had waited for may have come. */
 	if (r == 0 && p->streams[PUMP_INNER].held)
 		r = pump_run(p, PUMP_INNER, last[PUMP_INNER]);
+	/* No client waits for the answer to what the user is asked. */
+	for (int i = 0; r == 0 && i < 2; i++)
+		r = p->streams[i].asks && last[i] ? -ECONNABORTED : 0;
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = pump_update(p, (enum pump_side)i);
 	if (r < 0 || (p->streams[0].closed && p->streams[1].closed)) {

@@ -37,13 +37,15 @@ struct pump_stream {
 	bool ended;   /* the source said all */
 	bool closed;  /* and the sink was told */
 	bool waiting; /* the gate waits for something else than more bytes */
+	bool asks;    /* and that is an answer of the user: the end of its source ends the pump */
 	bool blocked; /* the sink takes no more now */
 	bool held;    /* the gate has bytes of it that it wants to judge before it reads more */
 };
 
 struct pump {
 	/* Both were closed in order (0), or one was reset, or the gate or the quota ended it
-	 * (negative). The descriptors are the caller's to close; pump_stop() was called. */
+	 * (negative; -ECONNABORTED: its source ended while the gate waited for the user). The
+	 * descriptors are the caller's to close; pump_stop() was called. */
 	void (*done)(struct pump *p, int error);
 	/*
 	 * The bytes that `from` may send are used up: read some and pump_give() them, or raise
@@ -53,7 +55,7 @@ struct pump {
 	int (*gate)(struct pump *p, enum pump_side from, bool last);
 	struct quota_account *account; /* or NULL */
 
-	/* private, but for `allowed`, `moved`, `waiting` and `ended` */
+	/* private, but for `allowed`, `moved`, `waiting`, `asks` and `ended` */
 	struct pump_room *room;
 	struct {
 		struct watcher watcher;

@@ -11,6 +11,7 @@
 #include "net/flows.h"
 #include "net/enter/listeners.h"
 #include "net/dns/names.h"
+#include "policy/algebra/ceiling.h"
 #include "policy/format/image.h"
 #include "policy/format/manifest.h"
 #include "wire/configure.h"
@@ -24,6 +25,13 @@ enum { INNER_MAX = 256, DRAIN_MS = 500, LAYERS_MAX = 64, ANSWER_MS = 10 };
 struct relay_answer {
 	struct timer timer; /* runs while its socket takes nothing */
 	uint64_t id;
+	struct buffer body;
+};
+
+/* The last change, as it came, if some of its grants end: what is left of it is put in force then,
+ * whether the holder does anything or not. */
+struct relay_kept {
+	struct timer timer;
 	struct buffer body;
 };
 
@@ -42,6 +50,7 @@ struct relay {
 
 	struct policy *policy; /* ours, if it is not that of the options any more */
 	struct relay_answer answer;
+	struct relay_kept kept;
 	struct net_judge judge;
 	struct lookup *lookup;
 	struct dialler dialler;
@@ -159,6 +168,7 @@ static int relay_start_flows(struct relay *r)
 		.synthetic = r->synthetic,
 		.quota = r->quota,
 		.recorder = r->recorder,
+		.asker = r->asker,
 		.udp = { fd_take(&r->captured[CAPTURE_UDP_4]),
 			fd_take(&r->captured[CAPTURE_UDP_6]) },
 		.raw = { fd_take(&r->captured[CAPTURE_RAW_4]),
@@ -218,6 +228,26 @@ static int relay_read_permissions(struct permissions **ret, const char *text, st
 	return r < 0 ? error_set(e, r, NULL, "the permissions cannot be read") : 0;
 }
 
+/* Those whose time is not over. */
+static int relay_add_grants(
+	const struct relay *r, struct permissions *p, const struct change *c, struct error *e)
+{
+	const struct policy_options o = { 0 };
+	int error = 0;
+
+	for (uint32_t i = 0; error == 0 && i < c->n_grants; i++) {
+		struct ceiling_grant g;
+
+		if (live_grant_is_over(&c->grants[i], loop_now(r->loop)))
+			continue;
+		error = ceiling_grant_read(
+			&g, OPERATION_NET_CONNECT, c->grants[i].pattern, p->arena);
+		if (error == 0)
+			error = ceiling_add(p, &g, &o, e);
+	}
+	return error;
+}
+
 /* Nothing is touched before all that can fail is done. */
 static int relay_change(struct relay *r, const struct change *c, struct error *e)
 {
@@ -232,6 +262,8 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 		return error_set(e, -EOPNOTSUPP, NULL,
 			"this kernel lacks nf_tables: each grant needs its own listeners");
 	n = relay_read_permissions(&permissions, c->text, e);
+	if (n == 0)
+		n = relay_add_grants(r, permissions, c, e);
 	if (n == 0)
 		n = permissions_layers(permissions, layers, LAYERS_MAX);
 	if (n < 0)
@@ -266,6 +298,35 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 	return 0;
 }
 
+static int relay_keep_time(struct relay *r, const struct change *c)
+{
+	const uint64_t now = loop_now(r->loop);
+	const uint64_t end = live_grants_next_end(c->grants, c->n_grants, now);
+
+	loop_stop(r->loop, &r->kept.timer);
+	return end == UINT64_MAX ? 0 : loop_start(r->loop, &r->kept.timer, end - now);
+}
+
+static void relay_on_grant_over(struct timer *t)
+{
+	struct relay *r = container_of(t, struct relay, kept.timer);
+	struct error e = { 0 };
+	struct change c;
+	int error = change_decode(&c, r->kept.body.data, r->kept.body.len);
+
+	if (error == 0) {
+		c.flags = 0;
+		error = relay_change(r, &c, &e);
+	}
+	if (error == 0)
+		error = relay_keep_time(r, &c);
+	/* What cannot be taken back ends with the relay. */
+	if (error < 0) {
+		r->error = error;
+		r->over = true;
+	}
+}
+
 static void relay_send_answer(struct relay *r)
 {
 	struct relay_answer *a = &r->answer;
@@ -286,13 +347,25 @@ static void relay_on_answer_due(struct timer *t)
 /* One at a time: the holder waits for the answer. */
 static int relay_take_change(struct relay *r)
 {
+	auto_buffer copy = { 0 };
 	struct error e = { 0 };
 	struct change c;
 	int error = change_decode(&c, r->frame.body, r->frame.len);
 
 	if (error < 0 || r->answer.timer.place > 0)
 		return -EPROTO;
-	error = relay_change(r, &c, &e);
+	buffer_add(&copy, r->frame.body, r->frame.len);
+	error = copy.failed ? -ENOMEM : relay_change(r, &c, &e);
+	if (error == 0) {
+		buffer_deinit(&r->kept.body);
+		r->kept.body = copy;
+		copy = (struct buffer){ 0 };
+		r->kept.timer.expired = relay_on_grant_over;
+		error = relay_keep_time(r, &c);
+		/* A grant that nothing ends must not stand. */
+		if (error < 0)
+			return error;
+	}
 	r->answer.id = r->frame.id;
 	r->answer.timer.expired = relay_on_answer_due;
 	if (error < 0)
@@ -386,6 +459,8 @@ static void relay_tear_down(struct relay *r)
 	policy_free(r->policy);
 	loop_stop(r->loop, &r->answer.timer);
 	buffer_deinit(&r->answer.body);
+	loop_stop(r->loop, &r->kept.timer);
+	buffer_deinit(&r->kept.body);
 	lookup_free(r->lookup);
 	for (size_t i = 0; i < CAPTURE_COUNT; i++)
 		fd_close(&r->captured[i]);

@@ -124,9 +124,9 @@ static int names_add_source(struct names *n, const struct source *s, struct erro
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < s->grant->n; i++) {
-		r = host_pattern_parse(&p, &n->arena, s->grant->all[i], &s->where, e);
+		r = host_pattern_parse(&p, &n->arena, s->grant->all[i], &s->grant->where, e);
 		if (r == 0)
-			r = names_add_pattern(n, &p, s->verdict);
+			r = names_add_pattern(n, &p, s->in->verdict);
 	}
 	return r;
 }

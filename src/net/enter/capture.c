@@ -237,6 +237,11 @@ bool capture_is_loopback(const struct address *a)
 	return a->bits == 32 ? a->bytes[0] == 127 : address_equal(a, &v6);
 }
 
+bool capture_is_own_port(uint16_t port)
+{
+	return port == CAPTURE_PORT || port == CAPTURE_DNS_PORT;
+}
+
 /* false: it is of no such family. */
 static bool capture_read_name(const union endpoint *n, struct address *ret, uint16_t *ret_port)
 {
@@ -278,8 +283,6 @@ int capture_destination(int fd, struct address *ret, uint16_t *ret_port)
 		return -errno;
 	if (!capture_read_name(&meant, &there, &port))
 		return -EAFNOSUPPORT;
-	if (port == here_port && address_equal(&there, &here))
-		return -ENOENT;
 	*ret = there;
 	*ret_port = port;
 	return 0;

@@ -79,13 +79,16 @@ int capture_listen(int fd, const struct address *a, uint16_t port);
 int capture_inner(int family);
 
 /*
- * Where an accepted connection was meant to go. -ENOENT: to the listener itself, where rules lead
- * to. A listener that stands elsewhere than on loopback stands where connections are meant to go.
+ * Where an accepted connection was meant to go. -ENOENT: no rule led it here, it was made to the
+ * listener itself. A listener that stands elsewhere than on loopback stands where connections are
+ * meant to go.
  */
 int capture_destination(int fd, struct address *ret, uint16_t *ret_port);
 
 /* 127.0.0.0/8 or ::1. */
 bool capture_is_loopback(const struct address *a);
+/* Of 127.0.0.1 and ::1 inside: the relay's listeners have it, so no server inside can. */
+bool capture_is_own_port(uint16_t port);
 
 /* A datagram, who sent it, and where it was meant to go. Addresses as they are, not plain. */
 struct capture_datagram {

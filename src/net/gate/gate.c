@@ -75,7 +75,8 @@ bool gate_review(struct gate *g, struct net_judgement *ret)
 		request.host = words[1];
 		request.path = words[2];
 		request.upgrade_to = words[3];
-		return judge_http(g->judge, g->destination, &request, ret);
+		return (s->agreed ? judge_http_agreed : judge_http)(
+			g->judge, g->destination, &request, ret);
 	case SAID_FORGOTTEN:
 		break;
 	}
@@ -185,17 +186,74 @@ static int gate_judge_tls(struct gate *g, struct pump *p, size_t n, bool last)
 
 /* Requests of HTTP. */
 
+static void gate_forget_asked(struct gate *g)
+{
+	free(g->asked);
+	g->asked = NULL;
+	g->asking = GATE_NOT_ASKED;
+}
+
+/* About a request that the policy asks about. */
+static int gate_ask(struct gate *g, const struct http_request *r, bool *ret_agreed)
+{
+	char shown[NET_REQUEST_BYTES];
+
+	if (!g->ask || !judge_show_request(g->destination, r, shown))
+		return -EACCES;
+	if (g->asking != GATE_NOT_ASKED && strcmp(g->asked, shown) != 0)
+		return -EACCES;
+	switch (g->asking) {
+	case GATE_NOT_ASKED:
+		g->asked = strdup(shown);
+		if (!g->asked)
+			return -ENOMEM;
+		if (!g->ask(g, shown))
+			return -EACCES;
+		g->asking = GATE_ASKED;
+		return HTTP_HOLD;
+	case GATE_ASKED:
+		return HTTP_HOLD;
+	case GATE_AGREED:
+		*ret_agreed = true;
+		return judge_http_agreed(g->judge, g->destination, r, g->refused) ? 0 : -EACCES;
+	case GATE_NOT_AGREED:
+		break;
+	}
+	return -EACCES;
+}
+
+void gate_answer(struct gate *g, bool agreed)
+{
+	if (g->asking == GATE_ASKED)
+		g->asking = agreed ? GATE_AGREED : GATE_NOT_AGREED;
+}
+
+void gate_resume(struct pump *p)
+{
+	struct pump_stream *s = &p->streams[PUMP_INNER];
+
+	s->waiting = s->asks = false;
+	pump_again(p);
+}
+
 static int gate_on_request(void *context, const struct http_request *r)
 {
 	const char *const words[SAID_WORDS] = { r->method, r->host, r->path, r->upgrade_to };
 	struct gate *g = context;
+	bool agreed = false;
+	int error = 0;
 
 	/* The answers to requests before it would have to be read to find the one to this. */
 	if (r->upgrade && http_requests_count(g->http) > 1)
 		return gate_refuse(g, "HTTP switches to another protocol after earlier requests");
 	if (!judge_http(g->judge, g->destination, r, g->refused))
-		return -EACCES;
+		error = g->refused->asks ? gate_ask(g, r, &agreed) : -EACCES;
+	if (error != 0)
+		return error;
+	/* The answer is used up. */
+	gate_forget_asked(g);
 	gate_said_keep(&g->said, SAID_REQUEST, words, r->upgrade ? SAID_WORDS : SAID_WORDS - 1);
+	g->said.agreed = agreed;
 	g->said.port = r->port;
 	g->said.upgrade = r->upgrade;
 	return 0;
@@ -213,8 +271,11 @@ static int gate_feed(struct gate *g, struct pump *p, size_t n, bool last)
 		return gate_refuse(g, "an HTTP request with lines that are too long");
 	if (passed < 0)
 		return (int)passed;
-	if (passed == 0 && http_requests_stopped(g->http)) {
+	if (passed == 0 && (http_requests_stopped(g->http) || http_requests_held(g->http))) {
 		s->held = s->waiting = true;
+		s->asks = http_requests_held(g->http);
+		/* The question has a time of its own. */
+		g->seen = s->asks ? 0 : g->seen;
 		return gate_keep(g, n, g->n_passed) < 0 ? -ENOBUFS : -EAGAIN;
 	}
 	if (passed == 0 && (last || n >= HTTP_HEAD_MAX))
@@ -398,6 +459,7 @@ int gate_server(struct gate *g, struct pump *p, bool last)
 void gate_deinit(struct gate *g)
 {
 	gate_said_forget(&g->said);
+	gate_forget_asked(g);
 	http_requests_free(g->http);
 	g->http = NULL;
 	gate_forget(g);

@@ -7,8 +7,8 @@
  *
  * What is judged is read once, and the very bytes that were judged are passed on: whoever sent them
  * may still change those in the socket (vmsplice). A first line that is not complete may become a
- * request of HTTP or not: it passes, since no server acts on half a line, but is kept here to be
- * judged with the rest.
+ * request of HTTP or not: it passes, but is kept here to be judged with the rest. Behind "GET"
+ * nothing does: the end of the connection would make HTTP/0.9 of it, which some servers answer.
  */
 #include "net/gate/http-requests.h"
 #include "net/judge.h"
@@ -43,13 +43,34 @@ enum { SAID_BYTES_MAX = 2048 /* no rule is about a longer path */ };
 /* Zeroed: nothing was said. */
 struct gate_said {
 	enum said_kind kind;
+	bool agreed; /* by the user, to this request */
 	char *words; /* the name; or method, host, path and protocol; each with its NUL */
 	size_t len;
 	uint16_t port;
 	bool upgrade;
 };
 
+/*
+ * A request that the policy asks about is held, with all that the client sends behind it, until
+ * gate_answer() or another policy. The answer is for that request: it is shown in these words, and
+ * no other one has them when the answer is used.
+ */
+enum gate_asking {
+	GATE_NOT_ASKED,
+	GATE_ASKED,
+	GATE_AGREED,
+	GATE_NOT_AGREED, /* only another policy would let it pass */
+};
+
 struct gate {
+	/*
+	 * Asks the user about a request, which is shown as this text. False: it is refused, and
+	 * *g->refused says why. NULL: no user can be asked.
+	 */
+	bool (*ask)(struct gate *g, const char *shown);
+	enum gate_asking asking;
+	char *asked; /* the text */
+
 	const struct net_judge *judge;
 	const struct destination *destination;
 	enum gate_state state;
@@ -65,6 +86,10 @@ struct gate {
 /* As pump->gate. -EACCES: *g->refused says why. */
 int gate_client(struct gate *g, struct pump *p);
 int gate_server(struct gate *g, struct pump *p, bool last);
+/* The answer about the request that is held; gate_resume() follows. */
+void gate_answer(struct gate *g, bool agreed);
+/* Judges what is held once more. May call the pump's done(). */
+void gate_resume(struct pump *p);
 /* The judge has another policy: whether what has passed would pass again. */
 bool gate_review(struct gate *g, struct net_judgement *ret);
 void gate_deinit(struct gate *g);

@@ -268,7 +268,7 @@ static void http_head_cut_query(struct http_head *h, char *path)
 	if (!question)
 		return;
 	*question = '\0';
-	h->query = question + 1;
+	h->request.query = question + 1;
 }
 
 static int http_head_read_absolute(struct http_head *h, char *target)
@@ -325,7 +325,6 @@ static int http_head_begin(
 	memcpy(h->text, data, len);
 	h->request.host = h->host;
 	h->request.upgrade_to = "";
-	h->query = "";
 	*l = (struct http_lines){ h->text, h->text + len };
 	return 0;
 }

@@ -17,7 +17,6 @@ typedef int http_head_visit(void *context, const char *name, const char *value);
  */
 struct http_head {
 	struct http_request request; /* its texts live in this struct */
-	const char *query;           /* what stands behind the path's "?"; "" if there is none */
 	uint64_t length;             /* of the body; 0 if there is none */
 	bool chunked;                /* the body ends where its chunks say */
 	bool closes;                 /* "Connection: close", or HTTP/1.0: it is the last request */

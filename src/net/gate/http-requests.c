@@ -43,6 +43,7 @@ struct http_requests {
 	enum state state;
 	enum upgrade upgrade; /* of the request that passes now */
 	int error;
+	bool held;
 	uint64_t left; /* of a body or chunk */
 	uint64_t count;
 	struct http_search search;
@@ -130,6 +131,12 @@ static ssize_t http_requests_take_head(struct http_requests *h, const uint8_t *d
 	r = h->judge(h->context, &head.request);
 	if (r < 0)
 		return r;
+	if (r == HTTP_HOLD) {
+		h->count--;
+		h->held = true;
+		http_requests_enter(h, STATE_HEAD);
+		return 0;
+	}
 	h->upgrade = head.request.upgrade ? UPGRADE_ASKED : UPGRADE_NONE;
 	h->left = head.length;
 	if (head.chunked)
@@ -212,6 +219,7 @@ ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t 
 {
 	size_t passed = 0;
 
+	h->held = false;
 	while (h->error == 0 && passed < len) {
 		ssize_t n = http_requests_take(h, data + passed, len - passed);
 
@@ -222,6 +230,11 @@ ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t 
 		passed += (size_t)n;
 	}
 	return passed > 0 ? (ssize_t)passed : h->error;
+}
+
+bool http_requests_held(const struct http_requests *h)
+{
+	return h->error == 0 && h->held;
 }
 
 bool http_requests_waits(const struct http_requests *h)
@@ -325,8 +338,9 @@ static enum http_looks http_looks_at(const uint8_t *line, size_t len, bool compl
 	/* The PROXY protocol, version 1: servers that speak it look for the request after it. */
 	if (http_looks_has_version(line, len) || (len >= 6 && memcmp(line, "PROXY ", 6) == 0))
 		return HTTP_YES;
-	/* HTTP/0.9. */
-	if (complete && len > 4 && memcmp(line, "GET", 3) == 0 && http_looks_is_space(line[3]))
+	/* HTTP/0.9. Not only when the line has ended: some servers take the end of the connection
+	 * for the line's, so nothing of it may pass before. */
+	if (len > (complete ? 4 : 3) && memcmp(line, "GET", 3) == 0 && http_looks_is_space(line[3]))
 		return HTTP_YES;
 	return complete ? HTTP_NO : HTTP_MAYBE;
 }

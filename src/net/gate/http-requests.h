@@ -28,6 +28,7 @@ struct http_request {
 	const char *path;       /* "/a/b", without the query; "*" for OPTIONS *, "" for CONNECT */
 	bool upgrade;           /* it wants another protocol on this connection, or is CONNECT */
 	const char *upgrade_to; /* the Upgrade field, "" for CONNECT */
+	const char *query;      /* what stands behind the path's "?"; NULL: there is none */
 };
 
 enum http_looks { HTTP_NO, HTTP_YES, HTTP_MAYBE, HTTP_2 /* the preface of HTTP/2 */ };
@@ -42,7 +43,11 @@ enum http_looks http_requests_looks(const uint8_t *data, size_t len);
 
 struct http_requests;
 
-/* Negative: the request must not pass; feed() returns it. */
+/*
+ * Negative: the request must not pass; feed() returns it. HTTP_HOLD: it waits, and all that is
+ * behind it; feed() takes nothing of it, and asks about it again in its next call.
+ */
+enum { HTTP_HOLD = 1 };
 typedef int http_judge(void *context, const struct http_request *r);
 
 int http_requests_new(struct http_requests **ret, http_judge *judge, void *context);
@@ -59,6 +64,8 @@ void http_requests_free(struct http_requests *h);
  * head on, http_requests_waits() is true until http_requests_upgraded() tells what the server said.
  */
 ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t len);
+/* The judge held what comes next. */
+bool http_requests_held(const struct http_requests *h);
 bool http_requests_waits(const struct http_requests *h);
 /* The request has passed with its body: nothing more does before the server has answered. */
 bool http_requests_stopped(const struct http_requests *h);

@@ -60,16 +60,22 @@ static void on_done(struct asker_wait *w, enum asker_end how, const struct net_j
 		asker_leave(&c->leaves->wait, QUESTION_GIVEN_UP);
 }
 
-static bool join(struct scene *s, struct client *c, const char *target)
+static bool join_request(struct scene *s, struct client *c, const char *target, const char *request)
 {
 	struct net_judgement j = { .rule = "p.yaml:1: *:*", .reason = "rule r asks about *:*" };
 	bool waits;
 
-	*c = (struct client){ .wait.done = on_done };
+	*c = (struct client){ .wait = { .done = on_done,
+				      .is_flow = strncmp(target, "udp://", 6) == 0 } };
 	(void)snprintf(j.target, sizeof(j.target), "%s", target);
-	waits = asker_join(s->asker, &c->wait, &j);
+	waits = asker_join(s->asker, &c->wait, &j, request);
 	(void)snprintf(c->reason, sizeof(c->reason), "%s", j.reason);
 	return waits;
+}
+
+static bool join(struct scene *s, struct client *c, const char *target)
+{
+	return join_request(s, c, target, NULL);
 }
 
 /* FRAME_NONE: nothing was said. */
@@ -151,6 +157,54 @@ static void test_one_question(void **state)
 	end(&s);
 }
 
+/* Each request is a question of its own, and once is for one of them. */
+static void test_requests(void **state)
+{
+	static const char get[] = "GET http://a.com:80/x?y=z", post[] = "POST http://a.com:80/x";
+	static char long_one[NET_REQUEST_BYTES + 1];
+	struct client c[3], other, connection;
+	struct scene s;
+	uint64_t ids[3];
+
+	(void)state;
+	make(&s, LONG_MS);
+	for (size_t i = 0; i < ROWS(c); i++) {
+		assert_true(join_request(&s, &c[i], "a.com:80", get));
+		assert_int_equal(hear(&s), FRAME_QUESTION);
+		ids[i] = s.frame.id;
+		assert_string_equal(s.question.target, get);
+		assert_int_equal(s.question.n_scopes, 1);
+		assert_string_equal(s.question.scopes[0], "GET http://a.com:80/x");
+	}
+	assert_true(join_request(&s, &other, "a.com:80", post));
+	assert_int_equal(hear(&s), FRAME_QUESTION);
+	assert_true(join(&s, &connection, "a.com:80"));
+	assert_int_equal(hear(&s), FRAME_QUESTION);
+	assert_string_equal(s.question.target, "a.com:80");
+	answer(&s, ids[1], ANSWER_ONCE);
+	assert_int_equal(c[1].n_done, 1);
+	assert_int_equal(c[1].how, ASKER_AGREED);
+	assert_int_equal(c[0].n_done + c[2].n_done + other.n_done + connection.n_done, 0);
+	/* A no is for all that are the same, and is remembered. */
+	answer(&s, ids[0], ANSWER_DENY);
+	assert_int_equal(c[0].how, ASKER_REFUSED);
+	assert_int_equal(c[2].n_done, 1);
+	assert_int_equal(c[2].how, ASKER_REFUSED);
+	assert_int_equal(hear_end(&s), QUESTION_ANSWERED);
+	assert_int_equal(s.frame.id, ids[2]);
+	assert_int_equal(other.n_done + connection.n_done, 0);
+	assert_false(join_request(&s, &c[0], "a.com:80", get));
+	assert_true(join_request(&s, &c[0], "a.com:80", "GET http://a.com:80/x?y=1"));
+	memset(long_one, 'x', sizeof(long_one) - 1);
+	assert_false(join_request(&s, &c[1], "a.com:80", long_one));
+	/* A path that would be a pattern of more is agreed to once. */
+	assert_int_equal(hear(&s), FRAME_QUESTION);
+	assert_true(join_request(&s, &c[2], "a.com:80", "GET http://a.com:80/*"));
+	assert_int_equal(hear(&s), FRAME_QUESTION);
+	assert_int_equal(s.question.n_scopes, 0);
+	end(&s);
+}
+
 static void test_time(void **state)
 {
 	struct client c[2];
@@ -210,6 +264,57 @@ static void test_bounds(void **state)
 	assert_non_null(strstr(c[n - 1].reason, "too many connections"));
 	assert_int_equal(hear(&s), FRAME_QUESTION);
 	assert_int_equal(hear(&s), FRAME_NONE);
+	end(&s);
+}
+
+/* A flood of datagrams leaves half of everything to connections. */
+static void test_flows(void **state)
+{
+	static struct client c[ASKER_CONNECTIONS_MAX + 1];
+	char target[64];
+	struct scene s;
+	size_t n;
+
+	(void)state;
+	make(&s, LONG_MS);
+	for (n = 0; n <= ASKER_FLOW_QUESTIONS_MAX; n++) {
+		(void)snprintf(target, sizeof(target), "udp://n%zu.com:53", n);
+		assert_int_equal(join(&s, &c[n], target), n < ASKER_FLOW_QUESTIONS_MAX);
+	}
+	assert_non_null(strstr(c[n - 1].reason, "too many questions"));
+	assert_true(join(&s, &c[n], "a.com:443"));
+	asker_leave(&c[n].wait, QUESTION_GIVEN_UP);
+	/* Those that wait are still there, and one that ends makes room. */
+	for (n = 0; n < ASKER_FLOW_QUESTIONS_MAX; n++) {
+		assert_int_equal(hear(&s), FRAME_QUESTION);
+		(void)snprintf(target, sizeof(target), "udp://n%zu.com:53", n);
+		assert_string_equal(s.question.target, target);
+	}
+	answer(&s, s.frame.id, ANSWER_ONCE);
+	assert_true(join(&s, &c[n], "udp://room.com:53"));
+	for (n = ASKER_FLOW_QUESTIONS_MAX + 1; n < ASKER_FLOWS_PER_MINUTE; n++) {
+		asker_leave(&c[0].wait, QUESTION_GIVEN_UP);
+		assert_true(join(&s, &c[0], "udp://a.com:53"));
+	}
+	asker_leave(&c[0].wait, QUESTION_GIVEN_UP);
+	assert_false(join(&s, &c[0], "udp://a.com:53"));
+	for (n = ASKER_FLOWS_PER_MINUTE + 1; n < ASKER_PER_MINUTE; n++) {
+		assert_true(join(&s, &c[0], "a.com:443"));
+		asker_leave(&c[0].wait, QUESTION_GIVEN_UP);
+	}
+	assert_false(join(&s, &c[0], "a.com:443"));
+	end(&s);
+	make(&s, LONG_MS);
+	for (n = 0; n <= ASKER_FLOWS_MAX; n++)
+		assert_int_equal(join(&s, &c[n], "udp://a.com:53"), n < ASKER_FLOWS_MAX);
+	assert_non_null(strstr(c[n - 1].reason, "too many connections"));
+	for (; n <= ASKER_CONNECTIONS_MAX; n++)
+		assert_true(join(&s, &c[n], "a.com:443"));
+	assert_false(join(&s, &c[ASKER_FLOWS_MAX], "a.com:443"));
+	/* Each that leaves makes room for one. */
+	asker_leave(&c[0].wait, QUESTION_GIVEN_UP);
+	assert_true(join(&s, &c[0], "udp://a.com:53"));
+	assert_false(join(&s, &c[ASKER_FLOWS_MAX], "udp://a.com:53"));
 	end(&s);
 }
 
@@ -277,8 +382,10 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_question),
+		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_flows),
 		cmocka_unit_test(test_slow_holder),
 		cmocka_unit_test(test_reentry),
 	};

@@ -15,13 +15,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 #include "jail/userns.h"
 #include "net/flows.h"
 #include "net/test/test-netns.h"
 #include "wire/frame.h"
 
-enum { PATIENCE_MS = 60000, PORT = 7777, SILENT_PORT = 7778, DENIED_PORT = 9999 };
+enum {
+	PATIENCE_MS = 60000,
+	LONG_MS = 10 * PATIENCE_MS,
+	SHORT_MS = 50,
+	PORT = 7777,
+	SILENT_PORT = 7778,
+	DENIED_PORT = 9999
+};
 
 static int outside_ns, inside_ns;
 static int captured[CAPTURE_COUNT];
@@ -38,8 +46,11 @@ struct world {
 	struct quota *quota;
 	struct recorder *recorder;
 	struct flows *flows;
-	uint32_t number; /* of echo.example */
-	int records[2];
+	struct asker *asker; /* NULL: no user can be asked */
+	uint32_t number;     /* of echo.example */
+	int records[2], questions[2];
+	struct frame frame;
+	struct question question; /* the last one */
 	/* by kind */
 	uint64_t counts[3], sent, received;
 	char target[512], reason[512];
@@ -60,7 +71,8 @@ static int copy_of(enum capture_socket s)
 	return captured[s] < 0 ? -1 : fcntl(captured[s], F_DUPFD_CLOEXEC, 0);
 }
 
-static void make(struct world *w, const char *yaml, uint64_t idle_ms)
+/* ask_ms: 0, no user can be asked. */
+static void make_asking(struct world *w, const char *yaml, uint64_t idle_ms, uint32_t ask_ms)
 {
 	struct flows_options o;
 
@@ -77,19 +89,31 @@ static void make(struct world *w, const char *yaml, uint64_t idle_ms)
 	assert_int_equal(fcntl(w->records[0], F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(fcntl(w->records[1], F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(recorder_new(&w->recorder, w->loop, w->records[0]), 0);
+	assert_int_equal(frame_pair(w->questions), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fcntl(w->questions[i], F_SETFL, O_NONBLOCK), 0);
+	if (ask_ms > 0)
+		assert_int_equal(asker_new(&w->asker, w->loop, w->questions[0], ask_ms), 0);
 	o = (struct flows_options){ .dialler = &w->dialler,
 		.synthetic = w->synthetic,
 		.quota = w->quota,
 		.recorder = w->recorder,
+		.asker = w->asker,
 		.udp = { copy_of(CAPTURE_UDP_4), copy_of(CAPTURE_UDP_6) },
 		.raw = { copy_of(CAPTURE_RAW_4), copy_of(CAPTURE_RAW_6) },
 		.idle_ms = idle_ms };
 	assert_int_equal(flows_new(&w->flows, &o), 0);
 }
 
+static void make(struct world *w, const char *yaml, uint64_t idle_ms)
+{
+	make_asking(w, yaml, idle_ms, 0);
+}
+
 static void end(struct world *w)
 {
 	flows_free(w->flows);
+	asker_free(w->asker);
 	recorder_free(w->recorder);
 	quota_free(w->quota);
 	synthetic_free(w->synthetic);
@@ -99,6 +123,9 @@ static void end(struct world *w)
 	policy_free(w->policy);
 	fd_close(&w->records[0]);
 	fd_close(&w->records[1]);
+	fd_close(&w->questions[0]);
+	fd_close(&w->questions[1]);
+	frame_deinit(&w->frame);
 }
 
 static void read_records(struct world *w)
@@ -138,6 +165,13 @@ static void settle(struct world *w)
 {
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(loop_turn(w->loop, 1), 0);
+}
+
+static void turn_until_flows(struct world *w, size_t n)
+{
+	for (int i = 0; i < PATIENCE_MS / 10 && flows_count(w->flows) != n; i++)
+		assert_int_equal(loop_turn(w->loop, 10), 0);
+	assert_int_equal(flows_count(w->flows), n);
 }
 
 static int client_to(const struct address *a, uint16_t port)
@@ -342,6 +376,445 @@ static void test_failed(void **state)
 	end(&w);
 }
 
+/* Questions. */
+
+#define ASK                                                                                \
+	"network: {allow: ['udp://127.0.0.1']}\nrules: [{id: r, action: ask, operations: " \
+	"[net.connect], patterns: ['udp://echo.example:7777']}]"
+
+/* FRAME_NONE: the holder hears nothing. */
+static enum frame_type hear(struct world *w)
+{
+	int r = frame_receive(w->questions[1], &w->frame);
+
+	if (r == -EAGAIN)
+		return FRAME_NONE;
+	assert_int_equal(r, 1);
+	if (w->frame.type == FRAME_QUESTION)
+		assert_int_equal(question_decode(&w->question, w->frame.body, w->frame.len), 0);
+	return w->frame.type;
+}
+
+/* Its number. */
+static uint64_t hear_question(struct world *w, const char *target)
+{
+	turn_until(w, w->questions[1]);
+	assert_int_equal(hear(w), FRAME_QUESTION);
+	assert_int_equal(w->question.op, OPERATION_NET_CONNECT);
+	assert_string_equal(w->question.target, target);
+	return w->frame.id;
+}
+
+static void answer(struct world *w, uint64_t id, enum answer_kind kind)
+{
+	asker_answer(w->asker, id, &(struct answer){ .kind = kind, .pattern = "" });
+}
+
+static void say(int from, const char *text)
+{
+	assert_int_equal(send(from, text, strlen(text), 0), strlen(text));
+}
+
+/* One question for a host and port; its datagrams wait, and are passed on in order. */
+static void test_ask_once(void **state)
+{
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+	uint64_t id;
+
+	(void)state;
+	make_asking(&w, ASK, 0, LONG_MS);
+	auto_fd from = client(&w, false, PORT), second = client(&w, true, PORT);
+	for (int i = 0; i < FLOWS_WAITING_MAX + 5; i++)
+		say(from, (char[]){ (char)('a' + i), '\0' });
+	id = hear_question(&w, "udp://echo.example:7777");
+	assert_string_equal(w.question.scopes[0], "udp://echo.example:7777");
+	say(second, "6");
+	turn_until_flows(&w, 2);
+	assert_int_equal(hear(&w), FRAME_NONE);
+	assert_false(is_ready(server) || is_ready(from) || is_ready(second));
+	answer(&w, id, ANSWER_ONCE);
+	for (int i = 0; i < FLOWS_WAITING_MAX; i++) {
+		turn_until(&w, server);
+		expect(server, (char[]){ (char)('a' + i), '\0' });
+	}
+	turn_until(&w, server);
+	expect(server, "6");
+	echo(&w, server, from, "ping", "pong");
+	echo(&w, server, second, "ping", "pong");
+	assert_int_equal(hear(&w), FRAME_NONE);
+	/* Once was for these two. */
+	auto_fd third = client(&w, false, PORT);
+	say(third, "x");
+	id = hear_question(&w, "udp://echo.example:7777");
+	assert_false(is_ready(server));
+	echo(&w, server, from, "still", "here");
+	answer(&w, id, ANSWER_DENY);
+	expect_refused(&w, third);
+	read_records(&w);
+	assert_non_null(strstr(w.reason, "did not agree"));
+	assert_int_equal(w.counts[RECORD_DENIED], 1);
+	/* A no is remembered, for each who sends there. */
+	auto_fd fourth = client(&w, false, PORT);
+	say(fourth, "x");
+	expect_refused(&w, fourth);
+	assert_int_equal(hear(&w), FRAME_NONE);
+	assert_false(is_ready(server));
+	end(&w);
+}
+
+/* No answer comes, for longer than a flow may be silent; the sandbox ends meanwhile. */
+static void test_ask_time(void **state)
+{
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+
+	(void)state;
+	make_asking(&w, ASK, 0, SHORT_MS);
+	auto_fd from = client(&w, false, PORT);
+	say(from, "x");
+	(void)hear_question(&w, "udp://echo.example:7777");
+	expect_refused(&w, from);
+	read_records(&w);
+	assert_non_null(strstr(w.reason, "in time"));
+	assert_int_equal(hear(&w), FRAME_QUESTION_OVER);
+	end(&w);
+	make_asking(&w, ASK, SHORT_MS, LONG_MS);
+	auto_fd other = client(&w, false, PORT);
+	say(other, "x");
+	(void)hear_question(&w, "udp://echo.example:7777");
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(loop_turn(w.loop, SHORT_MS), 0);
+	assert_int_equal(flows_count(w.flows), 1);
+	assert_int_equal(hear(&w), FRAME_NONE);
+	flows_free(w.flows);
+	w.flows = NULL;
+	assert_int_equal(hear(&w), FRAME_QUESTION_OVER);
+	read_records(&w);
+	assert_non_null(strstr(w.reason, "ended before"));
+	assert_false(is_ready(server));
+	end(&w);
+}
+
+/* Another policy while it waits, and after it was agreed to. */
+static void test_ask_review(void **state)
+{
+	static const struct {
+		const char *policy;
+		bool asks, passes;
+	} cases[] = {
+		{ ASK, true, true },
+		{ "network: {allow: ['udp://127.0.0.1', 'udp://echo.example:7777']}", false, true },
+		{ "network: {allow: ['udp://127.0.0.1']}", false, false },
+	};
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct policy *before;
+		struct world w;
+		uint64_t id;
+
+		make_asking(&w, ASK, 0, LONG_MS);
+		auto_fd from = client(&w, false, PORT);
+		say(from, "x");
+		id = hear_question(&w, "udp://echo.example:7777");
+		before = w.policy;
+		w.policy = test_compile(cases[i].policy);
+		judge_init(&w.judge, w.policy);
+		assert_int_equal(quota_change(w.quota, w.policy), 0);
+		flows_review(w.flows);
+		assert_int_equal(hear(&w), cases[i].asks ? FRAME_NONE : FRAME_QUESTION_OVER);
+		/* An answer that comes too late is none. */
+		answer(&w, id, ANSWER_ONCE);
+		if (cases[i].passes) {
+			turn_until(&w, server);
+			expect(server, "x");
+			flows_review(w.flows);
+			echo(&w, server, from, "ping", "pong");
+		} else {
+			expect_refused(&w, from);
+			assert_false(is_ready(server));
+		}
+		end(&w);
+		policy_free(before);
+	}
+}
+
+/* A name that leads to where it may not, and an address that another rule denies. */
+static void test_ask_elsewhere(void **state)
+{
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+
+	(void)state;
+	make_asking(&w,
+		"rules: [{id: r, action: ask, operations: [net.connect], patterns: "
+		"['udp://echo.example:7777']}]",
+		0, LONG_MS);
+	auto_fd from = client(&w, false, PORT), denied = client(&w, false, DENIED_PORT);
+	say(denied, "x");
+	expect_refused(&w, denied);
+	say(from, "x");
+	answer(&w, hear_question(&w, "udp://echo.example:7777"), ANSWER_ONCE);
+	expect_refused(&w, from);
+	read_records(&w);
+	assert_non_null(strstr(w.reason, "leads to"));
+	assert_false(is_ready(server));
+	end(&w);
+}
+
+#define ASK_ALL                                                                              \
+	"network: {allow: ['udp://127.0.0.1', 'udp://echo.example:7777']}\nrules: [{id: r, " \
+	"action: ask, operations: [net.connect], patterns: ['udp://8.8.8.0/24:*', 'a.com:*']}]"
+
+/* What came to the server, from whom; the length. */
+static socklen_t take_from(struct world *w, int server, const char *text, union netns_name *from)
+{
+	socklen_t len = sizeof(*from);
+	char got[64];
+
+	turn_until(w, server);
+	assert_int_equal(recvfrom(server, got, sizeof(got), 0, &from->any, &len), strlen(text));
+	assert_memory_equal(got, text, strlen(text));
+	return len;
+}
+
+/* The answer is for this port of this host; and only what it sends comes back. */
+static void test_ask_others(void **state)
+{
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+	auto_fd silent = netns_serve(SOCK_DGRAM, "127.0.0.1", SILENT_PORT, &port);
+	auto_fd spoofer = netns_serve(SOCK_DGRAM, "127.0.0.2", PORT, &port);
+	union netns_name to, from;
+	socklen_t len, to_len;
+
+	(void)state;
+	make_asking(&w,
+		"network: {allow: ['udp://127.0.0.1']}\nrules: [{id: r, action: ask, operations: "
+		"[net.connect], patterns: ['udp://echo.example:*']}]",
+		0, LONG_MS);
+	/* One socket, two ports. */
+	in_sandbox();
+	auto_fd one = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	on_host();
+	to_len = netns_name("198.18.0.1", PORT, &to);
+	assert_int_equal(sendto(one, "x", 1, 0, &to.any, to_len), 1);
+	answer(&w, hear_question(&w, "udp://echo.example:7777"), ANSWER_ONCE);
+	len = take_from(&w, server, "x", &from);
+	to_len = netns_name("198.18.0.1", SILENT_PORT, &to);
+	assert_int_equal(sendto(one, "y", 1, 0, &to.any, to_len), 1);
+	(void)hear_question(&w, "udp://echo.example:7778");
+	settle(&w);
+	assert_false(is_ready(silent));
+	/* Another address, and another port of the same, answer in its place. */
+	assert_int_equal(sendto(spoofer, "spoofed", 7, 0, &from.any, len), 7);
+	assert_int_equal(sendto(silent, "spoofed", 7, 0, &from.any, len), 7);
+	assert_int_equal(sendto(server, "real", 4, 0, &from.any, len), 4);
+	turn_until(&w, one);
+	expect(one, "real");
+	settle(&w);
+	assert_false(is_ready(one));
+	end(&w);
+}
+
+/* What was granted while it ran is taken away: the flow ends, and the next datagram asks. */
+static void test_ask_revoked(void **state)
+{
+	struct policy *policies[2];
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+	uint64_t id;
+
+	(void)state;
+	make_asking(&w, ASK, 0, LONG_MS);
+	auto_fd from = client(&w, false, PORT);
+	say(from, "x");
+	id = hear_question(&w, "udp://echo.example:7777");
+	policies[0] = w.policy;
+	policies[1] =
+		test_compile("network: {allow: ['udp://127.0.0.1', 'udp://echo.example:7777']}");
+	judge_init(&w.judge, policies[1]);
+	assert_int_equal(quota_change(w.quota, policies[1]), 0);
+	answer(&w, id, ANSWER_ALLOW);
+	turn_until(&w, server);
+	expect(server, "x");
+	echo(&w, server, from, "ping", "pong");
+	judge_init(&w.judge, policies[0]);
+	assert_int_equal(quota_change(w.quota, policies[0]), 0);
+	flows_review(w.flows);
+	expect_refused(&w, from);
+	assert_int_equal(flows_count(w.flows), 0);
+	read_records(&w);
+	assert_int_equal(w.counts[RECORD_DENIED], 1);
+	assert_int_equal(w.counts[RECORD_CLOSED], 1);
+	say(from, "y");
+	(void)hear_question(&w, "udp://echo.example:7777");
+	assert_false(is_ready(server));
+	end(&w);
+	policy_free(policies[1]);
+}
+
+/* A datagram to 8.8.8.N, by a socket that must be closed. */
+static int say_to_host(unsigned n, const char *text)
+{
+	char host[32];
+	struct address a;
+	int fd;
+
+	(void)snprintf(host, sizeof(host), "8.8.8.%u", n);
+	a = netns_address(host);
+	fd = client_to(&a, PORT);
+	say(fd, text);
+	return fd;
+}
+
+static void on_connection(
+	struct asker_wait *wait, enum asker_end how, const struct net_judgement *j)
+{
+	(void)wait;
+	(void)how;
+	(void)j;
+}
+
+/* A flood of hosts: some are asked about, the others are refused at once. Flows that are there, new
+ * ones that are granted, and questions about connections do not suffer from it. */
+static void test_ask_flood(void **state)
+{
+	struct asker_wait connection = { .done = on_connection };
+	struct net_judgement tcp = { .target = "a.com:443", .rule = "r" };
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+	int fds[3 * ASKER_FLOW_QUESTIONS_MAX];
+
+	(void)state;
+	make_asking(&w, ASK_ALL, 0, LONG_MS);
+	auto_fd before = client(&w, false, PORT);
+	echo(&w, server, before, "ping", "pong");
+	for (unsigned i = 0; i < ROWS(fds); i++) {
+		fds[i] = say_to_host(i + 1, "x");
+		if (i < ASKER_FLOW_QUESTIONS_MAX)
+			turn_until(&w, w.questions[1]);
+		else
+			expect_refused(&w, fds[i]);
+		while (hear(&w) != FRAME_NONE)
+			assert_int_equal(w.frame.type, FRAME_QUESTION);
+	}
+	assert_int_equal(flows_count(w.flows), ASKER_FLOW_QUESTIONS_MAX + 1);
+	read_records(&w);
+	assert_non_null(strstr(w.reason, "too many questions"));
+	assert_int_equal(w.counts[RECORD_DENIED], ROWS(fds) - ASKER_FLOW_QUESTIONS_MAX);
+	echo(&w, server, before, "still", "here");
+	auto_fd after = client(&w, true, PORT);
+	echo(&w, server, after, "new", "too");
+	assert_true(asker_join(w.asker, &connection, &tcp, NULL));
+	assert_int_equal(hear(&w), FRAME_QUESTION);
+	assert_string_equal(w.question.target, "a.com:443");
+	asker_leave(&connection, QUESTION_GIVEN_UP);
+	for (unsigned i = 0; i < ROWS(fds); i++)
+		fd_close(&fds[i]);
+	end(&w);
+}
+
+/* A flood of senders with long datagrams to one host: what is kept of them is bounded, and leaves
+ * room for flows that are being dialled. */
+static void test_ask_flood_of_one(void **state)
+{
+	enum { EACH = 4 };
+	static char data[FLOWS_ASKING_BYTES + 1];
+	static int fds[ASKER_FLOWS_MAX + 4];
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+
+	(void)state;
+	memset(data, 'x', sizeof(data) - 1);
+	_Static_assert(EACH * ASKER_FLOWS_MAX * FLOWS_ASKING_BYTES > FLOWS_WAITING_BYTES_ALL, "");
+	make_asking(&w, ASK_ALL, 0, LONG_MS);
+	for (unsigned i = 0; i < ROWS(fds); i++) {
+		fds[i] = say_to_host(1, data);
+		if (i >= ASKER_FLOWS_MAX) {
+			expect_refused(&w, fds[i]);
+			continue;
+		}
+		for (int k = 1; k < EACH; k++)
+			say(fds[i], data);
+		turn_until_flows(&w, i + 1);
+	}
+	assert_int_equal(flows_count(w.flows), ASKER_FLOWS_MAX);
+	assert_int_equal(hear(&w), FRAME_QUESTION);
+	assert_int_equal(hear(&w), FRAME_NONE);
+	auto_fd granted = client(&w, false, PORT);
+	echo(&w, server, granted, "ping", "pong");
+	for (unsigned i = 0; i < ROWS(fds); i++)
+		fd_close(&fds[i]);
+	end(&w);
+}
+
+/* A datagram of more than a flow may keep is lost; those behind it are not. */
+static void test_ask_long(void **state)
+{
+	static char data[FLOWS_ASKING_BYTES + 1];
+	struct world w;
+	uint16_t port;
+	auto_fd server = netns_serve(SOCK_DGRAM, "127.0.0.1", PORT, &port);
+	uint64_t id;
+
+	(void)state;
+	memset(data, 'x', sizeof(data));
+	make_asking(&w, ASK, 0, LONG_MS);
+	auto_fd from = client(&w, true, PORT), last = client(&w, true, PORT);
+	assert_int_equal(send(from, data, sizeof(data), 0), sizeof(data));
+	say(from, "a");
+	assert_int_equal(send(from, data, sizeof(data) - 1, 0), sizeof(data) - 1);
+	say(from, "b");
+	say(last, "c");
+	id = hear_question(&w, "udp://echo.example:7777");
+	turn_until_flows(&w, 2);
+	answer(&w, id, ANSWER_ONCE);
+	for (const char *text = "a\0b\0c\0"; *text; text += 2) {
+		turn_until(&w, server);
+		expect(server, text);
+	}
+	/* Then the bound is that of all flows. */
+	assert_int_equal(send(from, data, sizeof(data), 0), sizeof(data));
+	turn_until(&w, server);
+	assert_int_equal(recv(server, data, sizeof(data), MSG_DONTWAIT), sizeof(data));
+	/* A sender of nothing else hears of a no, too. */
+	auto_fd other = client(&w, false, PORT);
+	assert_int_equal(send(other, data, sizeof(data), 0), sizeof(data));
+	answer(&w, hear_question(&w, "udp://echo.example:7777"), ANSWER_DENY);
+	expect_refused(&w, other);
+	end(&w);
+}
+
+/* No user can be asked: the sender gets an ICMP error at once. */
+static void test_ask_nobody(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, ASK, 0);
+	for (int i = 0; i < 2; i++) {
+		auto_fd from = client(&w, i, PORT);
+
+		say(from, "x");
+		expect_refused(&w, from);
+	}
+	assert_int_equal(flows_count(w.flows), 0);
+	read_records(&w);
+	assert_int_equal(w.counts[RECORD_DENIED], 2);
+	end(&w);
+}
+
 static void test_idle(void **state)
 {
 	struct world w;
@@ -433,7 +906,7 @@ static void test_rate(void **state)
 	end(&w);
 }
 
-/* More than there is room for: the oldest make it. */
+/* If the table is full, the oldest flows make room, also one that waits for an answer. */
 static void test_many(void **state)
 {
 	enum { MORE = 100 };
@@ -445,7 +918,14 @@ static void test_many(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	files.rlim_cur = files.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-	make(&w, "network: {" GRANT "}", 0);
+	make_asking(&w,
+		"network: {" GRANT "}\nrules: [{id: r, action: ask, operations: [net.connect], "
+		"patterns: ['udp://8.8.4.4:*']}]",
+		0, LONG_MS);
+	a = netns_address("8.8.4.4");
+	auto_fd asks = client_to(&a, PORT);
+	say(asks, "x");
+	(void)hear_question(&w, "udp://8.8.4.4:7777");
 	a = synthetic_v4(w.number);
 	in_sandbox();
 	auto_fd from = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -458,9 +938,9 @@ static void test_many(void **state)
 		assert_int_equal(sendto(from, "x", 1, 0, (void *)&to, sizeof(to)), 1);
 		assert_int_equal(loop_turn(w.loop, 100), 0);
 	}
-	for (int i = 0; i < PATIENCE_MS / 10 && flows_count(w.flows) < FLOWS_MAX; i++)
-		assert_int_equal(loop_turn(w.loop, 10), 0);
-	assert_int_equal(flows_count(w.flows), FLOWS_MAX);
+	turn_until_flows(&w, FLOWS_MAX);
+	expect_refused(&w, asks);
+	assert_int_equal(hear(&w), FRAME_QUESTION_OVER);
 	end(&w);
 }
 
@@ -508,6 +988,16 @@ int main(void)
 		cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_ask_once),
+		cmocka_unit_test(test_ask_time),
+		cmocka_unit_test(test_ask_review),
+		cmocka_unit_test(test_ask_elsewhere),
+		cmocka_unit_test(test_ask_others),
+		cmocka_unit_test(test_ask_revoked),
+		cmocka_unit_test(test_ask_flood),
+		cmocka_unit_test(test_ask_flood_of_one),
+		cmocka_unit_test(test_ask_long),
+		cmocka_unit_test(test_ask_nobody),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_bytes_in),

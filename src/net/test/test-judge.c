@@ -493,85 +493,87 @@ static const struct {
 	struct http_request request;
 	const char *answer;
 } requests[] = {
-	{ ALLOW("'*.com'"), "a.com:80", { "GET", "a.com", 0, "/", false, "" }, "allowed" },
-	{ ALLOW("'*.com'"), "a.com:80", { "GET", "a.com", 80, "/", false, "" }, "allowed" },
-	{ ALLOW("'*.com'"), "a.com:80", { "GET", "a.com", 81, "/", false, "" },
+	{ ALLOW("'*.com'"), "a.com:80", { "GET", "a.com", 0, "/", false, "", NULL }, "allowed" },
+	{ ALLOW("'*.com'"), "a.com:80", { "GET", "a.com", 80, "/", false, "", NULL }, "allowed" },
+	{ ALLOW("'*.com'"), "a.com:80", { "GET", "a.com", 81, "/", false, "", NULL },
 		"HTTP asks for port 81, but the connection is to port 80" },
-	{ ALLOW("a.com"), "a.com:80", { "GET", "b.com", 0, "/", false, "" },
+	{ ALLOW("a.com"), "a.com:80", { "GET", "b.com", 0, "/", false, "", NULL },
 		"HTTP asks for b.com, but the connection is to a.com; grant it, and connect to "
 		"b.com:80 by name" },
-	{ ALLOW("a.com"), "a.com:80", { "GET", "[::1]", 0, "/", false, "" },
+	{ ALLOW("a.com"), "a.com:80", { "GET", "[::1]", 0, "/", false, "", NULL },
 		"HTTP asks for [::1], but the connection is to a.com; grant it, and connect to "
 		"[::1]:80 by name" },
-	{ ALLOW("a.com"), "a.com:443", { "GET", "", 0, "/", false, "" }, "allowed" },
-	{ ALLOW("'*.com'"), "a.com:443", { "GET", "", 0, "/", false, "" },
+	{ ALLOW("a.com"), "a.com:443", { "GET", "", 0, "/", false, "", NULL }, "allowed" },
+	{ ALLOW("'*.com'"), "a.com:443", { "GET", "", 0, "/", false, "", NULL },
 		NAMELESS("HTTP without a host") },
-	{ ALLOW("'*.com'"), "a.com:443", { "GET", "a.com", 0, "/", true, "websocket" }, "allowed" },
-	{ ALLOW("'*.com'"), "a.com:443", { "GET", "a.com", 0, "/", true, "h2c" },
-		NAMELESS("HTTP switches to another protocol") },
-	{ ALLOW("a.com"), "a.com:443", { "GET", "a.com", 0, "/", true, "h2c" }, "allowed" },
-	/* Literal addresses: any host but what is forbidden, in any spelling. */
-	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "1.2.3.4", 0, "/", false, "" }, "allowed" },
-	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "a.com", 0, "/", false, "" }, "allowed" },
-	{ ALLOW("'[2606::1]'"), "[2606::1]:80", { "GET", "[2606::1]", 0, "/", false, "" },
+	{ ALLOW("'*.com'"), "a.com:443", { "GET", "a.com", 0, "/", true, "websocket", NULL },
 		"allowed" },
-	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "169.254.169.254", 0, "/", false, "" },
+	{ ALLOW("'*.com'"), "a.com:443", { "GET", "a.com", 0, "/", true, "h2c", NULL },
+		NAMELESS("HTTP switches to another protocol") },
+	{ ALLOW("a.com"), "a.com:443", { "GET", "a.com", 0, "/", true, "h2c", NULL }, "allowed" },
+	/* Literal addresses: any host but what is forbidden, in any spelling. */
+	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "1.2.3.4", 0, "/", false, "", NULL },
+		"allowed" },
+	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "a.com", 0, "/", false, "", NULL }, "allowed" },
+	{ ALLOW("'[2606::1]'"), "[2606::1]:80", { "GET", "[2606::1]", 0, "/", false, "", NULL },
+		"allowed" },
+	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "169.254.169.254", 0, "/", false, "", NULL },
 		"HTTP asks for 169.254.169.254:80: " NEVER },
-	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "0xa9fea9fe", 0, "/", false, "" },
+	{ ALLOW("1.2.3.4"), "1.2.3.4:80", { "GET", "0xa9fea9fe", 0, "/", false, "", NULL },
 		"HTTP asks for 0xa9fea9fe:80: " NEVER },
 	{ { { "network: {allow: [1.2.3.4], deny: [b.com]}" } }, "1.2.3.4:80",
-		{ "GET", "b.com", 0, "/", false, "" },
+		{ "GET", "b.com", 0, "/", false, "", NULL },
 		"HTTP asks for b.com:80: network.deny denies b.com:*; remove or narrow "
 		"test.yaml:1: "
 		"b.com:* [test.yaml:1: b.com:*]" },
 	/* Methods and paths. */
 	{ { { "network: {allow: [a.com], methods: [GET, HEAD]}" } }, "a.com:80",
-		{ "HEAD", "a.com", 0, "/", false, "" }, "allowed" },
+		{ "HEAD", "a.com", 0, "/", false, "", NULL }, "allowed" },
 	{ { { "network: {allow: [a.com], methods: [GET, HEAD]}" } }, "a.com:80",
-		{ "POST", "a.com", 0, "/", false, "" },
+		{ "POST", "a.com", 0, "/", false, "", NULL },
 		"network.methods does not include POST; add network: {methods: [POST]} to "
 		"test.yaml" },
 	{ { { "network: {allow: [a.com]}", "network: {allow: [a.com], methods: [GET]}" } },
-		"a.com:80", { "get", "a.com", 0, "/", false, "" },
+		"a.com:80", { "get", "a.com", 0, "/", false, "", NULL },
 		"network.methods does not include get; none: it cannot be written in a policy "
 		"file" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/admin/x", false, "" },
+		{ "GET", "a.com", 0, "/admin/x", false, "", NULL },
 		"network.deny denies http://a.com/admin/**; remove or narrow test.yaml:1: "
 		"http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/x/../%61dmin/x", false, "" },
+		{ "GET", "a.com", 0, "/x/../%61dmin/x", false, "", NULL },
 		"network.deny denies http://a.com/admin/**; remove or narrow test.yaml:1: "
 		"http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/other", false, "" }, "allowed" },
+		{ "GET", "a.com", 0, "/other", false, "", NULL }, "allowed" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "//admin/x", false, "" }, TWO_PATHS },
+		{ "GET", "a.com", 0, "//admin/x", false, "", NULL }, TWO_PATHS },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/admin%2Fx", false, "" }, TWO_PATHS },
+		{ "GET", "a.com", 0, "/admin%2Fx", false, "", NULL }, TWO_PATHS },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/\\admin/x", false, "" }, TWO_PATHS },
+		{ "GET", "a.com", 0, "/\\admin/x", false, "", NULL }, TWO_PATHS },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/admin;a/x", false, "" }, TWO_PATHS },
+		{ "GET", "a.com", 0, "/admin;a/x", false, "", NULL }, TWO_PATHS },
 	{ { { "network: {allow: [a.com], methods: [GET]}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "//a%2fb;c", false, "" }, "allowed" },
+		{ "GET", "a.com", 0, "//a%2fb;c", false, "", NULL }, "allowed" },
 	/* By its address, too. */
 	{ { { "network: {allow: [1.2.3.4], deny: ['http://a.com/admin/**']}" } }, "1.2.3.4:80",
-		{ "GET", "a.com", 0, "/admin/x", false, "" },
+		{ "GET", "a.com", 0, "/admin/x", false, "", NULL },
 		"HTTP asks for a.com: network.deny denies http://a.com/admin/**; remove or narrow "
 		"test.yaml:1: http://a.com/admin/** [test.yaml:1: http://a.com/admin/**]" },
 	{ { { "network: {allow: [1.2.3.4], deny: ['http://a.com/admin/**']}" } }, "1.2.3.4:80",
-		{ "GET", "a.com", 0, "/other", false, "" }, "allowed" },
+		{ "GET", "a.com", 0, "/other", false, "", NULL }, "allowed" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/", true, "h2c" },
+		{ "GET", "a.com", 0, "/", true, "h2c", NULL },
 		"HTTP switches to another protocol, so methods and paths cannot be checked" },
 	{ { { "network: {allow: [a.com], methods: [GET]}" } }, "a.com:80",
-		{ "GET", "a.com", 0, "/", true, "h2c" },
+		{ "GET", "a.com", 0, "/", true, "h2c", NULL },
 		"HTTP switches to another protocol, so methods and paths cannot be checked" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "OPTIONS", "a.com", 0, "*", false, "" }, "allowed" },
+		{ "OPTIONS", "a.com", 0, "*", false, "", NULL }, "allowed" },
 	{ { { "network: {allow: [a.com], deny: ['http://a.com/admin/**']}" } }, "a.com:80",
-		{ "GET", "b.com", 0, "/other", false, "" },
+		{ "GET", "b.com", 0, "/other", false, "", NULL },
 		"HTTP asks for b.com, but the connection is to a.com; grant it, and connect to "
 		"b.com:80 by name" },
 };
@@ -599,7 +601,7 @@ static void test_long_path(void **state)
 {
 	auto_policy *p = test_compile("network: {allow: [a.com], deny: ['http://a.com/admin/**']}");
 	static char path[32 << 10];
-	const struct http_request r = { "GET", "a.com", 0, path, false, "" };
+	const struct http_request r = { "GET", "a.com", 0, path, false, "", NULL };
 	const struct destination d = { .name = "a.com", .port = 80 };
 	struct net_judgement j = { 0 };
 	struct net_judge judge;
@@ -720,6 +722,11 @@ static const struct {
 		  "rules: [{id: r25, action: ask, operations: [net.connect], patterns: "
 		  "['1.2.0.0/16']}]" } },
 		"1.2.3.4:80", "1.2.3.4", "1.2.3.4", true, true },
+	/* Rules of one line and pattern are two if one of them is about some methods. */
+	{ { { "rules: [{id: r26, action: ask, operations: [net.connect], patterns: [a.com], "
+	      "priority: 1}, {id: r27, action: ask, operations: [net.connect], patterns: "
+	      "[a.com], methods: [GET], priority: 5}]" } },
+		"a.com:80", "1.2.3.4", "a.com", true, false },
 };
 
 static void test_agreed(void **state)
@@ -760,6 +767,72 @@ static void test_agreed(void **state)
 	}
 }
 
+#define ASK_PATH(to)                                                                     \
+	"rules: [{id: r, action: ask, operations: [net.connect], patterns: ['http://" to \
+	"/v1/**']}]"
+
+/* Requests that the policy asks about; "" if the user cannot be asked. */
+static const struct {
+	struct policies policies;
+	const char *to;
+	struct http_request request;
+	const char *shown;
+} shown[] = {
+	{ { { "network: {allow: [a.com]}\n" ASK_PATH("a.com") } }, "a.com:80",
+		{ "GET", "a.com", 0, "/v1/x", false, "", "a=b" }, "GET http://a.com:80/v1/x?a=b" },
+	{ { { "network: {allow: [a.com]}\n" ASK_PATH("a.com") } }, "a.com:80",
+		{ "BREW", "", 0, "/v1/x", false, "", "" }, "BREW http://a.com:80/v1/x?" },
+	{ { { "network: {allow: ['[::1]:80']}\n" ASK_PATH("[::1]") } }, "[::1]:80",
+		{ "GET", "[::1]", 0, "/v1/x", false, "", NULL }, "GET http://[::1]:80/v1/x" },
+	{ { { "network: {allow: ['localhost:80']}\n" ASK_PATH("localhost") } }, "127.0.0.1:80",
+		{ "GET", "localhost", 0, "/v1/x", false, "", NULL },
+		"GET http://127.0.0.1:80/v1/x" },
+	/* The rules of two layers. */
+	{ { { "network: {allow: [a.com]}\n" ASK_PATH("a.com"),
+		  "network: {allow: [a.com]}\n" ASK_PATH("*.com") } },
+		"a.com:80", { "GET", "a.com", 0, "/v1/x", false, "", NULL },
+		"GET http://a.com:80/v1/x" },
+	/* What another layer denies, or the same by another rule, is not asked about. */
+	{ { { "network: {allow: [a.com]}\n" ASK_PATH("a.com"),
+		  "network: {allow: [a.com], methods: [POST]}" } },
+		"a.com:80", { "GET", "a.com", 0, "/v1/x", false, "", NULL }, "" },
+	{ { { "network: {allow: [a.com], deny: ['http://a.com/v1/x']}\n" ASK_PATH("a.com") } },
+		"a.com:80", { "GET", "a.com", 0, "/v1/x", false, "", NULL }, "" },
+	/* Nor what would be shown as something else. */
+	{ { { "network: {allow: [1.2.3.4]}\n" ASK_PATH("1.2.3.4") } }, "1.2.3.4:80",
+		{ "GET", "a.com", 0, "/v1/x", false, "", NULL }, "" },
+	{ { { "network: {allow: [a.com]}\n" ASK_PATH("a.com") } }, "a.com:80",
+		{ "GET", "a.com", 0, "/v1/x", true, "websocket", NULL }, "" },
+	{ { { "network: {allow: [a.com]}\n" ASK_PATH("a.com") } }, "a.com:80",
+		{ "GET", "a.com", 0, "/v1/\xe2\x80\xae", false, "", NULL }, "" },
+	{ { { "network: {allow: [a.com]}\n" ASK_PATH("a.com") } }, "a.com:80",
+		{ "GET", "a.com", 0, "/v1/x", false, "", "\x1b[2J" }, "" },
+};
+
+static void test_shown(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(shown); i++) {
+		auto_policy *p = compile(&shown[i].policies);
+		char name[128], text[NET_REQUEST_BYTES];
+		const struct destination d = parse(shown[i].to, name);
+		struct net_judgement j = { 0 };
+		struct net_judge judge;
+		bool asks;
+
+		judge_init(&judge, p);
+		assert_true(judge_destination(&judge, &d, &j));
+		assert_false(judge_http(&judge, &d, &shown[i].request, &j));
+		asks = j.asks && judge_show_request(&d, &shown[i].request, text);
+		if (asks != (shown[i].shown[0] != '\0'))
+			fail_msg("%zu: %s: %s", i, shown[i].to, j.reason);
+		if (!asks)
+			continue;
+		assert_string_equal(text, shown[i].shown);
+		assert_true(judge_http_agreed(&judge, &d, &shown[i].request, &j));
+	}
+}
+
 /* A rule that asks about everything does not keep a name that is granted from its addresses. */
 static void test_granted_under_ask(void **state)
 {
@@ -797,6 +870,7 @@ int main(void)
 		cmocka_unit_test(test_long_path),
 		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_agreed),
+		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_granted_under_ask),
 	};
 

@@ -286,7 +286,7 @@ static void test_slow_reader(void **state)
 	end(&s);
 }
 
-/* What the socket did not take is reported at the end, while somebody reads. */
+/* What the socket did not take is reported at the end, while the holder reads. */
 static void test_end(void **state)
 {
 	enum { TARGETS = 150 };

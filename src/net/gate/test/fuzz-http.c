@@ -30,6 +30,8 @@ struct run {
 	struct http_requests *http;
 	bool accepts;     /* the server, when asked for another protocol */
 	bool skips;       /* free bytes are reported, not fed */
+	bool holds;       /* the judge: each request once, */
+	bool held;        /* as it did with this one */
 	unsigned refuses; /* the judge: the request of this number; 0: none */
 	unsigned judged;
 	size_t passed;
@@ -58,6 +60,9 @@ static int judge(void *context, const struct http_request *r)
 	struct run *run = context;
 
 	check_request(r);
+	run->held = run->holds && !run->held;
+	if (run->held)
+		return HTTP_HOLD;
 	buffer_printf(&run->log, "%s %s %u %s %d %s\n", r->method, r->host, r->port, r->path,
 		r->upgrade, r->upgrade_to);
 	run->judged++;
@@ -98,6 +103,9 @@ static void feed_until(struct run *run, const uint8_t *data, size_t end)
 	do {
 		n = feed_piece(run, data + run->passed, end - run->passed);
 		run->passed += n;
+		require(run->error < 0 || http_requests_held(run->http) == run->held);
+		if (n == 0 && run->held)
+			n = 1;
 		if (http_requests_waits(run->http) && n == 0) {
 			http_requests_upgraded(run->http, run->accepts);
 			n = 1;
@@ -157,9 +165,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	feed_all(&whole, data, size, SIZE_MAX);
 	check_looks(data, size, whole.judged > 0);
 	for (size_t i = 0; i < ROWS(pieces); i++) {
-		struct run run = {
-			.accepts = whole.accepts, .refuses = whole.refuses, .skips = i % 2
-		};
+		struct run run = { .accepts = whole.accepts,
+			.refuses = whole.refuses,
+			.skips = i % 2,
+			.holds = i > 1 };
 
 		/* Byte by byte only what is short: each piece is copied whole. */
 		if (size / pieces[i] > 2048)

@@ -21,6 +21,8 @@ struct line {
 	struct net_judgement refused;
 	int near, inner, outer, far;
 	int n_done, error;
+	int n_asked;
+	char shown[NET_REQUEST_BYTES]; /* what was asked about last */
 };
 
 static int on_gate(struct pump *p, enum pump_side from, bool last)
@@ -601,6 +603,254 @@ static void test_requests_in_pieces(void **state)
 		check_request_in_pieces(i);
 }
 
+/* Some servers take the end of the connection for the end of the line: of HTTP/0.9, where that is
+ * a whole request. */
+static void test_request_without_end(void **state)
+{
+	static const char *const sent[] = { "GET /a", "\r\nGET /a", "GET\t/a" };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ROWS(sent); i++) {
+		const char *text = sent[i / 2];
+		char got[64];
+		struct line l;
+		ssize_t n;
+
+		start_line(&l, exact, "a.com");
+		if (i % 2 == 0)
+			say(l.near, text);
+		for (size_t k = 0; i % 2 && text[k]; k++) {
+			(void)send(l.near, text + k, 1, MSG_NOSIGNAL);
+			settle();
+		}
+		settle();
+		/* Byte by byte, what stands before the space is passed. */
+		n = recv(l.far, got, sizeof(got), MSG_DONTWAIT);
+		if (n > 0 && memchr(got, '/', (size_t)n))
+			fail_msg("%s: its path reached the server", text);
+		(void)shutdown(l.near, SHUT_WR);
+		check_refused(&l, "an incomplete HTTP request");
+		end_line(&l);
+	}
+}
+
+/* Requests that wait for the user. */
+
+static bool on_ask(struct gate *g, const char *shown)
+{
+	struct line *l = container_of(g, struct line, gate);
+
+	l->n_asked++;
+	(void)snprintf(l->shown, sizeof(l->shown), "%s", shown);
+	return true;
+}
+
+static const char asking[] = "network: {allow: [a.com]}\n"
+			     "rules: [{id: r, action: ask, operations: [net.connect], patterns: "
+			     "['http://a.com/admin/**']}]";
+
+static void start_asking(struct line *l)
+{
+	start_line(l, asking, "a.com");
+	l->gate.ask = on_ask;
+}
+
+static void check_asked(struct line *l, int n, const char *shown)
+{
+	while (l->n_done == 0 && l->n_asked < n)
+		turn();
+	check_silent(l);
+	assert_int_equal(l->n_asked, n);
+	assert_string_equal(l->shown, shown);
+	assert_int_equal(l->gate.asking, GATE_ASKED);
+	/* However long it takes: the time for a first message does not run. */
+	assert_int_equal(l->gate.seen, 0);
+}
+
+static void agree(struct line *l)
+{
+	gate_answer(&l->gate, true);
+	gate_resume(&l->pump);
+}
+
+#define GET_X(path) "GET " path " HTTP/1.1\r\nHost: a.com\r\n\r\n"
+#define POST_X(path, body, length) \
+	"POST " path " HTTP/1.1\r\nHost: a.com\r\nContent-Length: " length "\r\n\r\n" body
+
+static void test_ask(void **state)
+{
+	struct line l;
+
+	(void)state;
+	start_asking(&l);
+	say(l.near, GET_X("/") GET_X("/admin/a?b=c") GET_X("/admin/a?b=c") GET_X("/last"));
+	hear(l.far, GET_X("/"));
+	check_asked(&l, 1, "GET http://a.com:80/admin/a?b=c");
+	/* What comes meanwhile waits, too. */
+	say(l.near, GET_X("/behind"));
+	check_asked(&l, 1, "GET http://a.com:80/admin/a?b=c");
+	/* The answer is for the first of the two. */
+	agree(&l);
+	hear(l.far, GET_X("/admin/a?b=c"));
+	check_asked(&l, 2, "GET http://a.com:80/admin/a?b=c");
+	agree(&l);
+	hear(l.far, GET_X("/admin/a?b=c") GET_X("/last") GET_X("/behind"));
+	/* And is used up. */
+	assert_int_equal(l.gate.asking, GATE_NOT_ASKED);
+	gate_answer(&l.gate, true);
+	assert_int_equal(l.gate.asking, GATE_NOT_ASKED);
+	say(l.near, GET_X("/admin/a?b=c"));
+	check_asked(&l, 3, "GET http://a.com:80/admin/a?b=c");
+	gate_answer(&l.gate, false);
+	gate_resume(&l.pump);
+	check_refused(&l, "asks about");
+	end_line(&l);
+}
+
+static void test_ask_body(void **state)
+{
+	struct line l;
+
+	(void)state;
+	start_asking(&l);
+	say(l.near, POST_X("/admin/a", GET_X("/"), "31") GET_X("/admin/b"));
+	check_asked(&l, 1, "POST http://a.com:80/admin/a");
+	agree(&l);
+	hear(l.far, POST_X("/admin/a", GET_X("/"), "31"));
+	check_asked(&l, 2, "GET http://a.com:80/admin/b");
+	end_line(&l);
+}
+
+/* Without a user, for another protocol, and for what is ambiguous: as ever. */
+static void test_ask_not(void **state)
+{
+	static const struct {
+		const char *sent, *reason;
+		bool no_user;
+	} cases[] = {
+		{ GET_X("/admin/a"), "asks about", true },
+		{ "GET /admin/a HTTP/1.1\r\nHost: a.com\r\nConnection: upgrade\r\n"
+		  "Upgrade: websocket\r\n\r\n",
+			"asks about", false },
+		{ "GET /admin/a HTTP/1.1\r\nHost: a.com\r\nHost: a.com\r\n\r\n", "ambiguous",
+			false },
+		{ GET_X("/admin//a"), "ambiguous", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		struct line l;
+
+		start_asking(&l);
+		if (cases[i].no_user)
+			l.gate.ask = NULL;
+		say(l.near, cases[i].sent);
+		check_refused(&l, cases[i].reason);
+		assert_int_equal(l.n_asked, 0);
+		end_line(&l);
+	}
+}
+
+/* The client goes away: by a reset, or in order, also with bytes behind the request. */
+static void test_ask_gone(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char byte;
+		struct line l;
+
+		start_asking(&l);
+		say(l.near, GET_X("/admin/a"));
+		check_asked(&l, 1, "GET http://a.com:80/admin/a");
+		if (i == 1)
+			say(l.near, GET_X("/"));
+		if (i == 2)
+			pump_reset(fd_take(&l.near));
+		else if (i == 3)
+			assert_int_equal(shutdown(l.near, SHUT_WR), 0);
+		else
+			fd_close(&l.near);
+		while (l.n_done == 0)
+			turn();
+		assert_true(l.error < 0);
+		assert_int_equal(recv(l.far, &byte, 1, 0), -1);
+		end_line(&l);
+	}
+}
+
+/* The policy changes while it waits, and afterwards. */
+static void test_ask_review(void **state)
+{
+	static const struct {
+		const char *policy;
+		bool asks, passes;
+	} cases[] = {
+		{ asking, true, true },
+		{ "network: {allow: [a.com]}", false, true },
+		{ "network: {allow: [a.com], deny: ['http://a.com/admin/**']}", false, false },
+		{ "network: {allow: [a.com], methods: [PUT]}", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases) * 2; i++) {
+		const bool answered = i >= ROWS(cases);
+		const char *policy = cases[i % ROWS(cases)].policy;
+		struct line l;
+
+		start_asking(&l);
+		say(l.near, GET_X("/admin/a"));
+		check_asked(&l, 1, "GET http://a.com:80/admin/a");
+		policy_free(l.policy);
+		l.policy = test_compile(policy);
+		judge_init(&l.judge, l.policy);
+		/* An answer that was given before the change is judged after it. */
+		if (answered)
+			gate_answer(&l.gate, true);
+		gate_resume(&l.pump);
+		if (cases[i % ROWS(cases)].asks && !answered) {
+			check_asked(&l, 1, "GET http://a.com:80/admin/a");
+			agree(&l);
+		}
+		if (cases[i % ROWS(cases)].passes)
+			hear(l.far, GET_X("/admin/a"));
+		else
+			check_refused(&l, "");
+		if (cases[i % ROWS(cases)].asks) {
+			struct net_judgement j;
+
+			assert_true(gate_review(&l.gate, &j));
+			policy_free(l.policy);
+			l.policy = test_compile(cases[2].policy);
+			judge_init(&l.judge, l.policy);
+			assert_false(gate_review(&l.gate, &j));
+		}
+		end_line(&l);
+	}
+}
+
+/* Byte by byte: half a line passes before it is known to be a request, and nothing more. */
+static void test_ask_in_pieces(void **state)
+{
+	static const char sent[] = GET_X("/admin/a");
+	const size_t line = strcspn(sent, "\n");
+	struct line l;
+
+	(void)state;
+	start_asking(&l);
+	for (size_t i = 0; sent[i]; i++) {
+		assert_int_equal(send(l.near, sent + i, 1, MSG_NOSIGNAL), 1);
+		settle();
+	}
+	while (l.n_asked == 0)
+		turn();
+	settle();
+	assert_int_equal(l.n_asked, 1);
+	assert_true(l.pump.streams[PUMP_INNER].moved <= line);
+	agree(&l);
+	hear(l.far, sent);
+	end_line(&l);
+}
+
 /* Over one connection, one after the other, with answers between. */
 static void test_keep_alive(void **state)
 {
@@ -767,14 +1017,14 @@ static void test_half_a_line(void **state)
 	hear(l.far, " there\n" GET_B);
 	end_line(&l);
 	start_line(&l, exact, "a.com");
-	say(l.near, "GET / HT");
-	hear(l.far, "GET / HT");
+	say(l.near, "PUT / HT");
+	hear(l.far, "PUT / HT");
 	say(l.near, "TP/1.1\r\nHost: b.com\r\n\r\n");
 	check_refused(&l, "HTTP asks for b.com");
 	end_line(&l);
 	start_line(&l, exact, "a.com");
-	say(l.near, "GET / HT");
-	hear(l.far, "GET / HT");
+	say(l.near, "PUT / HT");
+	hear(l.far, "PUT / HT");
 	say(l.near, "TP/1.1\r\nHost: a.com\r\n\r\n" GET_B);
 	hear(l.far, "TP/1.1\r\nHost: a.com\r\n\r\n");
 	check_refused(&l, "HTTP asks for b.com");
@@ -981,6 +1231,13 @@ int main(void)
 		TEST(test_urgent),
 		TEST(test_requests),
 		TEST(test_requests_in_pieces),
+		TEST(test_request_without_end),
+		TEST(test_ask),
+		TEST(test_ask_body),
+		TEST(test_ask_not),
+		TEST(test_ask_gone),
+		TEST(test_ask_review),
+		TEST(test_ask_in_pieces),
 		TEST(test_keep_alive),
 		TEST(test_large_body),
 		TEST(test_websocket),

@@ -567,6 +567,47 @@ static void test_upgrade_early(void **state)
 	buffer_deinit(&log.text);
 }
 
+struct holding {
+	unsigned n, holds; /* how often it was asked; and what the first ones of them were */
+};
+
+static int hold(void *context, const struct http_request *r)
+{
+	struct holding *x = context;
+
+	x->n++;
+	return strcmp(r->path, "/held") == 0 && x->n <= x->holds ? HTTP_HOLD : 0;
+}
+
+/* Nothing of it passes, nor of what is behind it, until the judge says so. */
+static void test_hold(void **state)
+{
+#define HELD "POST /held?x=y HTTP/1.1" E "Host: a" E "Content-Length: 3" E E "abc"
+	static const char all[] = GET E HELD GET E;
+	const size_t first = sizeof(GET E) - 1;
+	struct holding x = { .holds = 3 };
+	struct http_requests *h;
+
+	(void)state;
+	assert_int_equal(http_requests_new(&h, hold, &x), 0);
+	/* A head that is incomplete is not held yet. */
+	assert_int_equal(http_requests_feed(h, (const uint8_t *)all, first + 10), first);
+	assert_false(http_requests_held(h));
+	for (unsigned i = 2; i <= x.holds; i++) {
+		assert_int_equal(http_requests_feed(h, (const uint8_t *)S(HELD GET E)), 0);
+		assert_true(http_requests_held(h));
+		assert_int_equal(http_requests_count(h), 1);
+		assert_int_equal(http_requests_free_bytes(h), 0);
+		assert_int_equal(x.n, i);
+	}
+	assert_int_equal(
+		http_requests_feed(h, (const uint8_t *)S(HELD GET E)), sizeof(HELD GET E) - 1);
+	assert_false(http_requests_held(h));
+	assert_int_equal(http_requests_count(h), 3);
+	http_requests_free(h);
+#undef HELD
+}
+
 static void test_skip(void **state)
 {
 #define POST "POST / HTTP/1.1" E "Host: a" E "Content-Length: 999999999999999999" E E
@@ -608,7 +649,10 @@ static const struct {
 	{ S(""), HTTP_MAYBE },
 	{ S("G"), HTTP_MAYBE },
 	{ S("GET / HTTP/1."), HTTP_YES },
-	{ S("GET / HTTP"), HTTP_MAYBE },
+	{ S("GET"), HTTP_MAYBE },
+	{ S("GET "), HTTP_YES },
+	{ S("GET / HTTP"), HTTP_YES },
+	{ S("POST / HTTP"), HTTP_MAYBE },
 	{ S("PRI * HTTP/2.0\r"), HTTP_MAYBE },
 	{ S("GET / HTTP/1.1\r\n"), HTTP_YES },
 	{ S("GET / HTTP/1.0\r\nx"), HTTP_YES },
@@ -687,6 +731,7 @@ int main(void)
 		cmocka_unit_test(test_upgrade_unasked),
 		cmocka_unit_test(test_upgrade_early),
 		cmocka_unit_test(test_head),
+		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_skip),
 		cmocka_unit_test(test_looks),
 	};
