@@ -43,54 +43,6 @@ const char *rpc_class_name(enum rpc_class class)
 	return classes[class].name;
 }
 
-/* Refusals */
-
-enum { REFUSAL_CLASS, REFUSAL_MESSAGE, REFUSAL_HINT, REFUSAL_RULE, REFUSAL_ALLOWED };
-
-const struct method_field rpc_refusal_fields[] = {
-	[REFUSAL_CLASS] = { "class", .type = VALUE_NUMBER, true, RPC_CLASS_COUNT - 1 },
-	[REFUSAL_MESSAGE] = { "message", .type = VALUE_TEXT, true },
-	[REFUSAL_HINT] = { "hint", .type = VALUE_TEXT },
-	[REFUSAL_RULE] = { "rule", .type = VALUE_TEXT },
-	[REFUSAL_ALLOWED] = { "allowed", .type = VALUE_WORDS, false, 256 << 10 },
-	{ 0 },
-};
-
-static struct value rpc_optional_text(const char *text)
-{
-	return text ? value_text(text, strlen(text)) : (struct value){ 0 };
-}
-
-struct values rpc_refusal_values(const struct rpc_refusal *r)
-{
-	struct values v = { 0 };
-
-	v.v[REFUSAL_CLASS] = value_number(VALUE_NUMBER, r->class);
-	v.v[REFUSAL_MESSAGE] = rpc_optional_text(r->message);
-	v.v[REFUSAL_HINT] = rpc_optional_text(r->hint);
-	v.v[REFUSAL_RULE] = rpc_optional_text(r->rule);
-	if (r->n_allowed > 0)
-		v.v[REFUSAL_ALLOWED] = (struct value){
-			.type = VALUE_WORDS, .items = r->allowed, .n = r->n_allowed
-		};
-	return v;
-}
-
-int rpc_refusal_read(const struct values *v, struct rpc_refusal *ret)
-{
-	if (v->v[REFUSAL_CLASS].number >= RPC_CLASS_COUNT)
-		return -EPROTO;
-	*ret = (struct rpc_refusal){
-		.class = (enum rpc_class)v->v[REFUSAL_CLASS].number,
-		.message = v->v[REFUSAL_MESSAGE].text,
-		.hint = v->v[REFUSAL_HINT].text,
-		.rule = v->v[REFUSAL_RULE].text,
-		.allowed = v->v[REFUSAL_ALLOWED].items,
-		.n_allowed = v->v[REFUSAL_ALLOWED].n,
-	};
-	return 0;
-}
-
 /* The error that was just set, as a refusal. Returns 1. */
 static int rpc_refuse(struct rpc_refusal *why, enum rpc_class class, const struct error *e)
 {

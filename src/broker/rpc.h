@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "broker/encoding.h"
+#include "broker/rpc-refusal.h"
 #include "broker/value.h"
 #include "codec/node.h"
 
@@ -23,44 +24,9 @@ enum {
 	RPC_ID_MAX = 1024, /* bytes of an id, as text */
 };
 
-/* Why a call fails. Each has Corral's code and the one for a caller that uses AgenShield's names.
- */
-enum rpc_class {
-	RPC_INTERNAL = 0,
-	RPC_PARSE,
-	RPC_REQUEST,
-	RPC_METHOD,
-	RPC_PARAMS,
-	RPC_PERMISSION,
-	RPC_SCOPE,
-	RPC_RATE,
-	RPC_TIMEOUT,
-	RPC_SERVICE,
-	RPC_NETWORK,
-	RPC_PATH,
-	RPC_CHANNEL, /* not where it was called */
-	RPC_CLASS_COUNT,
-};
-
 int rpc_code(enum rpc_class class, bool by_shield);
 /* The word that `data` has for it. */
 const char *rpc_class_name(enum rpc_class class);
-
-/* An error as it is answered. Texts may be NULL but for the message. */
-struct rpc_refusal {
-	enum rpc_class class;
-	const char *message;
-	const char *hint;                 /* what to do */
-	const char *rule;                 /* file:line that decided */
-	const struct value_item *allowed; /* what is allowed instead */
-	size_t n_allowed;
-};
-
-/* What stands in frames for one: values_encode() and values_decode() with these rows. */
-extern const struct method_field rpc_refusal_fields[];
-struct values rpc_refusal_values(const struct rpc_refusal *r);
-/* -EPROTO: it is of no class. Texts are those of the values. */
-int rpc_refusal_read(const struct values *v, struct rpc_refusal *ret);
 
 struct rpc_call {
 	const char *id; /* as JSON, in the document's arena; NULL: a notification, never answered */

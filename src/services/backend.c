@@ -348,8 +348,8 @@ static struct backend_under_way *backend_next(const struct backend *b)
 }
 
 /*
- * A handler may block, and a call behind it be given up meanwhile: its caller was told so. So what
- * has come is read before the next one begins.
+ * A handler may block, and a call behind it be given up meanwhile: its caller has the answer
+ * already. So what has come is read before the next one begins.
  */
 static void backend_on_frame(struct watcher *w, uint32_t events)
 {

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * What went wrong, as a sentence, and the status that the worker exits with. What a module can do
- * wrong is told as the end of the module, not as an error of Corral.
+ * wrong is reported as the end of the module, not as an error of Corral.
  */
 #include <wasmtime.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What a worker is told to do, by the words that it was started with. Whoever starts it
- * (launch/wasm.h) has decided all of it by the policy; the module has no say in it.
+ * What a worker has to do, by the words that it was started with. The process that starts it
+ * (launch/wasm.h) has decided all of it by the policy; the module cannot change it.
  *
  *     run|serve export=NAME memory=BYTES fuel=N input env=NAME grant=NAME ro=GUEST HOST rw=GUEST
  * HOST

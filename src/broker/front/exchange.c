@@ -461,7 +461,7 @@ static int pending_send_words(struct front *f, struct pending *p)
 	return 1;
 }
 
-/* 1: it was told of all that have gone. 0: there is no room. */
+/* Reports callers that have gone. 1: all of them. 0: the buffer is full. */
 static int exchange_send_gone(struct front *f)
 {
 	size_t at = 0;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "broker/front/link.h"
+#include "base/link.h"
 
 struct front;
 

@@ -25,7 +25,7 @@ void ask_forget(struct under_way *u)
 	u->ask_text = NULL;
 }
 
-/* Unless somebody waits for it: there is room for so many. */
+/* Unless a call waits for it: the table of questions is bounded. */
 static void ask_drop(struct monitor *m, uint64_t question, enum question_end how)
 {
 	for (const struct under_way *u = m->first; u; u = u->next)
@@ -111,7 +111,7 @@ static int ask_visit(void *context, const struct corral_question *q)
 	return 1;
 }
 
-/* Negative: nobody can be asked. -ENOENT: it was answered or dropped meanwhile. */
+/* Negative: the question cannot be asked. -ENOENT: it was answered or dropped meanwhile. */
 static int ask_pass_on(struct under_way *u, uint64_t question, uint64_t wait_ms)
 {
 	struct monitor *m = u->call.monitor;
@@ -168,7 +168,7 @@ void monitor_ask(struct monitor_call *c, struct corral_error *e)
 		return;
 	}
 	u->question = question;
-	/* Where its path leads may have changed since: then nobody waits for the first one. */
+	/* Where its path leads may have changed since: then no call waits for the first one. */
 	if (before != question)
 		ask_drop(c->monitor, before, QUESTION_GIVEN_UP);
 	if (!u->was_asked)
@@ -247,7 +247,7 @@ void monitor_take_answer(struct monitor *m, uint64_t question, const struct answ
 		u->question = 0;
 		is_waited_for = true;
 	}
-	/* What nobody waits for would be an approval for whoever comes next. */
+	/* An answer without a call that waits would approve the next caller's. */
 	if (is_waited_for)
 		(void)corral_enclave_questions(m->enclave, ask_visit_answered, &x);
 }

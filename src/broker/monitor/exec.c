@@ -17,7 +17,6 @@
 #include "broker/monitor/handlers.h"
 #include "broker/monitor/internal.h"
 #include "policy/match/command.h"
-#include "policy/match/glob.h"
 
 enum {
 	EXEC_RUNNING_MAX = 32,
@@ -375,21 +374,15 @@ static bool exec_has_surroundings(const struct monitor_call *c)
 int exec_pattern(const struct monitor_call *c, struct buffer *out)
 {
 	const struct value *p = c->call.params.v;
-	const char *program = p[COMMAND].text;
-	struct command_pattern pattern = { .is_name = !strchr(program, '/'), .n_args = p[ARGS].n };
-	auto_buffer path = { 0 };
+	const char **args;
 	auto_arena a = { 0 };
 
-	/* A relative path is none of a pattern. */
-	if ((!pattern.is_name && program[0] != '/') || exec_has_surroundings(c))
+	if (exec_has_surroundings(c))
 		return -EINVAL;
-	glob_print_literal(program, strlen(program), &path);
-	pattern.program = pattern.is_name ? program : buffer_text(&path);
-	pattern.args = arena_calloc(&a, p[ARGS].n + 1, sizeof(*pattern.args));
-	if (!pattern.args || path.failed)
+	args = arena_calloc(&a, p[ARGS].n + 1, sizeof(*args));
+	if (!args)
 		return -ENOMEM;
 	for (size_t i = 0; i < p[ARGS].n; i++)
-		pattern.args[i] = p[ARGS].items[i].text;
-	command_pattern_print(&pattern, out);
-	return out->failed ? -ENOMEM : 0;
+		args[i] = p[ARGS].items[i].text;
+	return command_pattern_of(p[COMMAND].text, args, p[ARGS].n, out);
 }

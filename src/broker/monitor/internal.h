@@ -60,14 +60,25 @@ struct unsent {
 	struct buffer body;
 };
 
-/* granting.c: one change at a time, by a thread. */
+/* granting.c: all that the holder grants, by an order of this number. */
+struct granted {
+	uint64_t id;
+	uint64_t at_ms;            /* monotonic: those that had not ended then are in force */
+	struct live_grant *grants; /* in the arena */
+	size_t n;
+	struct arena arena;
+};
+
+/* One change at a time, by a thread. */
 struct granting {
 	struct pool_job job;
 	bool is_busy;
-	uint64_t id;
-	struct ceiling_grant *grants;
-	size_t n;
-	struct arena arena;
+	bool is_own;        /* of the change: the time of a grant was over */
+	struct granted all; /* that are in force */
+	bool is_ordered;    /* that of the holder is under way, or follows one of our own */
+	struct granted ordered;
+	uint64_t at_ms;      /* of the change that is under way */
+	struct timer over;   /* the time of the first that ends */
 	struct policy *next; /* the words' */
 	int code;
 	struct error error;

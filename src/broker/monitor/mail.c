@@ -81,7 +81,7 @@ const char *mail_address(struct arena *a, const char *word)
 	struct mailbox m = { 0 };
 	const char *why;
 
-	/* mail_read_recipients() has read it; what it did not, is nobody's address. */
+	/* mail_read_recipients() accepted it; otherwise the address is empty. */
 	(void)mailbox_parse(&m, word, strlen(word), &why);
 	return arena_strdup(a, m.address);
 }

@@ -145,11 +145,13 @@ struct monitor_holder {
 	void (*over)(void *context, uint64_t id, enum question_end how);
 	/* What became of monitor_grant(): 0, or a negative errno value and a sentence. */
 	void (*granted)(void *context, uint64_t id, int code, const char *why);
+	/* A grant whose time is over is still in force: the process must end. May be NULL. */
+	void (*stuck)(void *context);
 	void *context;
 };
 void monitor_on_questions(struct monitor *m, const struct monitor_holder *h);
 /* What was answered. ANSWER_ALLOW: what it is about is granted already, or the call asks again. */
 void monitor_take_answer(struct monitor *m, uint64_t question, const struct answer *a);
-/* These are all that is granted beside the setup's permissions. `granted` is called later; until
- * then there is no other. -EBUSY. */
+/* These are all that is granted beside the setup's permissions, each until its ends_ms. `granted`
+ * is called later; until then there is no other. -EBUSY. */
 int monitor_grant(struct monitor *m, uint64_t id, const struct live_grant *grants, size_t n);

@@ -70,12 +70,13 @@ const struct value_item *refusal_allowed(
 		const struct sources *s = &policy_layer(m->policy, i)->sources[op];
 
 		for (size_t k = 0; k < s->n && n < REFUSAL_ALLOWED_MAX; k++) {
-			const char *text = s->items[k].text;
+			const char *text = s->items[k].grant->all[0];
 
 			bytes += strlen(text);
 			if (bytes > REFUSAL_ALLOWED_BYTES)
 				break;
-			if (s->items[k].verdict == VERDICT_ALLOW && !refusal_has(items, n, text))
+			if (s->items[k].in->verdict == VERDICT_ALLOW &&
+				!refusal_has(items, n, text))
 				items[n++].text = text;
 		}
 	}

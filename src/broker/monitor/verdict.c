@@ -213,8 +213,8 @@ static void verdict_done(struct monitor_call *c)
 	if (x.reason) {
 		buffer_adds(&reason, x.reason);
 	} else {
-		if (x.decision.source && x.decision.source->id)
-			buffer_adds(&rule, x.decision.source->id);
+		if (x.decision.source && x.decision.source->in->id)
+			buffer_adds(&rule, x.decision.source->in->id);
 		else
 			explain_rule(&x.decision, &rule);
 		explain_reason(&x.request, &x.decision, &reason);

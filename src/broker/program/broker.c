@@ -214,6 +214,11 @@ static void broker_granted(void *context, uint64_t id, int code, const char *why
 		(void)frame_send(CONTROL, FRAME_GRANTS, id, body.data, body.len, NULL, 0);
 }
 
+static void broker_on_stuck(void *context)
+{
+	((struct broker *)context)->is_over = true;
+}
+
 static int broker_take_answer(struct broker *b, const struct frame *f)
 {
 	struct answer a;
@@ -323,7 +328,7 @@ static int broker_build(struct broker *b)
 	}
 	if (r == 0) {
 		const struct monitor_holder holder = { broker_ask, broker_question_over,
-			broker_granted, b };
+			broker_granted, broker_on_stuck, b };
 
 		monitor_on_lost(b->monitor, broker_on_lost, b);
 		monitor_on_questions(b->monitor, &holder);

@@ -3,7 +3,7 @@
 /*
  * The process of a front: this program once more, by /proc/self/exe, so that nothing of the
  * monitor's memory is in it. It has the monitor's socket and its listeners, which it does not touch
- * before it has confined itself and was told what to serve. The listeners come with the exec:
+ * before it has confined itself and received what to serve. The listeners come with the exec:
  * programs of the sandbox could keep a frame with descriptors from being sent (child_start_with()).
  */
 #include "wire/broker.h"

@@ -239,7 +239,7 @@ static int link_on_answer(struct service_link *l, const struct frame *f)
 		return r;
 	is_last = c->method && c->method->is_last;
 	link_forget(l, c);
-	/* Before its caller hears of it. Others that wait are told to call again. */
+	/* Before its caller hears of it. Others that wait get the answer to call again. */
 	if (is_last && l->first)
 		link_lose(l);
 	else if (is_last)

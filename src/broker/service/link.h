@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
-#include "broker/rpc.h"
+#include "broker/rpc-refusal.h"
 #include "broker/service/start.h"
 #include "net/loop.h"
 #include "wire/frame.h"

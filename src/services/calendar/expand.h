@@ -2,7 +2,7 @@
 #pragma once
 /*
  * The occurrences of an event within a window of time. The work is bounded whatever the rules say:
- * libical is told to begin near the window and to end behind it, so that rules that match nothing
+ * libical begins near the window and ends behind it, so that rules that match nothing
  * stop there; what must be counted from the start (COUNT) has a budget of steps; rules that recur
  * within a day are computed, and not walked through.
  */

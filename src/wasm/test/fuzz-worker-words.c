@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a manifest to what its worker is told: whatever a manifest says that is read at all, the
+ * From a manifest to the words of its worker: whatever a manifest says that is read at all, the
  * words made of it are read by the worker, and grant what the manifest grants and no more.
  */
 #include <stdint.h>

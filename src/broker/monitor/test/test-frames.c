@@ -257,7 +257,7 @@ static void test_question_without_answer(void **state)
 	}
 }
 
-/* Nobody answers, however often: there is room for the next one. */
+/* Questions that get no answer, however many, leave room for the next one. */
 static void test_many_questions_without_answer(void **state)
 {
 	uint64_t none = 0;

@@ -242,7 +242,7 @@ static void test_front_is_replaced(void **state)
 	struct holder *h = *state;
 
 	holder_is_ready(h);
-	/* There is none until somebody calls. */
+	/* There is none before the first call. */
 	assert_int_equal(front_of(h), 0);
 	for (int i = 0; i < 3; i++) {
 		pid_t front;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A services.yaml as somebody could write it, or as a host program could pass it on. What is read
+ * A services.yaml as a user could write it, or as a host program could pass it on. What is read
  * has sections of the table with keys of the table, each once, and what is refused has a sentence.
  */
 #include <stdint.h>
