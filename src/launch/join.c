@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 
 enum {
 	JOIN_PATIENCE_MS = 200,
+	JOIN_TURN = 64,         /* frames that are read at once: the daemon may send without end */
 	JOIN_LOST_BYTES = 1024, /* for the event that says how many are missing */
 };
 
@@ -38,7 +40,6 @@ static int join_connect(struct launch_join *j)
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
 		return -errno;
 	j->fd = fd_take(&fd);
-	j->is_known = false;
 	return 0;
 }
 
@@ -88,14 +89,30 @@ int launch_join_open(struct launch_join *j)
 	return j->is_on ? 0 : -ENOMEM;
 }
 
-/* 0: it was taken, or there is no other side. -EAGAIN: later. */
+static struct launch_join_frame *join_kept(const struct launch_join *j, uint64_t i)
+{
+	return &j->kept[i % LAUNCH_JOIN_KEPT];
+}
+
+/* The daemon is gone. It may have committed what it did not acknowledge: the next one looks. */
+static void join_lose(struct launch_join *j)
+{
+	fd_close(&j->fd);
+	j->is_known = false;
+	j->is_unsure = j->is_unsure || j->first < j->sent;
+	j->lost += j->forgotten;
+	j->forgotten = j->acked = 0;
+	j->sent = j->first;
+}
+
+/* 0: it was taken. -EAGAIN: later. */
 static int join_send(
 	struct launch_join *j, enum frame_type type, uint64_t id, const struct buffer *body)
 {
 	int r = j->fd < 0 ? -EAGAIN : frame_send(j->fd, type, id, body->data, body->len, NULL, 0);
 
 	if (r < 0 && r != -EAGAIN) {
-		fd_close(&j->fd);
+		join_lose(j);
 		r = -EAGAIN;
 	}
 	return r;
@@ -106,36 +123,58 @@ int launch_join_hello(struct launch_join *j, const struct join *who)
 	return join_encode(who, &j->hello);
 }
 
+/* What is nothing to wait for. */
+static void join_forget(struct launch_join *j)
+{
+	while (j->first < j->sent && join_kept(j, j->first)->type == FRAME_NONE)
+		j->first++;
+}
+
+/* An event stays until it is acknowledged. */
 static void join_flush(struct launch_join *j)
 {
-	while (j->first < j->next) {
-		struct launch_join_frame *f = &j->kept[j->first % LAUNCH_JOIN_KEPT];
+	while (j->fd >= 0 && j->sent < j->next) {
+		struct launch_join_frame *f = join_kept(j, j->sent);
 
 		j->is_blocked = f->type != FRAME_NONE && join_send(j, f->type, f->id, &f->body) < 0;
 		if (j->is_blocked)
-			return;
-		buffer_deinit(&f->body);
-		j->first++;
+			break;
+		if (f->type != FRAME_JOIN_EVENT) {
+			buffer_deinit(&f->body);
+			f->type = FRAME_NONE;
+		}
+		j->sent++;
 	}
+	join_forget(j);
+}
+
+/* Who has a loop comes back when the daemon has let us in, and knows then where in the log its
+ * events can be. Who has none cannot wait for that. */
+static bool join_may_send(const struct launch_join *j)
+{
+	return j->fd >= 0 && (j->is_known || !j->delay_ms);
 }
 
 static uint64_t join_left_ms(const struct launch_join *j)
 {
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC), due = j->since_ms + j->delay_ms;
 
-	return due > now && j->next - j->first < LAUNCH_JOIN_CROWDED ? due - now : 0;
+	return due > now && j->next - j->sent < LAUNCH_JOIN_CROWDED ? due - now : 0;
 }
 
 static void join_keep(struct launch_join *j, enum frame_type type, uint64_t id, struct buffer *body)
 {
-	struct launch_join_frame *place = &j->kept[j->next % LAUNCH_JOIN_KEPT];
+	struct launch_join_frame *place = join_kept(j, j->next);
 
 	if (j->next - j->first == LAUNCH_JOIN_KEPT) {
-		j->lost += place->type == FRAME_JOIN_EVENT;
+		uint64_t *n = j->first < j->sent ? &j->forgotten : &j->lost;
+
+		*n += place->type == FRAME_JOIN_EVENT;
 		buffer_deinit(&place->body);
 		j->first++;
+		j->sent = j->sent < j->first ? j->first : j->sent;
 	}
-	if (j->delay_ms && j->next == j->first)
+	if (j->delay_ms && j->next == j->sent)
 		j->since_ms = clock_ms(CLOCK_MONOTONIC);
 	*place = (struct launch_join_frame){ type, id, *body };
 	*body = (struct buffer){ 0 };
@@ -147,14 +186,15 @@ void launch_join_send(struct launch_join *j, enum frame_type type, uint64_t id, 
 	if (!j->is_on || j->fd < 0 || body->failed)
 		return;
 	join_keep(j, type, id, body);
-	join_flush(j);
+	if (join_may_send(j))
+		join_flush(j);
 }
 
 /* What was for another daemon: this one hears of what there is now. */
 static void join_drop_orders(struct launch_join *j)
 {
 	for (uint64_t i = j->first; i < j->next; i++) {
-		struct launch_join_frame *f = &j->kept[i % LAUNCH_JOIN_KEPT];
+		struct launch_join_frame *f = join_kept(j, i);
 
 		if (f->type != FRAME_JOIN_EVENT)
 			f->type = FRAME_NONE;
@@ -182,8 +222,9 @@ static void join_tell_lost(struct launch_join *j, const struct audit_event *like
 	auto_buffer body = { 0 };
 
 	audit_event_encode(&e, &body);
-	if (body.failed || join_send(j, FRAME_JOIN_EVENT, 0, &body) < 0)
+	if (body.failed)
 		return;
+	join_keep(j, FRAME_JOIN_EVENT, 0, &body);
 	j->lost = 0;
 }
 
@@ -197,7 +238,7 @@ void launch_join_tell(void *context, const struct audit_event *e)
 	audit_event_encode(e, &body);
 	if (body.failed)
 		return;
-	if (j->lost > 0 && j->first == j->next)
+	if (j->lost > 0 && j->is_known && j->sent == j->next)
 		join_tell_lost(j, e);
 	join_keep(j, FRAME_JOIN_EVENT, 0, &body);
 }
@@ -209,7 +250,7 @@ static void join_again(struct launch_join *j)
 	if (join_connect(j) < 0)
 		return;
 	join_drop_orders(j);
-	(void)join_send(j, FRAME_JOIN, 0, &j->hello);
+	(void)join_send(j, FRAME_JOIN, j->is_unsure ? j->number + 1 : 0, &j->hello);
 }
 
 void launch_join_connect(struct launch_join *j)
@@ -223,9 +264,50 @@ static bool join_is_order(enum frame_type type)
 	return type == FRAME_ANSWER || type == FRAME_GRANT || type == FRAME_REVOKE;
 }
 
-static void join_on_joined(struct launch_join *j)
+/* The folder of the daemon that we are or were connected to, or of the one that would be. */
+static int join_missed_open(struct launch_join *j)
+{
+	int r = j->missed.len || j->folder >= 0 ? 0 : join_missed_place(&j->missed);
+
+	if (r == 0 && j->folder < 0)
+		r = audit_missed_open(buffer_text(&j->missed), &j->folder);
+	return r;
+}
+
+static bool join_is_folder(const struct frame *f)
+{
+	const char *path = f->body;
+
+	return f->len == 0 || (path[0] == '/' && memchr(path, '\0', f->len) == path + f->len - 1);
+}
+
+/* Root may join the daemon of a user, who does not say where root writes. */
+static bool join_is_of_our_user(const struct launch_join *j)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(j->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+	       cred.uid == geteuid();
+}
+
+static void join_on_joined(struct launch_join *j, struct frame *f)
 {
 	j->is_known = true;
+	if (!j->is_unsure)
+		j->number = f->id;
+	buffer_clear(&j->missed);
+	fd_close(&j->folder);
+	fd_close(&j->prepared);
+	if (f->len && join_is_of_our_user(j)) {
+		buffer_adds(&j->missed, f->body);
+		j->prepared = frame_take_fd(f, 0);
+	}
+	if (j->prepared >= 0 && !audit_missed_is_prepared(j->prepared))
+		fd_close(&j->prepared);
+	/* Who has a loop waits for its sandbox now. */
+	if (j->delay_ms && !j->is_written && join_missed_open(j) == 0 && j->prepared < 0)
+		(void)audit_missed_prepare(j->folder, &j->prepared);
 	if (j->handler.joined)
 		j->handler.joined(j->handler.context);
 }
@@ -242,25 +324,54 @@ static void join_on_order(struct launch_join *j, const struct frame *f)
 		launch_join_send(j, FRAME_JOIN_REPLY, f->id, &body);
 }
 
-/* Reads what the daemon says; true if the command is to end. */
+/* So many events of this connection are committed. */
+static int join_on_ack(struct launch_join *j, const struct frame *f)
+{
+	uint64_t n = f->id - j->acked;
+	const uint64_t forgotten = n < j->forgotten ? n : j->forgotten;
+
+	if (f->id <= j->acked || f->len != sizeof(j->number))
+		return -EPROTO;
+	j->forgotten -= forgotten;
+	for (n -= forgotten; n > 0 && j->first < j->sent; j->first++) {
+		struct launch_join_frame *kept = join_kept(j, j->first);
+
+		n -= kept->type == FRAME_JOIN_EVENT;
+		buffer_deinit(&kept->body);
+	}
+	join_forget(j);
+	memcpy(&j->number, f->body, sizeof(j->number));
+	j->acked = f->id;
+	j->is_unsure = false;
+	return n > 0 ? -EPROTO : 0;
+}
+
+/* Reads what the daemon says, so much at a time; true if the command is to end. */
 static bool join_hear(struct launch_join *j)
 {
 	struct frame *f = j->frame;
-	bool stops = false;
+	bool stops = false, is_reset = false;
 
-	while (j->fd >= 0) {
+	for (int i = 0; j->fd >= 0 && i < JOIN_TURN; i++) {
 		int r = frame_receive(j->fd, f);
 
 		if (r == -EAGAIN)
 			break;
+		/* It ended and had not read all; what it said before is still there. */
+		if (r == -ECONNRESET && !is_reset) {
+			is_reset = true;
+			continue;
+		}
 		if (r == 1 && f->type == FRAME_JOIN_STOP && f->len == 0)
 			stops = true;
-		else if (r == 1 && f->type == FRAME_JOINED && f->len == 0)
-			join_on_joined(j);
+		else if (r == 1 && f->type == FRAME_JOINED && join_is_folder(f) && !j->is_known)
+			join_on_joined(j, f);
+		else if (r == 1 && f->type == FRAME_JOIN_ACK && join_on_ack(j, f) == 0)
+			continue;
 		else if (r == 1 && join_is_order(f->type))
 			join_on_order(j, f);
 		else
-			fd_close(&j->fd);
+			join_lose(j);
 	}
 	frame_deinit(f);
 	return stops;
@@ -274,7 +385,7 @@ bool launch_join_dispatch(struct launch_join *j, bool is_readable)
 		return false;
 	stops = is_readable && join_hear(j);
 	launch_join_connect(j);
-	if (j->fd >= 0 && j->first < j->next && join_left_ms(j) == 0)
+	if (join_may_send(j) && j->sent < j->next && join_left_ms(j) == 0)
 		join_flush(j);
 	return stops;
 }
@@ -283,65 +394,102 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise)
 {
 	int ms;
 
-	if (!j->is_on || (j->fd >= 0 && j->first == j->next))
+	/* Acknowledgements, and JOINED, come by themselves. */
+	if (!j->is_on || (j->fd >= 0 && (!join_may_send(j) || j->sent == j->next)))
 		return otherwise;
 	ms = j->fd >= 0 && !j->is_blocked ? (int)join_left_ms(j) : LAUNCH_JOIN_AGAIN_MS;
 	return otherwise < 0 || otherwise > ms ? ms : otherwise;
 }
 
-/* What no daemon took, as a file for the next one. Where that cannot be done, it is lost. */
-static void join_leave_missed(struct launch_join *j)
+/* Those that were not sent. */
+static uint64_t join_events(const struct launch_join *j)
 {
-	uint8_t last[JOIN_LOST_BYTES];
-	auto_buffer place = { 0 }, bytes = { 0 };
-	uint64_t lost = j->lost;
-	struct audit_event e;
-	auto_fd folder = -1;
-	bool is_any = false;
+	uint64_t n = 0;
 
-	if (join_missed_place(&place) < 0 || audit_missed_open(buffer_text(&place), &folder) < 0)
-		return;
+	for (uint64_t i = j->sent; i < j->next; i++)
+		n += join_kept(j, i)->type == FRAME_JOIN_EVENT;
+	return n;
+}
+
+/*
+ * What no daemon acknowledged, as a file. Where that cannot be done, it is lost; -EDQUOT: there are
+ * too many files.
+ */
+static int join_leave_missed(struct launch_join *j)
+{
+	/* Also those that are about to be sent. */
+	struct audit_missed_name name = {
+		.is_noted = j->is_unsure || j->is_known || j->first < j->sent, .number = j->number
+	};
+	uint8_t last[JOIN_LOST_BYTES];
+	auto_buffer bytes = { 0 }, none = { 0 };
+	uint64_t lost = j->lost + j->forgotten;
+	struct audit_event e;
+	bool is_any = false;
+	int r;
+
+	if (join_missed_open(j) < 0)
+		return 0;
 	for (uint64_t i = j->first; i < j->next; i++) {
-		const struct launch_join_frame *f = &j->kept[i % LAUNCH_JOIN_KEPT];
+		const struct launch_join_frame *f = join_kept(j, i);
 
 		if (f->type != FRAME_JOIN_EVENT ||
 			audit_event_decode(&e, f->body.data, f->body.len) < 0)
 			continue;
 		is_any = true;
 		/* Once one does not fit, those after it are left out, too. */
-		if (lost > j->lost ||
+		if (lost > j->lost + j->forgotten ||
 			!audit_missed_add(&bytes, f->body.data, f->body.len, sizeof(last)))
 			lost++;
 	}
 	if (!is_any)
-		return;
+		return 0;
 	if (lost) {
 		const struct audit_event missing = join_lost(&e, lost);
 
 		(void)audit_missed_add(
 			&bytes, last, audit_event_pack(&missing, last, sizeof(last)), 0);
 	}
-	(void)audit_missed_put(folder, e.session, &bytes);
+	if (snprintf(name.id, sizeof(name.id), "%s", e.session) != AUDIT_MISSED_ID)
+		return 0;
+	r = audit_missed_put(j->folder, j->prepared, &name, &bytes);
+	/* The rest is sent now, so that the daemon wakes once. If it gets all, it need not read the
+	 * file. */
+	if (j->is_known)
+		join_flush(j);
+	if (r == 0 && !j->lost && j->is_known && j->sent == j->next)
+		(void)join_send(j, FRAME_JOIN_LEFT, j->number, &none);
+	return r;
 }
 
-void launch_join_close(struct launch_join *j)
+uint64_t launch_join_close(struct launch_join *j)
 {
+	uint64_t missing = 0;
+
 	j->delay_ms = 0;
 	/* Nothing more is sent to a daemon that has not let us in: what it would not read is left
 	 * for it. */
 	launch_join_connect(j);
-	if (j->is_on && j->fd >= 0 && !j->is_known &&
-		poll(&(struct pollfd){ .fd = j->fd, .events = POLLIN }, 1, JOIN_PATIENCE_MS) == 1)
+	if (j->is_on && j->fd >= 0 && !j->is_known)
+		(void)poll(&(struct pollfd){ .fd = j->fd, .events = POLLIN }, 1, JOIN_PATIENCE_MS);
+	if (j->is_on && j->fd >= 0)
 		(void)join_hear(j);
+	if (j->is_on && j->first < j->next && !j->is_written && join_leave_missed(j) == -EDQUOT) {
+		missing = join_events(j);
+		if (missing)
+			audit_missed_count(j->folder, missing);
+	}
 	if (j->is_on && j->is_known)
 		join_flush(j);
-	if (j->is_on && j->first < j->next && !j->is_written)
-		join_leave_missed(j);
 	for (; j->kept && j->first < j->next; j->first++)
-		buffer_deinit(&j->kept[j->first % LAUNCH_JOIN_KEPT].body);
+		buffer_deinit(&join_kept(j, j->first)->body);
 	free(j->kept);
 	free(j->frame);
 	buffer_deinit(&j->hello);
+	buffer_deinit(&j->missed);
+	fd_close(&j->prepared);
+	fd_close(&j->folder);
 	fd_close(&j->fd);
 	*j = LAUNCH_JOIN_NONE;
+	return missing;
 }

@@ -5,8 +5,12 @@
  * end it. Nothing waits for it, and no event is sent before the command is on its way: they are
  * kept, and leave when the loop has a moment. Where there never was a daemon, this costs two looks,
  * for its socket and for the folder of what it missed; one that is away is looked for again, and
- * hears then what happened meanwhile. What no daemon took by the end is left for it in that folder
- * (audit/missed.h).
+ * hears then what happened meanwhile.
+ *
+ * An event is kept until the daemon acknowledges that it is committed. When the connection is lost,
+ * events without acknowledgement are sent again to the next daemon, which skips those that are in
+ * the log (wire/join.h). At the end they are left in a file (audit/missed.h): nothing waits for an
+ * acknowledgement, and a daemon that got the events removes the file after its commit.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +21,8 @@
 #include "wire/frame.h"
 #include "wire/join.h"
 
-/* Events that are kept while the daemon is away or busy, at most; then the oldest go. */
+/* Events that are kept, at most; then the oldest are dropped. Those that were not sent count as
+ * lost; those that were sent do if the connection is lost before their acknowledgement. */
 enum {
 	LAUNCH_JOIN_KEPT = 1024,
 	LAUNCH_JOIN_CROWDED = 64, /* so many do not wait for their time */
@@ -25,7 +30,7 @@ enum {
 	LAUNCH_JOIN_AGAIN_MS = 1000,
 };
 
-/* Orders of the daemon (wire/question.h), and its JOINED: all that it must know is told anew. */
+/* Orders of the daemon (wire/question.h), and its JOINED: all that it must know is sent again. */
 struct launch_join_handler {
 	void (*order)(
 		void *context, enum frame_type type, uint64_t id, const void *body, size_t len);
@@ -42,13 +47,19 @@ struct launch_join_frame {
 
 struct launch_join {
 	int fd;                         /* -1: not connected */
-	bool is_known;                  /* the daemon has looked at us: we may end */
+	struct buffer missed;           /* path of its folder (audit/missed.h); "": not known */
+	int folder, prepared;           /* that, open; a prepared file for it; or -1 */
+	bool is_known;                  /* JOINED was received */
+	bool is_unsure;                 /* the log may have some of those that are kept */
 	bool is_on;                     /* there was a daemon, now or once */
 	bool was_there;                 /* its socket was, at the beginning */
 	bool is_written;                /* its log gets the events by another way: none are left */
 	struct buffer hello;            /* the body of FRAME_JOIN */
 	struct launch_join_frame *kept; /* in a ring */
-	uint64_t first, next;           /* of those that are kept */
+	uint64_t first, sent, next;     /* first that is kept; first to be sent; end */
+	uint64_t acked;                 /* events acknowledged on this connection */
+	uint64_t forgotten;             /* sent, not acknowledged, and dropped: too many */
+	uint64_t number;                /* of the log: not acknowledged events come after it */
 	uint64_t lost;                  /* that were too many */
 	uint64_t delay_ms;              /* that events are kept: many wake the daemon once */
 	uint64_t since_ms;              /* monotonic: when the first of them was */
@@ -57,7 +68,7 @@ struct launch_join {
 	struct launch_join_handler handler;
 	struct frame *frame; /* for what it says */
 };
-#define LAUNCH_JOIN_NONE ((struct launch_join){ .fd = -1 })
+#define LAUNCH_JOIN_NONE ((struct launch_join){ .fd = -1, .folder = -1, .prepared = -1 })
 
 /* 0: a daemon is there, or was here once; launch_join_hello() must follow. -ENOENT: none was. */
 int launch_join_open(struct launch_join *j);
@@ -70,8 +81,7 @@ int launch_join_hello(struct launch_join *j, const struct join *who);
  * to wait for, and not when we are about to end. Nothing if there is no daemon.
  */
 void launch_join_connect(struct launch_join *j);
-/* For audit_trail_options.tell; context: a struct launch_join. Makes no system call, unless events
- * were lost before. */
+/* For audit_trail_options.tell; context: a struct launch_join. Makes no system call. */
 void launch_join_tell(void *context, const struct audit_event *e);
 /*
  * Takes the body over. Only for a daemon that is there: a later one hears of what still is by
@@ -86,6 +96,8 @@ bool launch_join_dispatch(struct launch_join *j, bool is_readable);
 int launch_join_wait_ms(const struct launch_join *j, int otherwise);
 /*
  * Waits, a moment at most, until the daemon has looked at us: who has ended cannot be looked at,
- * and is not let in. What was sent is read after our end, too; what was not is left in a file.
+ * and is not let in. What was sent is read after our end, too. What is not acknowledged by now is
+ * left in a file. Returns how many events were neither sent nor left, because the folder is full
+ * (audit/missed.h).
  */
-void launch_join_close(struct launch_join *j);
+uint64_t launch_join_close(struct launch_join *j);

@@ -278,6 +278,38 @@ static void live_ceiling_offer_rule(
 	}
 }
 
+/*
+ * Whether a grant of the host lets the request pass: each layer that asks about the request asks
+ * about the host by the same rule.
+ */
+static bool live_ceiling_answers(
+	const struct launch_live_ceiling *c, const char *request, const char *host, struct arena *a)
+{
+	const struct permissions *all[LAUNCH_LIVE_CEILING_MAX];
+	struct ceiling_grant narrow, wide;
+
+	if (ceiling_grant_read(&narrow, OPERATION_NET_CONNECT, request, a) < 0 ||
+		ceiling_grant_read(&wide, OPERATION_NET_CONNECT, host, a) < 0)
+		return false;
+	for (size_t i = 0; i < c->n_layers; i++) {
+		int n = permissions_layers(c->layers[i], all, ROWS(all));
+
+		for (int k = 0; k < n; k++) {
+			const struct rule *by = NULL, *other = NULL;
+			struct error e = { 0 };
+
+			if (ceiling_look(all[k], &narrow, &c->options, &by, &e) == CEILING_ASKS &&
+				(ceiling_look(all[k], &wide, &c->options, &other, &e) !=
+						CEILING_ASKS ||
+					by != other))
+				return false;
+		}
+		if (n < 0)
+			return false;
+	}
+	return true;
+}
+
 int live_ceiling_widen(const struct launch_live_ceiling *c, struct question *q, struct arena *a)
 {
 	struct live_grant exact = { .op = q->op, .pattern = q->scopes[0] };
@@ -294,7 +326,8 @@ int live_ceiling_widen(const struct launch_live_ceiling *c, struct question *q, 
 	if (q->n_scopes == 0)
 		return 0;
 	wider = live_ceiling_wider(q, a);
-	if (wider)
+	if (wider &&
+		(q->op != OPERATION_NET_CONNECT || live_ceiling_answers(c, q->scopes[0], wider, a)))
 		live_ceiling_offer(c, q, wider);
 	live_ceiling_offer_rule(c, q, a);
 	return 0;
@@ -334,27 +367,18 @@ bool launch_live_names_hosts(const struct permissions *p)
 	for (size_t i = 0; i < p->n_all_of; i++)
 		if (launch_live_names_hosts(p->all_of[i]))
 			return true;
-	return p->network_allow.n > 0 || p->fallback == VERDICT_ASK;
+	return p->network_allow.n > 0 || p->fallback != VERDICT_DENY;
 }
 
-int launch_live_network(const struct launch_live *l, const struct live_grant *grants, size_t n,
-	struct buffer *out, struct error *e)
+int launch_live_network(const struct launch_live *l, struct buffer *out, struct error *e)
 {
 	auto_permissions *all = permissions_new();
 	int r = all ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < l->ceiling.n_layers; i++)
 		r = permissions_add_layer(all, l->ceiling.layers[i]);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct ceiling_grant g;
-
-		r = ceiling_grant_read(
-			&g, (enum operation)grants[i].op, grants[i].pattern, all->arena);
-		if (r == 0 && g.op == OPERATION_NET_CONNECT)
-			r = ceiling_add(all, &g, &l->ceiling.options, e);
-	}
 	if (r < 0)
-		return e->text[0] ? r : error_no_memory(e);
+		return error_no_memory(e);
 	live_ceiling_keep_network(all);
 	/* With the places of rules: messages name them, and an answer is about one of them. */
 	r = image_write_text(all, out);

@@ -328,7 +328,7 @@ static int live_add_grant(struct launch_live *l, const struct live_grant *order,
 	g.id = ++l->next_id;
 	g.g.since_ms = now;
 	g.g.until_ms = order->until_ms ? now + order->until_ms : 0;
-	g.ends_ms = order->until_ms ? clock_ms(CLOCK_MONOTONIC) + order->until_ms : 0;
+	g.g.ends_ms = order->until_ms ? clock_ms(CLOCK_MONOTONIC) + order->until_ms : 0;
 	g.g.pattern = strdup(g.g.pattern);
 	if (!g.g.pattern || ARRAY_PUSH(l->grants, l->n_grants, l->cap_grants, g) < 0) {
 		free((char *)(uintptr_t)g.g.pattern);
@@ -529,7 +529,7 @@ void launch_live_tick(struct launch_live *l)
 	for (size_t i = 0; i < l->n_grants; i++) {
 		struct launch_live_grant *g = &l->grants[i];
 
-		if (g->is_over || g->is_new || !g->ends_ms || g->ends_ms > now)
+		if (g->is_over || g->is_new || !live_grant_is_over(&g->g, now))
 			continue;
 		g->is_over = is_due = true;
 	}
@@ -558,8 +558,8 @@ int launch_live_wait_ms(const struct launch_live *l, int otherwise)
 		const struct launch_live_grant *g = &l->grants[i];
 
 		/* One that is new is looked at again when its change is settled. */
-		if (!g->is_over && !g->is_new && g->ends_ms)
-			otherwise = live_sooner(g->ends_ms, now, otherwise);
+		if (!g->is_over && !g->is_new && g->g.ends_ms)
+			otherwise = live_sooner(g->g.ends_ms, now, otherwise);
 	}
 	return otherwise;
 }

@@ -75,7 +75,6 @@ struct launch_live_grant {
 	uint64_t id;
 	bool is_new, is_over; /* not in force yet; not to be any more, and a change leaves it out */
 	bool is_out;          /* the change that is under way leaves it out */
-	uint64_t ends_ms;     /* monotonic; 0: with the sandbox */
 	struct live_grant g;  /* its pattern is its own */
 };
 
@@ -133,8 +132,7 @@ int launch_live_wait_ms(const struct launch_live *l, int otherwise);
 /* Whether the permissions allow some hosts, or ask about them. */
 bool launch_live_names_hosts(const struct permissions *p);
 /*
- * Permissions for a relay: what the layers and the grants say about the network, as an image with
+ * Permissions for a relay: what the layers say about the network, without grants, as an image with
  * the places of rules (policy/format/image.h).
  */
-int launch_live_network(const struct launch_live *l, const struct live_grant *grants, size_t n,
-	struct buffer *out, struct error *e);
+int launch_live_network(const struct launch_live *l, struct buffer *out, struct error *e);

@@ -172,7 +172,7 @@ static int module_cache_keep(const struct cached *c, const struct buffer *code, 
 
 /* Compiling */
 
-/* The module's bytes, if they are still those that were hashed; as a file that nobody else has. */
+/* The module's bytes, if they are still those that were hashed; as a file of this process only. */
 static int module_cache_read_module(const struct module_input *in, int *ret, struct error *e)
 {
 	unsigned char hash[SKILL_DIGEST_BYTES];

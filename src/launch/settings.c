@@ -39,7 +39,7 @@ static int launch_settings_add(
 	auto_buffer pattern = { 0 };
 	struct stat st;
 
-	if (snprintf(path, sizeof(path), "%s/%s", home, row->name) >= (int)sizeof(path) ||
+	if (snprintf(path, sizeof(path), "%s/%s", home, threat_name(row)) >= (int)sizeof(path) ||
 		links_follow(path, NULL, NULL, real) < 0 || lstat(real, &st) < 0)
 		return 0;
 	glob_print_literal(real, strlen(real), &pattern);
@@ -47,7 +47,7 @@ static int launch_settings_add(
 		buffer_adds(&pattern, "/**");
 	if (pattern.failed)
 		return -ENOMEM;
-	return launch_settings_is_granted(p, buffer_text(&pattern), row->name)
+	return launch_settings_is_granted(p, buffer_text(&pattern), threat_name(row))
 		       ? 0
 		       : permissions_add(p, &rule->patterns, buffer_text(&pattern), &rule->where);
 }
@@ -68,7 +68,7 @@ int launch_settings_deny(struct permissions *p, const char *home)
 
 	for (size_t i = 0; r >= 0 && i < threat_paths_n; i++) {
 		if (threat_paths[i].uses & THREAT_PROTECT &&
-			strncmp(threat_paths[i].name, launch_settings_folder,
+			strncmp(threat_name(&threat_paths[i]), launch_settings_folder,
 				strlen(launch_settings_folder)) == 0)
 			r = launch_settings_add(to, &rule, home, &threat_paths[i]);
 	}

@@ -20,7 +20,10 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "jail/beside.h"
 #include "jail/confine.h"
+#include "jail/detach.h"
+#include "jail/netns.h"
 #include "jail/plan/plan.h"
 #include "jail/privilege.h"
 #include "jail/limits/rlimits.h"
@@ -50,8 +53,14 @@ struct setup {
 	struct plan *plan;
 	struct skill_archive skill; /* of the plan */
 	struct ledger *ledger;      /* or NULL */
+	char oom_score[16];         /* that it had before; "": it was not changed */
+	struct netns network;
+	struct beside builder;
+	struct error built; /* of the builder */
+	int detached;       /* what became of the host's root */
 	struct tree tree;
 	struct watch *watch; /* NULL: nothing to watch */
+	bool is_watching;    /* the builder watches folders */
 	int rules;           /* of Landlock, for a single command */
 	struct error error;  /* of steps that say more than an errno */
 };
@@ -111,18 +120,32 @@ static int map_user(struct setup *s)
 	return userns_map(s->zygote->uid, s->zygote->gid);
 }
 
-static int leave_namespaces(struct setup *s)
+static int leave_namespaces(void)
 {
-	int network = s->zygote->own_network ? CLONE_NEWNET : 0;
-
-	return unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | network) < 0
-		       ? -errno
-		       : 0;
+	return unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0 ? -errno
+											: 0;
 }
 
-static int raise_loopback(struct setup *s)
+static int make_network(struct setup *s)
 {
-	return s->zygote->own_network ? loopback_up() : 0;
+	if (s->zygote->own_network)
+		netns_begin(&s->network);
+	return 0;
+}
+
+static int enter_network(struct setup *s)
+{
+	return netns_join(&s->network);
+}
+
+/* A socket belongs to the network that it was made in. */
+static int enter_network_for_sockets(struct setup *s)
+{
+	bool needed = s->plan->network == PLAN_NETWORK_RELAY || s->plan->has_broker;
+
+	for (size_t i = 0; !needed && i < s->plan->n; i++)
+		needed = s->plan->entries[i].kind == PLAN_SOCKET;
+	return needed ? enter_network(s) : 0;
 }
 
 static int name_host(void)
@@ -191,20 +214,34 @@ static int drop_skill(struct setup *s)
 /*
  * If the machine runs out of memory in spite of all limits, commands go first, and not what the
  * user works with. It takes no privilege to be more likely to go, and /proc is not writable inside,
- * so nobody there takes it back. Where it cannot be had, nothing is less safe than before.
+ * so no command takes it back. Where it cannot be had, nothing is less safe than before.
+ *
+ * The kernel looks at every process of the host for those that share the memory of this one, once
+ * there was any. So this comes before the first of them, and before it is known what the plan says.
  */
 static int go_first(struct setup *s)
 {
 	static const char score[] = "500"; /* as if it had half of the machine's memory more */
-	char now[16] = "";
+	auto_fd fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0 && read(fd, s->oom_score, sizeof(s->oom_score) - 1) > 0 &&
+		strtol(s->oom_score, NULL, 10) < strtol(score, NULL, 10) &&
+		pwrite(fd, score, sizeof(score) - 1, 0) > 0)
+		return 0;
+	s->oom_score[0] = '\0';
+	return 0;
+}
+
+/* Where memory has no limit, commands are as likely to go as any program of the user. */
+static int go_with_others(struct setup *s)
+{
 	auto_fd fd = -1;
 
-	if (s->plan->limits.values[LIMIT_MEMORY] == LIMIT_NONE)
+	if (s->plan->limits.values[LIMIT_MEMORY] != LIMIT_NONE || !s->oom_score[0])
 		return 0;
-	fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-	if (fd >= 0 && read(fd, now, sizeof(now) - 1) > 0 &&
-		strtol(now, NULL, 10) < strtol(score, NULL, 10))
-		(void)!pwrite(fd, score, sizeof(score) - 1, 0);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!write(fd, s->oom_score, strlen(s->oom_score));
 	return 0;
 }
 
@@ -409,14 +446,40 @@ static int watch_covers(struct setup *s)
 	return watch_new(&s->watch, s->plan, &s->error);
 }
 
-static int enter_tree(struct setup *s)
+/* In a process with all capabilities and no filter. What is said of errno in jail/beside.h holds:
+ * the zygote's steps meanwhile succeed, or all is over. */
+static void zygote_build(struct beside *b)
 {
-	return tree_enter(&s->tree, s->plan, &s->error);
+	struct setup *s = b->data;
+	int r = tree_enter(&s->tree, s->plan, &s->built);
+
+	/* With the same capabilities as the zygote has when it watches folders. */
+	if (r >= 0 && s->watch && privilege_reduce() == 0)
+		s->is_watching = watch_begin_beside(s->watch, &s->tree);
+	beside_report(b, r);
+	if (r >= 0)
+		s->detached = detach_unmount();
+}
+
+static int begin_building(struct setup *s)
+{
+	s->detached = -EIO;
+	beside_begin(&s->builder, zygote_build, s);
+	return 0;
+}
+
+static int hear_builder(struct setup *s)
+{
+	int r = beside_hear(&s->builder);
+
+	if (r < 0)
+		s->error = s->built;
+	return r;
 }
 
 static int watch_folders(struct setup *s)
 {
-	return s->watch ? watch_begin(s->watch, &s->tree, &s->error) : 0;
+	return s->watch && !s->is_watching ? watch_begin(s->watch, &s->tree, &s->error) : 0;
 }
 
 static int filter(struct setup *s)
@@ -433,16 +496,26 @@ static int make_rules(struct setup *s)
 	return s->zygote->single ? s->rules = confine_rules(s->plan, &s->error) : 0;
 }
 
-static int settle_tree(struct setup *s)
+static int end_builder(struct setup *s)
 {
-	return tree_settle(&s->tree);
+	int r = beside_end(&s->builder);
+
+	if (r == 0)
+		r = s->detached;
+	/* Each init would inherit the stacks. The zygote of a single command ends soon. */
+	if (!s->zygote->single) {
+		beside_free(&s->builder);
+		beside_free(&s->network.beside);
+	}
+	return r < 0 ? r : detach_check();
 }
 
 /*
  * The order matters: maps before anything that needs capabilities, the seal while the host's /proc
- * is there, all that needs no plan before the wait for it, the filter after what it forbids, hiding
- * after /proc/self was written to. Between the building of the tree and the host's root being gone
- * no path is looked up but "/" (jail/detach.h).
+ * is there, all that needs no plan before the wait for it (the network takes longest, and is made
+ * meanwhile), sockets after the network is entered. Then the builder does what the filter forbids,
+ * watches folders if it can, and takes the host's root away; this process gets its filter beside
+ * it, and hides when the other, which shares its memory, has ended.
  */
 static const struct {
 	const char *what;
@@ -455,28 +528,33 @@ static const struct {
 	{ "clear the command line", .plain = inherited_erase_words },
 	{ "start a session", .plain = detach },
 	{ "map the user into a new user namespace", .run = map_user },
-	{ "make namespaces", .run = leave_namespaces },
-	{ "bring up the loopback interface", .run = raise_loopback },
+	{ "make namespaces", .plain = leave_namespaces },
 	{ "set the host name", .plain = name_host },
 	{ "forbid further user namespaces", .plain = userns_seal },
 	{ "prepare the file tree", .run = prepare_tree },
 	{ "bound capabilities", .plain = privilege_bound },
-	{ "receive the plan", .run = receive_plan },
 	{ "set the OOM score", .run = go_first },
+	{ "make a network", .run = make_network },
+	{ "receive the plan", .run = receive_plan },
+	{ "set the OOM score", .run = go_with_others },
+	{ "enter the network", .run = enter_network_for_sockets },
 	{ "capture the network", .run = capture_network },
+	/* Signals of dnotify go to the process that asks for them: this one. */
 	{ "watch files", .run = watch_covers },
-	{ "build the file tree", .run = enter_tree },
-	{ "close the copy of the skill", .run = drop_skill },
-	{ "hand over sockets", .run = hand_over_sockets },
-	{ "hand over the broker's socket", .run = hand_over_broker },
-	{ "share the mounts", .run = share_mounts },
+	{ "begin to build", .run = begin_building },
+	{ "enter the network", .run = enter_network },
 	{ "switch off core files", .plain = rlimits_no_core },
 	{ "give up capabilities", .plain = privilege_reduce },
 	{ "install the filter of system calls", .run = filter },
-	{ "disable ptrace and core dumps", .plain = privilege_hide },
-	{ "take the host's root away", .run = settle_tree },
+	{ "build the file tree", .run = hear_builder },
+	{ "close the copy of the skill", .run = drop_skill },
+	{ "hand over sockets", .run = hand_over_sockets },
+	{ "hand over the broker's socket", .run = hand_over_broker },
 	{ "watch folders", .run = watch_folders },
 	{ "make Landlock rules", .run = make_rules },
+	{ "take the host's root away", .run = end_builder },
+	{ "share the mounts", .run = share_mounts },
+	{ "disable ptrace and core dumps", .plain = privilege_hide },
 };
 
 /* Signals of inits are of no interest; those of an init's children are its own to wait for. */

@@ -2,6 +2,8 @@
 #include "launch/join.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +56,7 @@ static void stand_in_begin(struct stand_in *s)
 
 static void stand_in_end(struct stand_in *s)
 {
-	launch_join_close(&s->join);
+	(void)launch_join_close(&s->join);
 	frame_deinit(&s->frame);
 	fd_close(&s->peer);
 	fd_close(&s->listener);
@@ -90,7 +92,28 @@ static void stand_in_tell(struct stand_in *s, size_t n)
 		launch_join_tell(&s->join, &e);
 }
 
-/* Who connects early says who it is, and events follow with the loop. */
+/* The log's last number is said, and no folder. */
+static void stand_in_let_in(struct stand_in *s, uint64_t number)
+{
+	assert_int_equal(frame_send(s->peer, FRAME_JOINED, number, NULL, 0, NULL, 0), 0);
+	assert_false(launch_join_dispatch(&s->join, true));
+}
+
+static void stand_in_acknowledge(struct stand_in *s, uint64_t events, uint64_t number)
+{
+	assert_int_equal(
+		frame_send(s->peer, FRAME_JOIN_ACK, events, &number, sizeof(number), NULL, 0), 0);
+	assert_false(launch_join_dispatch(&s->join, true));
+}
+
+static void stand_in_hears_events(struct stand_in *s, int n)
+{
+	for (int i = 0; i < n; i++)
+		assert_int_equal(stand_in_hear(s), FRAME_JOIN_EVENT);
+	assert_int_equal(stand_in_hear(s), FRAME_NONE);
+}
+
+/* Who connects early says who it is; events follow with the loop. */
 static void test_join_hello_alone(void **state)
 {
 	struct stand_in s;
@@ -103,9 +126,29 @@ static void test_join_hello_alone(void **state)
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
 	assert_false(launch_join_dispatch(&s.join, false));
-	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
+	stand_in_hears_events(&s, 1);
+	stand_in_let_in(&s, 0);
+	stand_in_end(&s);
+}
+
+/* A caller with a loop sends no event before JOINED. */
+static void test_join_let_in(void **state)
+{
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	s.join.delay_ms = 1000000;
+	stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
-	assert_int_equal(frame_send(s.peer, FRAME_JOINED, 0, NULL, 0, NULL, 0), 0);
+	assert_false(launch_join_dispatch(&s.join, false));
+	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
+	assert_int_equal(launch_join_wait_ms(&s.join, -1), -1);
+	stand_in_let_in(&s, 0);
+	stand_in_hears_events(&s, LAUNCH_JOIN_CROWDED);
 	stand_in_end(&s);
 }
 
@@ -123,6 +166,7 @@ static void test_join_delay(void **state)
 	assert_false(launch_join_dispatch(&s.join, false));
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
+	stand_in_let_in(&s, 0);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
 	assert_in_range(launch_join_wait_ms(&s.join, -1), 1, ages);
 	assert_int_equal(launch_join_wait_ms(&s.join, 5), 5);
@@ -139,8 +183,7 @@ static void test_join_delay(void **state)
 	for (int i = 0; i < LAUNCH_JOIN_CROWDED; i++)
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 	stand_in_tell(&s, 3);
-	assert_int_equal(frame_send(s.peer, FRAME_JOINED, 0, NULL, 0, NULL, 0), 0);
-	launch_join_close(&s.join);
+	(void)launch_join_close(&s.join);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 	stand_in_end(&s);
@@ -155,6 +198,7 @@ static void test_join_blocked(void **state)
 	stand_in_begin(&s);
 	launch_join_connect(&s.join);
 	stand_in_accept(&s);
+	stand_in_let_in(&s, 0);
 	for (int i = 0; i < 100 && !s.join.is_blocked; i++) {
 		stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
 		assert_false(launch_join_dispatch(&s.join, false));
@@ -165,13 +209,13 @@ static void test_join_blocked(void **state)
 		;
 	assert_false(launch_join_dispatch(&s.join, false));
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
-	assert_int_equal(frame_send(s.peer, FRAME_JOINED, 0, NULL, 0, NULL, 0), 0);
 	stand_in_end(&s);
 }
 
 /* The events in the file that a run left, which goes; 0: there is none. The last of them is in
  * *ret, as long as the bytes are there. */
-static int stand_in_left(struct stand_in *s, struct buffer *bytes, struct audit_event *ret)
+static int stand_in_left_as(
+	struct stand_in *s, const char *name, struct buffer *bytes, struct audit_event *ret)
 {
 	static const char id[] = "0123456789abcdef";
 	char path[128];
@@ -181,13 +225,18 @@ static int stand_in_left(struct stand_in *s, struct buffer *bytes, struct audit_
 
 	(void)snprintf(path, sizeof(path), "%s/missed", s->folder);
 	assert_int_equal(audit_missed_open(path, &folder), 0);
-	if (audit_missed_read(folder, id, bytes) < 0)
+	if (audit_missed_read(folder, name, bytes) < 0)
 		return 0;
 	n = audit_missed_check(bytes->data, bytes->len, id);
 	while (audit_missed_next(bytes->data, bytes->len, &at, ret))
 		;
-	assert_int_equal(unlinkat(folder, id, 0), 0);
+	assert_int_equal(unlinkat(folder, name, 0), 0);
 	return n;
+}
+
+static int stand_in_left(struct stand_in *s, struct buffer *bytes, struct audit_event *ret)
+{
+	return stand_in_left_as(s, "0123456789abcdef", bytes, ret);
 }
 
 static void stand_in_make_folder(struct stand_in *s)
@@ -224,7 +273,7 @@ static void test_join_missed(void **state)
 
 	(void)state;
 	stand_in_begin(&s);
-	launch_join_close(&s.join);
+	(void)launch_join_close(&s.join);
 	assert_int_equal(unlink(s.address.sun_path), 0);
 	assert_int_equal(launch_join_open(&s.join), -ENOENT);
 	assert_false(s.join.is_on);
@@ -238,7 +287,7 @@ static void test_join_missed(void **state)
 		assert_false(s.join.was_there);
 		assert_int_equal(launch_join_hello(&s.join, &who), 0);
 		stand_in_tell(&s, rows[i].told);
-		launch_join_close(&s.join);
+		(void)launch_join_close(&s.join);
 		n = stand_in_left(&s, &bytes, &e);
 		assert_true(n >= rows[i].left);
 		if (rows[i].lost) {
@@ -252,7 +301,7 @@ static void test_join_missed(void **state)
 	assert_int_equal(launch_join_open(&s.join), 0);
 	s.join.is_written = true;
 	stand_in_tell(&s, 1);
-	launch_join_close(&s.join);
+	(void)launch_join_close(&s.join);
 	assert_int_equal(stand_in_left(&s, &(struct buffer){ 0 }, NULL), 0);
 	fd_close(&s.listener);
 	s.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -275,36 +324,332 @@ static void test_join_unheard(void **state)
 	launch_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_tell(&s, 3);
-	launch_join_close(&s.join);
+	(void)launch_join_close(&s.join);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
 	assert_int_equal(stand_in_left(&s, &bytes, &e), 3);
 	fd_close(&s.peer);
-	/* One that heard two of them, and was gone then. */
+	/* One that got two of them, acknowledged one, and was gone then. */
 	assert_int_equal(launch_join_open(&s.join), 0);
 	assert_true(s.join.was_there);
 	launch_join_connect(&s.join);
 	stand_in_accept(&s);
-	assert_int_equal(frame_send(s.peer, FRAME_JOINED, 0, NULL, 0, NULL, 0), 0);
+	stand_in_let_in(&s, 3);
 	stand_in_tell(&s, 2);
 	assert_false(launch_join_dispatch(&s.join, true));
+	stand_in_acknowledge(&s, 1, 7);
 	fd_close(&s.peer);
 	fd_close(&s.listener);
 	stand_in_tell(&s, 1);
 	assert_false(launch_join_dispatch(&s.join, true));
-	launch_join_close(&s.join);
-	assert_int_equal(stand_in_left(&s, &rest, &e), 1);
+	(void)launch_join_close(&s.join);
+	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.7", &rest, &e), 2);
 	stand_in_end_with_folder(&s);
+}
+
+/* Events are kept until they are acknowledged; what is not is left in a file, and the daemon is
+ * told that it has all of it. */
+static void test_join_acknowledged(void **state)
+{
+	auto_buffer bytes = { 0 };
+	struct audit_event e;
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
+	assert_int_equal(s.frame.id, 0);
+	stand_in_let_in(&s, 41);
+	stand_in_tell(&s, 5);
+	assert_false(launch_join_dispatch(&s.join, false));
+	stand_in_hears_events(&s, 5);
+	assert_int_equal(s.join.next - s.join.first, 5);
+	stand_in_acknowledge(&s, 2, 44);
+	stand_in_acknowledge(&s, 4, 46);
+	assert_int_equal(s.join.next - s.join.first, 1);
+	(void)launch_join_close(&s.join);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_LEFT);
+	assert_int_equal(s.frame.id, 46);
+	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.46", &bytes, &e), 1);
+	stand_in_end_with_folder(&s);
+}
+
+/* All is acknowledged: nothing is left. */
+static void test_join_all_acknowledged(void **state)
+{
+	auto_buffer none = { 0 };
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
+	stand_in_let_in(&s, 41);
+	stand_in_tell(&s, 2);
+	/* Replies are nothing to acknowledge. */
+	launch_join_send(&s.join, FRAME_JOIN_REPLY, 1, &none);
+	stand_in_tell(&s, 1);
+	assert_false(launch_join_dispatch(&s.join, false));
+	/* It comes before the end, and is read there. */
+	assert_int_equal(
+		frame_send(s.peer, FRAME_JOIN_ACK, 3, &(uint64_t){ 50 }, sizeof(uint64_t), NULL, 0),
+		0);
+	(void)launch_join_close(&s.join);
+	stand_in_end_with_folder(&s);
+}
+
+/* The next daemon gets what the one before did not acknowledge, and from where on to look for it.
+ */
+static void test_join_again(void **state)
+{
+	auto_buffer bytes = { 0 };
+	struct audit_event e;
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
+	stand_in_let_in(&s, 10);
+	stand_in_tell(&s, 3);
+	assert_false(launch_join_dispatch(&s.join, false));
+	stand_in_hears_events(&s, 3);
+	stand_in_acknowledge(&s, 1, 20);
+	fd_close(&s.peer);
+	assert_false(launch_join_dispatch(&s.join, true));
+	stand_in_tell(&s, 1);
+	s.join.tried_ms = 0;
+	assert_false(launch_join_dispatch(&s.join, false));
+	stand_in_accept(&s);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
+	assert_int_equal(s.frame.id, 20 + 1);
+	/* Until it acknowledges something, the number of the first one counts. */
+	stand_in_let_in(&s, 30);
+	stand_in_hears_events(&s, 3);
+	(void)launch_join_close(&s.join);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_LEFT);
+	assert_int_equal(s.frame.id, 20);
+	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.20", &bytes, &e), 3);
+	stand_in_end_with_folder(&s);
+}
+
+/* A run disconnects from a daemon that acknowledges unsent events, or the same events again. */
+static void test_join_wrong_ack(void **state)
+{
+	static const struct {
+		uint64_t events;
+		size_t len;
+	} rows[] = { { 3, sizeof(uint64_t) }, { UINT64_MAX, sizeof(uint64_t) }, { 1, 4 }, { 1, 0 },
+		{ 0, sizeof(uint64_t) } };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const uint64_t number = 5;
+		struct stand_in s;
+
+		stand_in_begin(&s);
+		launch_join_connect(&s.join);
+		stand_in_accept(&s);
+		stand_in_let_in(&s, 0);
+		stand_in_tell(&s, 2);
+		assert_false(launch_join_dispatch(&s.join, false));
+		assert_int_equal(frame_send(s.peer, FRAME_JOIN_ACK, rows[i].events, &number,
+					 rows[i].len, NULL, 0),
+			0);
+		assert_false(launch_join_dispatch(&s.join, true));
+		assert_false(s.join.is_known);
+		stand_in_end(&s);
+	}
+}
+
+/* More events than are kept: those that were sent are lost only if the daemon ends before JOIN_ACK.
+ */
+static void test_join_forgotten(void **state)
+{
+	struct stand_in s;
+
+	(void)state;
+	for (int is_gone = 0; is_gone < 2; is_gone++) {
+		stand_in_begin(&s);
+		launch_join_connect(&s.join);
+		stand_in_accept(&s);
+		stand_in_let_in(&s, 0);
+		for (int i = 0; i < LAUNCH_JOIN_KEPT / LAUNCH_JOIN_CROWDED + 1; i++) {
+			stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
+			assert_false(launch_join_dispatch(&s.join, false));
+			while (stand_in_hear(&s) != FRAME_NONE)
+				;
+		}
+		assert_int_equal(s.join.forgotten, LAUNCH_JOIN_CROWDED);
+		if (is_gone) {
+			fd_close(&s.peer);
+			assert_false(launch_join_dispatch(&s.join, true));
+			assert_int_equal(s.join.lost, LAUNCH_JOIN_CROWDED);
+		} else {
+			stand_in_acknowledge(&s, LAUNCH_JOIN_CROWDED + 2, 1);
+			assert_int_equal(s.join.lost, 0);
+			assert_int_equal(s.join.forgotten, 0);
+			assert_int_equal(s.join.next - s.join.first, LAUNCH_JOIN_KEPT - 2);
+		}
+		stand_in_end(&s);
+	}
+}
+
+/* Who ends then leaves the rest, and says how many the daemon may not have. */
+static void test_join_forgotten_at_the_end(void **state)
+{
+	auto_buffer bytes = { 0 };
+	struct audit_event e = { 0 };
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	stand_in_let_in(&s, 0);
+	for (int i = 0; i < LAUNCH_JOIN_KEPT / LAUNCH_JOIN_CROWDED + 1; i++) {
+		stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
+		assert_false(launch_join_dispatch(&s.join, false));
+		while (stand_in_hear(&s) != FRAME_NONE)
+			;
+	}
+	(void)launch_join_close(&s.join);
+	assert_true(stand_in_left_as(&s, "0123456789abcdef.0", &bytes, &e) > 0);
+	assert_int_equal(e.action, AUDIT_STORE);
+	assert_true(e.count >= LAUNCH_JOIN_CROWDED);
+	stand_in_end_with_folder(&s);
+}
+
+/* A daemon that sends without end is read a part at a time, also at our end. */
+static void test_join_flood(void **state)
+{
+	enum { FRAMES = 200 };
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	stand_in_let_in(&s, 0);
+	for (int i = 0; i < FRAMES; i++)
+		assert_int_equal(frame_send(s.peer, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
+	assert_true(launch_join_dispatch(&s.join, true));
+	assert_int_equal(poll(&(struct pollfd){ .fd = s.join.fd, .events = POLLIN }, 1, 0), 1);
+	for (int i = 0; i < FRAMES; i++)
+		(void)launch_join_dispatch(&s.join, true);
+	assert_int_equal(poll(&(struct pollfd){ .fd = s.join.fd, .events = POLLIN }, 1, 0), 0);
+	stand_in_end(&s);
+}
+
+/* A run leaves its file where its user's daemon says, which is not where it would look itself. */
+static void test_join_folder(void **state)
+{
+	static const struct {
+		bool is_absolute, is_of_other;
+		bool is_let_in, is_there;
+	} rows[] = { { true, false, true, true }, { false, false, false, false },
+		{ true, true, true, false } };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_buffer bytes = { 0 };
+		char path[128];
+		struct audit_event e;
+		struct stand_in s;
+
+		/* Only root joins others. */
+		if (rows[i].is_of_other && geteuid() != 0)
+			continue;
+		stand_in_begin(&s);
+		stand_in_make_folder(&s);
+		/* Who called listen() is the peer. */
+		if (rows[i].is_of_other) {
+			assert_int_equal(seteuid(65534), 0);
+			assert_int_equal(listen(s.listener, 1), 0);
+			assert_int_equal(seteuid(0), 0);
+		}
+		assert_int_equal(setenv("XDG_STATE_HOME", "/nonexistent", 1), 0);
+		(void)snprintf(path, sizeof(path), "%s/missed", s.folder);
+		launch_join_connect(&s.join);
+		stand_in_accept(&s);
+		assert_int_equal(frame_send(s.peer, FRAME_JOINED, 5, path + !rows[i].is_absolute,
+					 strlen(path) + rows[i].is_absolute, NULL, 0),
+			0);
+		assert_false(launch_join_dispatch(&s.join, true));
+		assert_int_equal(s.join.is_known, rows[i].is_let_in);
+		stand_in_tell(&s, 1);
+		(void)launch_join_close(&s.join);
+		assert_int_equal(
+			stand_in_left_as(&s, "0123456789abcdef.5", &bytes, &e), rows[i].is_there);
+		stand_in_end_with_folder(&s);
+	}
+}
+
+/* A file that the daemon prepared is the one that is left; what is none is not used. */
+static void test_join_handed_over(void **state)
+{
+	(void)state;
+	for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
+		auto_buffer bytes = { 0 };
+		auto_fd folder = -1, given = -1;
+		struct audit_event e;
+		struct stand_in s;
+		struct stat st, left;
+		int pipes[2];
+		char path[128], name[192];
+
+		stand_in_begin(&s);
+		stand_in_make_folder(&s);
+		s.join.delay_ms = 1;
+		(void)snprintf(path, sizeof(path), "%s/missed", s.folder);
+		(void)snprintf(name, sizeof(name), "%s/0123456789abcdef.5", path);
+		assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+		assert_int_equal(audit_missed_open(path, &folder), 0);
+		assert_int_equal(audit_missed_prepare(folder, &given), 0);
+		assert_int_equal(fstat(given, &st), 0);
+		launch_join_connect(&s.join);
+		stand_in_accept(&s);
+		assert_int_equal(frame_send(s.peer, FRAME_JOINED, 5, path, strlen(path) + 1,
+					 is_pipe ? &pipes[1] : &given, 1),
+			0);
+		assert_false(launch_join_dispatch(&s.join, true));
+		stand_in_tell(&s, 1);
+		(void)launch_join_close(&s.join);
+		assert_int_equal(stat(name, &left), 0);
+		assert_int_equal(left.st_ino == st.st_ino, !is_pipe);
+		assert_true(stand_in_left_as(&s, "0123456789abcdef.5", &bytes, &e));
+		fd_close(&pipes[0]);
+		fd_close(&pipes[1]);
+		stand_in_end_with_folder(&s);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_join_hello_alone),
+		cmocka_unit_test(test_join_let_in),
 		cmocka_unit_test(test_join_delay),
 		cmocka_unit_test(test_join_blocked),
 		cmocka_unit_test(test_join_missed),
 		cmocka_unit_test(test_join_unheard),
+		cmocka_unit_test(test_join_acknowledged),
+		cmocka_unit_test(test_join_all_acknowledged),
+		cmocka_unit_test(test_join_again),
+		cmocka_unit_test(test_join_wrong_ack),
+		cmocka_unit_test(test_join_forgotten),
+		cmocka_unit_test(test_join_forgotten_at_the_end),
+		cmocka_unit_test(test_join_flood),
+		cmocka_unit_test(test_join_folder),
+		cmocka_unit_test(test_join_handed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

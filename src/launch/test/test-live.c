@@ -14,7 +14,7 @@
 
 enum { HOUR_MS = 3600 * 1000 };
 
-/* A sandbox that does as it is told. */
+/* A sandbox that carries out each order. */
 struct stage {
 	struct permissions *permissions;
 	const struct permissions *layer;
@@ -112,8 +112,8 @@ static void stage_grant(struct stage *s, const char *pattern, uint64_t ms)
 static void stage_expire(struct stage *s)
 {
 	for (size_t i = 0; i < s->live.n_grants; i++)
-		if (s->live.grants[i].ends_ms)
-			s->live.grants[i].ends_ms = 1;
+		if (s->live.grants[i].g.ends_ms)
+			s->live.grants[i].g.ends_ms = 1;
 	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
 		if (s->live.questions[i].id)
 			s->live.questions[i].until_ms = 1;

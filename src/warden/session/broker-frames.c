@@ -14,7 +14,7 @@
 
 enum { BROKER_FRAMES_MAX = 16 };
 
-/* Death is told by the pidfd, with what is left to be read before it. */
+/* The pidfd reports its death; what it sent before is read first. */
 int session_hear_broker(struct session *s)
 {
 	int r = session_add_source(s, broker_process_pidfd(s->broker), SOURCE_BROKER(s));
@@ -56,7 +56,7 @@ static int broker_frames_on_grants(struct session *s)
 	struct session_event event = { .kind = SESSION_GRANTS, .id = s->frame.id, .fd = -1 };
 	int r = s->frame.len ? refusal_decode(&event.refusal, s->frame.body, s->frame.len) : 0;
 
-	/* Those of a broker that was started again are nobody's. */
+	/* Grants that a restarted broker got back (id 0) were confirmed before. */
 	if (r == 0 && s->frame.id)
 		session_report(s, &event);
 	return r;

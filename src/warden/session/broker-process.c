@@ -30,7 +30,7 @@ enum {
 	CONTROL = FD_KEPT,
 	RESTARTS_MAX = 3, /* in the life of a session: what dies more often has a reason to */
 	FINISH_MS = 8000, /* to write the rest of the log, which others may have locked */
-	REAP_MS = 200,
+	REAP_MS = 2000,   /* from its hang-up to its end, on a busy machine */
 	KEEPER_MS = 5000, /* to start it, on a machine that has other things to do */
 };
 

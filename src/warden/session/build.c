@@ -26,6 +26,7 @@
 
 enum {
 	READY_MS = 30000, /* for building a session, before something is wrong */
+	DIED_MS = 2000,   /* from its hang-up to its end, on a busy machine */
 	COLLECT_MS = 200, /* for its end; it takes a tenth of that where much is mounted */
 	LOOK_MS = 100,    /* how often the holder looks around meanwhile */
 	SOCKETS_FRAMES_MAX = 256,
@@ -71,7 +72,7 @@ static int session_build_died(struct session *s, struct error *e)
 	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
 	int status = 0;
 
-	if (poll(&p, 1, COLLECT_MS) != 1 || waitpid(s->pid, &status, WNOHANG) != s->pid)
+	if (poll(&p, 1, DIED_MS) != 1 || waitpid(s->pid, &status, WNOHANG) != s->pid)
 		(void)error_set(e, -ECONNRESET, NULL, "the sandbox's first process hung up");
 	else if (WIFSIGNALED(status))
 		(void)error_set(e, -ECONNRESET, NULL,

@@ -23,7 +23,7 @@
 
 enum {
 	GRACE_MS = 1000, /* between "end" and the end of the init itself */
-	DYING_MS = 100,  /* for a zygote that dies, from its first init gone to its own end */
+	DYING_MS = 1000, /* for a zygote that dies, from its first init gone to its own end */
 };
 
 /* Deadlines. */

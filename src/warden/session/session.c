@@ -28,7 +28,7 @@
 
 enum {
 	FRAMES_MAX = 4096, /* of the relay, at once */
-	FINISH_MS = 2000,  /* longer than the relay takes */
+	FINISH_MS = 5000,  /* longer than the relay takes */
 };
 
 int session_add_source(struct session *s, int fd, void *source)

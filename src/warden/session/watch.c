@@ -43,7 +43,8 @@ struct watch {
 	size_t n, cap;
 	bool *pending; /* by entry: it has to be covered again */
 	uint32_t n_pending;
-	struct late *late; /* NULL: nothing that is forbidden could appear */
+	struct late *late;  /* NULL: nothing that is forbidden could appear */
+	const char *failed; /* the cover that could not be watched */
 };
 
 /* The file itself, not what a link there leads to. Returns its number. */
@@ -182,13 +183,21 @@ static int watch_all(struct watch *w)
 		/* A socket whose server has ended: there is nothing to watch. */
 		if (entry->passing && (r == -ENOENT || r == -ENOTDIR))
 			r = 0;
+		w->failed = r < 0 ? entry->path : NULL;
 	}
 	return r;
 }
 
-static int watch_fail(int r, struct error *e)
+static int watch_fail(const struct watch *w, int r, struct error *e)
 {
-	(void)error_set(e, r, NULL, "cannot watch files of the host, which masks need: %s",
+	if (w->failed && (r == -ENOENT || r == -ENOTDIR)) {
+		(void)error_set(
+			e, r, NULL, "%s was removed while the sandbox was being set up", w->failed);
+		error_hint(e, "run the command again");
+		return r;
+	}
+	(void)error_set(e, r, NULL, "cannot watch %s, which a mask needs: %s",
+		w->failed ? w->failed : "files of the host",
 		r == -ENOSPC || r == -EMFILE ? "too many are watched on this machine"
 					     : strerror(-r));
 	if (r == -ENOSPC || r == -EMFILE)
@@ -226,7 +235,7 @@ static int watch_open(struct watch *w, struct error *e)
 	r = watch_all(w);
 	if (r == -ENOSPC && !w->changes.by_folder)
 		r = watch_by_folder(w, e);
-	return r < 0 ? watch_fail(r, e) : 0;
+	return r < 0 ? watch_fail(w, r, e) : 0;
 }
 
 int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
@@ -273,6 +282,11 @@ static void watch_mark(struct watch *w, uint32_t entry)
 	w->pending[entry] = true;
 }
 
+bool watch_begin_beside(struct watch *w, const struct tree *t)
+{
+	return !w->late || (!w->changes.by_folder && late_begin(w->late, t, &w->changes) == 0);
+}
+
 int watch_begin(struct watch *w, const struct tree *t, struct error *e)
 {
 	int r = w->late ? late_begin(w->late, t, &w->changes) : 0;
@@ -288,7 +302,7 @@ int watch_begin(struct watch *w, const struct tree *t, struct error *e)
 		if (r == 0)
 			return watch_restore(w, t, e);
 	}
-	return r < 0 ? watch_fail(r, e) : 0;
+	return r < 0 ? watch_fail(w, r, e) : 0;
 }
 
 static bool watch_is_named(
@@ -310,6 +324,15 @@ static int watch_lose_way(struct watch *w, const struct tree *t, uint32_t entry,
 {
 	const struct plan_entry *cover = &w->plan->entries[entry];
 
+	/* A socket of the host takes its mask along. What is in its place later is masked, too,
+	 * where that can be. */
+	if (cover->passing && cover->kind == PLAN_MASK && w->late) {
+		int r = late_forbid(w->late, t, cover->path);
+
+		return r == -ESTALE ? 0 : r;
+	}
+	if (cover->passing)
+		return 0;
 	if (!w->late || cover->kind != PLAN_MASK || mask & (IN_MOVED_FROM | IN_MOVE_SELF))
 		return -ESTALE;
 	if (mask & (IN_DELETE | IN_DELETE_SELF))

@@ -40,6 +40,6 @@ void witness_free(struct witness *w);
 int witness_fd(const struct witness *w);
 /*
  * Looks at what waits, without waiting itself, and not for ever: others have to be served too. Each
- * is reported before its call goes on. Negative: there is nobody left to look at.
+ * is reported before its call goes on. Negative: there is no process left to look at.
  */
 int witness_dispatch(struct witness *w, witness_seen *seen, void *context);

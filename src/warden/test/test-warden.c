@@ -173,7 +173,8 @@ static void answers(void **state)
 	(void)state;
 	open_host(&h);
 	assert_int_equal(host_run(&h, "exit 7"), 7);
-	/* An id may be used again after its end. A signal to nobody is no error. */
+	/* An id may be used again after its end. A signal to an id without a command is no error.
+	 */
 	assert_int_equal(frame_send(h.socket, FRAME_SIGNAL, 5, &(uint32_t){ 15 }, 4, NULL, 0), 0);
 	assert_int_equal(frame_send(h.socket, FRAME_KILL, 5, NULL, 0, NULL, 0), 0);
 	assert_int_equal(host_run(&h, "exit 8"), 8);
@@ -737,7 +738,7 @@ static void has_room(void **state)
 	assert_int_equal(host_end(&h), 0);
 }
 
-/* Where there is no relay nobody holds other permissions, and that is reported. */
+/* Without a relay other permissions cannot be enforced, and that is reported. */
 static void has_no_relay_to_change(void **state)
 {
 	const struct change change = { .text = "{}" };

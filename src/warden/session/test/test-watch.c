@@ -309,7 +309,7 @@ static void ends_a_single_command(void **state)
 	(void)state;
 	deep_make(&d, false);
 	s = box_open(&d.cover.plan, &seen, true);
-	box_start(s, 1, "sleep 10", -1, 0);
+	box_start(s, 1, "sleep 1000", -1, 0);
 	box_until(s, &seen, 1);
 	assert_int_equal(seen.events[0].kind, SESSION_STARTED);
 	assert_int_equal(unlink(d.secret), 0);
