@@ -376,7 +376,7 @@ const struct route routes[ROUTE_COUNT] = {
 		.summary = "Answers a question: once, for a time, or no.",
 		.fields = { ROUTE_LIVE_ID("a question"),
 			{ "answer", ROUTE_IN_BODY, ROUTE_WORD, true, 0, route_answers,
-				"once: this call; allow: for a time; deny" },
+				"once: what waits now; allow: for a time; deny" },
 			{ "scope", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
 				"of allow: one of the question's scopes; the first if not given" },
 			ROUTE_SECONDS } },

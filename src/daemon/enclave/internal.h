@@ -37,6 +37,7 @@ struct bridge_policy {
 	const char *folder;                 /* of enclave.yaml or enclave.json */
 	struct stat seen;                   /* the file, when it was read; zeroed: there was none */
 	char *path;                         /* of the file that is in force; NULL: none */
+	bool is_set;                        /* set_policy is in force, and no file */
 	struct corral_permissions *ceiling; /* NULL: none */
 	/* JSON: why the file is not in force, and why nothing can be granted; NULL: it is, it can.
 	 */
@@ -87,6 +88,8 @@ bool bridge_tell(struct bridge *b, const char *type, const struct buffer *json);
 int policy_open(struct bridge *b, const char *folder);
 /* Reads the file again if it is another one than before. */
 void policy_refresh(struct bridge *b);
+/* If nothing is granted because there is no file: appends the name of the missing one. */
+void policy_print_missing(struct bridge *b, struct buffer *out);
 
 /* reply.c */
 /* Appends "key":"text", with a comma in front unless it is the first of its object. */

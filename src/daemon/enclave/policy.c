@@ -165,11 +165,22 @@ void policy_refresh(struct bridge *b)
 	if (r == 0) {
 		free(y->path);
 		y->path = path ? strdup(path) : NULL;
+		y->is_set = false;
 	}
 	policy_note(b, &y->error, r, e);
 	(void)pthread_mutex_unlock(&y->lock);
 	corral_permissions_free(p);
 	corral_error_free(e);
+}
+
+void policy_print_missing(struct bridge *b, struct buffer *out)
+{
+	struct bridge_policy *y = &b->policy;
+
+	(void)pthread_mutex_lock(&y->lock);
+	if (!y->path && !y->is_set && !y->error)
+		buffer_printf(out, "; nothing is granted: there is no %s/enclave.yaml", y->folder);
+	(void)pthread_mutex_unlock(&y->lock);
 }
 
 int policy_open(struct bridge *b, const char *folder)
@@ -272,6 +283,7 @@ void bridge_set_policy(struct bridge_call *c)
 	if (policy_is_above(c, p) == 0) {
 		(void)pthread_mutex_lock(&c->bridge->policy.lock);
 		r = policy_apply(c->bridge, p, &u, &e);
+		c->bridge->policy.is_set |= r == 0;
 		(void)pthread_mutex_unlock(&c->bridge->policy.lock);
 		if (r < 0)
 			reply_refuse(c, r, e);

@@ -115,6 +115,8 @@ void reply_refuse(struct bridge_call *c, int r, struct corral_error *e)
 			message += strlen(denied);
 	}
 	buffer_adds(&text, message);
+	if (d && c->status == 403)
+		policy_print_missing(c->bridge, &text);
 	buffer_clear(&c->json);
 	buffer_addc(&c->json, '{');
 	reply_text(&c->json, "error", buffer_text(&text));

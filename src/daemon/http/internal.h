@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "broker/front/link.h"
+#include "base/link.h"
 #include "daemon/http/request.h"
 #include "daemon/http/server.h"
 #include "daemon/http/stream.h"

@@ -307,7 +307,8 @@ int api_request_read(const struct api_guard *g, const char *data, size_t len, si
 		if (api_request_set(ret, ROUTE_IN_PATH, f->name, plain) != 0)
 			return 1;
 	}
-	if (api_request_read_query(ret, served.head.query, a) != 0)
+	if (served.head.request.query &&
+		api_request_read_query(ret, served.head.request.query, a) != 0)
 		return 1;
 	if (ret->body > 0 && api_request_read_body(ret, data + ret->head, ret->body, a) != 0)
 		return 1;

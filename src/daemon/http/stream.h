@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The latest events, as text/event-stream has them, for all who listen. Nobody has a queue of their
- * own: each client has a place in this ring, and who is too slow finds that the ring has moved on,
+ * The latest events, as text/event-stream has them, for all clients. No client has a queue of its
+ * own: each has a place in this ring, and one that is too slow finds that the ring has moved on,
  * gets one event `dropped` that says how many ids are missing, and goes on with the oldest that is
  * left. So a client that does not read costs nothing and holds up no other.
  *

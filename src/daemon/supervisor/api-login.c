@@ -38,11 +38,6 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 	auto_buffer json = { 0 };
 
 	if (!login_take(&s->login, route_value(c, "code"), loop_now(s->loop))) {
-		/* A try of a stranger is seen. */
-		api_note(s, &(struct message_note){ .status = 401,
-				    .by_unix = c->flags & ROUTE_BY_UNIX,
-				    .target = "POST /api/login",
-				    .reason = why });
 		api_fail(s, id, 401, why);
 		return;
 	}

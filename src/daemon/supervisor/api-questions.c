@@ -56,7 +56,9 @@ void api_answer(struct supervisor *s, uint64_t id, const struct route_call *c)
 		api_fail(s, id, 404, "the sandbox does not wait for this answer any more");
 		return;
 	case QUESTIONS_UNKNOWN:
-		api_fail(s, id, 404, "there is no such question; see /api/questions");
+		api_fail(s, id, 404,
+			"there is no such question; `corral questions list` and GET /api/questions "
+			"list them");
 		return;
 	}
 	if (a.kind == ANSWER_DENY && a.ttl_ms > QUESTION_DENIED_MAX_S * API_SECOND_MS) {
@@ -85,7 +87,8 @@ void api_sandbox_grant(struct supervisor *s, uint64_t id, const struct route_cal
 	auto_buffer body = { 0 };
 
 	if (!b) {
-		api_fail(s, id, 404, "there is no such sandbox; see /api/sandboxes");
+		api_fail(s, id, 404,
+			"there is no such sandbox; `corral ps` and GET /api/sandboxes list them");
 		return;
 	}
 	if (live_grant_encode(&g, &body) < 0) {
@@ -102,7 +105,9 @@ void api_revoke(struct supervisor *s, uint64_t id, const struct route_call *c)
 	auto_buffer body = { 0 };
 
 	if (!b) {
-		api_fail(s, id, 404, "there is no such grant; see /api/grants");
+		api_fail(s, id, 404,
+			"there is no such grant; `corral grants list` and GET /api/grants list "
+			"them");
 		return;
 	}
 	buffer_add(&body, &number, sizeof(number));

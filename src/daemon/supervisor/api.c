@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a call does: one row for each route. A handler answers at once, or starts what answers later
- * (tool.c). Each call is in the audit log, and an event.
+ * (tool.c). Each call is in the audit log, and an event, when it was answered.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -30,6 +30,7 @@ void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *te
 {
 	auto_buffer json = { 0 };
 
+	api_answered(s, id, status, text);
 	buffer_addc(&json, '{');
 	api_text(&json, "error", text);
 	buffer_adds(&json, "}\n");
@@ -60,6 +61,15 @@ static void api_status(struct supervisor *s, uint64_t id, const struct route_cal
 		const char *why = strerror(-audit_trail_failure(s->trail));
 
 		json_print_string(&json, why, strlen(why));
+	} else {
+		buffer_adds(&json, "null");
+	}
+	buffer_adds(&json, "},\"watch\":{\"error\":");
+	if (changes_limit(s)) {
+		auto_buffer why = { 0 };
+
+		buffer_printf(&why, "%s is used up", changes_limit(s));
+		json_print_string(&json, buffer_text(&why), why.len);
 	} else {
 		buffer_adds(&json, "null");
 	}
@@ -212,7 +222,8 @@ static struct sandbox *api_find_sandbox(
 	struct sandbox *b = sandboxes_find(s, route_value(c, "id"));
 
 	if (!b)
-		api_fail(s, id, 404, "there is no such sandbox; see /api/sandboxes");
+		api_fail(s, id, 404,
+			"there is no such sandbox; `corral ps` and GET /api/sandboxes list them");
 	return b;
 }
 
@@ -320,7 +331,10 @@ static api_handler *const api_handlers[ROUTE_COUNT] = {
 	[ROUTE_METRICS] = api_metrics,
 };
 
-/* Who asked for what, for the log and for those who listen. */
+/*
+ * Who asked for what, for the log and for those who listen. It must not flush: that may start
+ * another corrald-http, and the answer to this call would go there.
+ */
 static void api_tell(struct supervisor *s, const char *target, unsigned status, bool by_unix,
 	const char *reason, uint64_t count)
 {
@@ -330,7 +344,9 @@ static void api_tell(struct supervisor *s, const char *target, unsigned status, 
 	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
 				  .program = "corrald-http",
 				  .target = target,
-				  .decision = status < 400 ? AUDIT_ALLOWED : AUDIT_DENIED,
+				  .decision = status < 400   ? AUDIT_ALLOWED
+					      : status < 500 ? AUDIT_DENIED
+							     : AUDIT_FAILED,
 				  .rule = by_unix ? "api.sock" : "loopback",
 				  .reason = reason,
 				  .status = status,
@@ -343,17 +359,49 @@ static void api_tell(struct supervisor *s, const char *target, unsigned status, 
 	api_text(&json, "reason", reason);
 	buffer_addc(&json, '}');
 	if (!json.failed)
-		bus_publish(s, "api_request", json.data);
+		bus_add(s, "api_request", json.data);
+}
+
+static void api_end(
+	struct supervisor *s, struct api_pending *call, unsigned status, const char *reason)
+{
+	auto_buffer target = { 0 };
+
+	buffer_printf(&target, "%s %s", call->route->method, call->route->path);
+	call->route = NULL;
+	api_tell(s, buffer_text(&target), status, call->by_unix, reason, 1);
+}
+
+void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char *reason)
+{
+	for (size_t i = 0; i < ROWS(s->calls); i++)
+		if (s->calls[i].route && s->calls[i].id == id) {
+			api_end(s, &s->calls[i], status, reason);
+			return;
+		}
+}
+
+void api_forget_calls(struct supervisor *s)
+{
+	for (size_t i = 0; i < ROWS(s->calls); i++)
+		if (s->calls[i].route)
+			api_end(s, &s->calls[i], 503,
+				"corrald-http ended before the answer; the call may have been "
+				"carried out");
 }
 
 void api_call(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	api_handler *handler = api_handlers[c->route - routes];
-	auto_buffer target = { 0 };
+	struct api_pending *call = NULL;
 
-	buffer_printf(&target, "%s %s", c->route->method, c->route->path);
-	api_tell(s, buffer_text(&target), 200, c->flags & ROUTE_BY_UNIX, "", 1);
-	if (handler)
+	for (size_t i = 0; i < ROWS(s->calls) && !call; i++)
+		call = s->calls[i].route ? NULL : &s->calls[i];
+	if (call)
+		*call = (struct api_pending){ c->route, id, c->flags & ROUTE_BY_UNIX };
+	if (!call)
+		api_fail(s, id, 429, "too many requests are under way; try again");
+	else if (handler)
 		handler(s, id, c);
 	else
 		api_fail(s, id, 500, "there is nothing behind this path");

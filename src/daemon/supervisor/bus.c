@@ -26,7 +26,7 @@ static void bus_send(struct supervisor *s, const struct bus_event *e)
 	outbox_offer(&s->http.out, FRAME_API_EVENT, e->id, e->body.data, e->body.len);
 }
 
-void bus_publish(struct supervisor *s, const char *type, const char *json)
+void bus_add(struct supervisor *s, const char *type, const char *json)
 {
 	const struct message_event m = { type, json };
 	struct bus *b = &s->bus;
@@ -40,6 +40,11 @@ void bus_publish(struct supervisor *s, const char *type, const char *json)
 	*e = (struct bus_event){ .id = b->next_id++, .body = body };
 	body = (struct buffer){ 0 };
 	bus_send(s, e);
+}
+
+void bus_publish(struct supervisor *s, const char *type, const char *json)
+{
+	bus_add(s, type, json);
 	http_process_flush(s);
 }
 

@@ -24,7 +24,8 @@ static void enclave_process_answer(
 static void enclave_process_lose(struct supervisor *s)
 {
 	static const char gone[] =
-		"{\"error\":\"the enclave ended before it answered; try again\"}\n";
+		"{\"error\":\"the enclave ended before it answered; the call may have been "
+		"carried out\"}\n";
 	struct enclave_process *p = &s->enclave;
 
 	journal_say(s, CONFIG_WARN, "corrald-enclave ended, or broke a rule");

@@ -30,9 +30,13 @@ static void http_process_on_frame(struct supervisor *s, const struct frame *f)
 	struct message_note refused;
 	struct route_call call;
 
-	if (f->type == FRAME_API_CALL && route_call_decode(&call, f->body, f->len) == 0)
+	/* Numbers only go up: by one of two calls with the same, the log would tell of the other.
+	 */
+	if (f->type == FRAME_API_CALL && f->id > s->http.last_call &&
+		route_call_decode(&call, f->body, f->len) == 0) {
+		s->http.last_call = f->id;
 		api_call(s, f->id, &call);
-	else if (f->type == FRAME_API_NOTE && message_note_decode(&refused, f->body, f->len) == 0)
+	} else if (f->type == FRAME_API_NOTE && message_note_decode(&refused, f->body, f->len) == 0)
 		api_note(s, &refused);
 	else if (f->type == FRAME_API_GONE && f->len == 0)
 		tool_queue_leave(s, f->id);
@@ -44,12 +48,12 @@ static void http_process_on_link(struct watcher *w, uint32_t events)
 {
 	struct http_process *p = container_of(w, struct http_process, link);
 	struct supervisor *s = container_of(p, struct supervisor, http);
-	const pid_t pid = p->child.pid;
 
 	if (events & EPOLLOUT)
 		outbox_flush(&p->out);
+	p->is_heard = true;
 	/* Not without end: others wait, too. */
-	for (int i = 0; i < 64 && !p->out.broken && p->child.pid == pid; i++) {
+	for (int i = 0; i < 64 && !p->out.broken; i++) {
 		int r = frame_receive(p->out.socket, &p->frame);
 
 		if (r == -EAGAIN)
@@ -59,6 +63,7 @@ static void http_process_on_link(struct watcher *w, uint32_t events)
 		else
 			p->out.broken = true;
 	}
+	p->is_heard = false;
 	http_process_flush(s);
 }
 
@@ -66,7 +71,8 @@ void http_process_flush(struct supervisor *s)
 {
 	struct http_process *p = &s->http;
 
-	if (p->child.pid == 0)
+	/* What it says lives in its frame, so it is not ended before all of that is heard. */
+	if (p->child.pid == 0 || p->is_heard)
 		return;
 	if (p->out.broken || loop_change(s->loop, &p->link,
 				     EPOLLIN | (outbox_is_empty(&p->out) ? 0 : EPOLLOUT)) < 0)
@@ -99,6 +105,7 @@ static int http_process_try(struct supervisor *s)
 	if (r < 0)
 		return r;
 	p->child = child;
+	p->last_call = 0;
 	p->out = (struct outbox){ .socket = child.socket };
 	p->link = (struct watcher){ .ready = http_process_on_link, .fd = -1 };
 	r = loop_add(s->loop, &p->link, p->out.socket, EPOLLIN);
@@ -143,6 +150,7 @@ void http_process_end(struct supervisor *s)
 	child_end(&p->child);
 	frame_deinit(&p->frame);
 	tool_queue_clear(s);
+	api_forget_calls(s);
 }
 
 void http_process_hand_over(struct supervisor *s, int fd, const char *refusal)
@@ -166,5 +174,6 @@ void http_process_answer(
 		api_fail(s, id, 500, "the answer is too long");
 		return;
 	}
+	api_answered(s, id, status, "");
 	outbox_add(&s->http.out, FRAME_API_ANSWER, id, body.data, body.len, -1);
 }

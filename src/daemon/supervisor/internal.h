@@ -3,25 +3,27 @@
 /*
  * corrald.c has options, start and end; supervisor.c the loop and the sockets; http-process.c the
  * process that reads HTTP; enclave-process.c the one that has /api/invoke; sandboxes.c those that
- * joined; missed.c what runs left while there was no daemon; bus.c events; api.c and tool.c the
- * answers; security-watch.c what is wrong; journal.c what is written.
+ * joined; acks.c what is committed of what they send; known.c what the log has of it already;
+ * missed.c what runs left while there was no daemon; bus.c events; api.c and tool.c the answers;
+ * security-watch.c what is wrong; journal.c what is written.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "audit/missed.h"
 #include "audit/trail.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/link.h"
 #include "daemon/config.h"
 #include "daemon/login.h"
 #include "daemon/message.h"
 #include "daemon/route.h"
 #include "daemon/supervisor/runtime-folder.h"
 #include "daemon/supervisor/origin.h"
-#include "broker/front/link.h"
 #include "net/loop.h"
 #include "warden/outbox.h"
 #include "wire/child.h"
@@ -31,6 +33,7 @@
 enum {
 	HTTP_STARTS_MAX = 5, /* of corrald-http in HTTP_STARTS_MS; more wait until those are over */
 	HTTP_STARTS_MS = 10 * 1000,
+	API_CALLS_MAX = 512, /* not answered yet: tools, lines, orders and the enclave have fewer */
 	ENCLAVE_CALLS_MAX = 64,
 	BUS_KEPT = 256,      /* events that a new corrald-http gets */
 	TOOLS_CALLS_MAX = 8, /* that answer calls at once */
@@ -55,15 +58,25 @@ struct http_process {
 	uint64_t started[HTTP_STARTS_MAX]; /* ms: the last ones, in a ring */
 	size_t n_started;
 	struct frame frame;
+	uint64_t last_call; /* that it made */
+	bool is_heard;      /* calls of `frame` are under way */
+};
+
+/* A call that was not answered yet; the log gets it with its answer's status. */
+struct api_pending {
+	const struct route *route; /* NULL: the place is free */
+	uint64_t id;
+	bool by_unix;
+};
+
+/* A call of set_policy, and enclave.yaml and .json before it: a file that changed since then counts
+ * more. */
+struct enclave_policy {
+	struct buffer call;
+	struct stat files[2];
 };
 
 /* A call that corrald-enclave has. */
-struct enclave_policy {
-	struct buffer call;
-	struct stat
-		files[2]; /* enclave.yaml and .json before it: what is changed since counts more */
-};
-
 struct enclave_call {
 	uint64_t number;              /* its own; 0: none */
 	uint64_t id;                  /* corrald-http's */
@@ -140,6 +153,34 @@ struct security_watch {
 	bool is_scanning, is_verifying, is_changed;
 };
 
+/*
+ * Events of a session that are in the log behind a number (known.c): what is sent again, or is in a
+ * file, may be among them.
+ */
+struct known_event {
+	uint64_t sequence, time_ns;
+	enum audit_action action;
+};
+
+struct known {
+	struct known_event *events;
+	size_t n, cap, read;
+};
+
+/* How far events of a connection are acknowledged (acks.c). */
+struct acks {
+	uint64_t received;     /* events, on this connection */
+	uint64_t told;         /* that were acknowledged */
+	uint64_t last;         /* the last one's number in the trail's ring; 0: none is there */
+	uint64_t mark;         /* a number before, 0: none */
+	uint64_t marked;       /* received by then */
+	uint64_t mark_log;     /* the log's number by then */
+	uint64_t since, doubt; /* JOIN's number; received up to the last that the log had already */
+	struct known known;    /* that may come again */
+	bool has_left;         /* the rest is in a file, too: nothing more comes */
+	uint64_t left_number;  /* in its name */
+};
+
 /* A sandbox that joined: whoever holds its session is at the other end. */
 struct sandbox {
 	struct link link;
@@ -150,7 +191,8 @@ struct sandbox {
 	struct arena arena; /* of the texts below */
 	struct join who;    /* .id is NULL before it said so */
 	uint64_t events, denied;
-	bool is_stopping;
+	struct acks acks;
+	bool is_stopping, is_reset;
 	struct questions *questions; /* and its grants; NULL: none yet */
 	struct buffer details;       /* what it may do, as JSON: ,"permissions":[…] … */
 };
@@ -167,7 +209,13 @@ struct policies {
 };
 
 /* Files of runs that ended while no daemon ran (missed.c). */
-enum { MISSED_SHOWN = 16 };
+enum { MISSED_SHOWN = 16, MISSED_LEAVING_MAX = 1024 };
+
+/* The file of a run whose events we got: it goes when they are committed. */
+struct missed_leaving {
+	char name[AUDIT_MISSED_NAME];
+	uint64_t last; /* of its events, in the trail's ring */
+};
 
 struct missed {
 	struct buffer folder;
@@ -176,6 +224,13 @@ struct missed {
 	unsigned failures;           /* one after the other */
 	char *strange[MISSED_SHOWN]; /* names of what is there and cannot be taken */
 	size_t n_strange;
+	char stuck[MISSED_SHOWN][AUDIT_MISSED_NAME]; /* of these, those whose name stays */
+	size_t n_stuck;
+	int presence;    /* the log's folder, locked: this daemon is there; -1: nothing is kept */
+	bool is_guarded; /* other users cannot lock it */
+	int prepared;    /* a file for the next run (audit/missed.h); -1: none */
+	struct missed_leaving *leaving; /* MISSED_LEAVING_MAX */
+	size_t n_leaving;
 };
 
 /* What is counted for Prometheus (metrics.c), since the daemon started. */
@@ -205,6 +260,7 @@ struct supervisor {
 	struct watcher signals;
 	struct timer watchdog, tick;
 	struct http_process http;
+	struct api_pending calls[API_CALLS_MAX];
 	struct health health;
 	struct enclave_process enclave;
 	struct policies policies;
@@ -213,10 +269,14 @@ struct supervisor {
 	struct tool *tools[TOOLS_MAX];
 	struct tool_queue tool_queue;
 	struct security_watch watch;
+	int unwatched; /* why changes of some folders are not seen at once: an errno value; 0: all
+			  are */
 	struct order *orders[ORDERS_MAX]; /* that a sandbox has not answered yet */
 	uint64_t last_order;
 	/* The log. */
 	struct audit_trail *trail;
+	uint64_t acknowledged, lost; /* up to this number in its ring; as it said then */
+	bool is_ack_due;             /* also if nothing was committed since */
 	struct buffer log_path;
 	int log_fd; /* for people */
 	bool is_over;
@@ -247,8 +307,10 @@ void enclave_process_end(struct supervisor *s);
 void enclave_process_close(struct supervisor *s);
 
 /* bus.c */
-/* Tells all who listen; json is one object in one line. */
+/* Sends an event to all clients that listen; json is one object in one line. */
 void bus_publish(struct supervisor *s, const char *type, const char *json);
+/* The same without http_process_flush(), which the caller owes. */
+void bus_add(struct supervisor *s, const char *type, const char *json);
 /* What a new corrald-http has missed. */
 void bus_repeat(struct supervisor *s);
 void bus_begin(struct bus *b);
@@ -259,6 +321,8 @@ int security_watch_open(struct supervisor *s);
 void security_watch_close(struct supervisor *s);
 /* Something that happened once; it is shown for WATCH_PEER_MS. */
 void security_watch_tell_peer(struct supervisor *s, const char *socket, pid_t pid, const char *why);
+/* If changes of folders are not seen at once: said now, and by each look. */
+void security_watch_tell_unwatched(struct supervisor *s);
 void security_watch_print(const struct supervisor *s, struct buffer *out);
 size_t security_watch_count(const struct supervisor *s, const char *severity); /* NULL: any */
 
@@ -275,6 +339,10 @@ bool health_is_good(const struct supervisor *s);
 /* api.c */
 void api_call(struct supervisor *s, uint64_t id, const struct route_call *c);
 void api_note(struct supervisor *s, const struct message_note *m);
+/* Records a call with the status of its answer, once; reason: why it was refused, or "". */
+void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char *reason);
+/* corrald-http has ended: its calls get no answer. */
+void api_forget_calls(struct supervisor *s);
 /* {"error": text} with this status. */
 void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *text);
 void api_send(struct supervisor *s, uint64_t id, const struct buffer *json);
@@ -332,24 +400,79 @@ int tool_queue_add(struct supervisor *s, bool by_unix, const struct tool_request
 void tool_queue_serve(struct supervisor *s);
 /* The client of this call has gone. Nothing if it does not wait. */
 void tool_queue_leave(struct supervisor *s, uint64_t id);
-/* All clients have gone: none of the calls is answered. */
+/* All clients have gone: none of the calls is carried out or answered, and the log says so. */
 void tool_queue_clear(struct supervisor *s);
+
+/* changes.c: inotify, or what to do without it. */
+/* An instance for w, unless it has one. If the kernel gives none, w stays without. */
+int changes_open(struct supervisor *s, struct watcher *w);
+/* As inotify_add_watch(), of a folder; also -1 if w has no instance. */
+int changes_add(struct supervisor *s, const struct watcher *w, const char *path, uint32_t what);
+/* The limit of the kernel that keeps us from seeing all changes at once; NULL: none does. */
+const char *changes_limit(const struct supervisor *s);
 
 /* policies.c: stored policies are watched; a change is recorded, and an event. */
 int policies_open(struct supervisor *s);
 void policies_close(struct supervisor *s);
+/* Watches the folders; if changes are not seen at once, looks at them. */
+int policies_look(struct supervisor *s);
 
 /* missed.c: events that runs left are taken into the log, once. */
 int missed_open(struct supervisor *s);
 void missed_close(struct supervisor *s);
+/* The same for the folder of these files. */
+int missed_watch(struct supervisor *s);
+/* A run has gone: what it left may be taken now. */
+void missed_look_soon(struct supervisor *s);
+/* Makes the file for the next run, unless there is one: a run has gone, and none waits for it. */
+void missed_prepare(struct supervisor *s);
+/* It left a file ID.N, and nothing is in it that we did not get; last: as in missed_leaving. */
+void missed_leave(struct supervisor *s, const char *id, uint64_t number, uint64_t last);
+/* Removes the files whose events are committed. */
+void missed_settle(struct supervisor *s, uint64_t committed);
+/* Some events were lost on their way to the log: the files must be read. */
+void missed_doubt(struct supervisor *s);
+
+/* known.c */
+/* Reads what the log has, the last ones if these are many; all that we got is committed before.
+ * number: of the log. */
+int known_read(struct supervisor *s, const char *session, uint64_t number, struct known *ret);
+/* True if it was among them; it is removed. */
+bool known_take(struct known *k, const struct audit_event *e);
+void known_deinit(struct known *k);
+#define auto_known __attribute__((cleanup(known_deinit))) struct known
+
+/* acks.c */
+/* JOIN: its session, and the id of the frame (wire/join.h). */
+int acks_open(struct sandbox *b, const char *session, uint64_t id);
+/* JOINED. */
+void acks_joined(struct sandbox *b);
+/* An event: true if the log has it already. */
+bool acks_has(struct sandbox *b, const struct audit_event *e);
+/* It was added to the trail's ring under this number. */
+void acks_note(struct sandbox *b, uint64_t number);
+int acks_on_left(struct sandbox *b, const struct frame *f);
+/* The connection is over. */
+void acks_close(struct sandbox *b);
+/* Acknowledges what was committed since the last time. */
+void acks_turn(struct supervisor *s);
 
 /* sandboxes.c */
+/* The one at hand may be freed meanwhile. */
+#define sandboxes_for_each(b, s)                                                          \
+	for (struct sandbox *b = container_of((s)->sandboxes.next, struct sandbox, link), \
+			    *next_ = container_of(b->link.next, struct sandbox, link);    \
+		&b->link != &(s)->sandboxes;                                              \
+		b = next_, next_ = container_of(b->link.next, struct sandbox, link))
+
 int sandboxes_open(struct supervisor *s, int listener);
 void sandboxes_close(struct supervisor *s);
 /* Each appends one JSON value. */
 void sandboxes_print(const struct supervisor *s, struct buffer *out);
 void sandboxes_print_one(const struct sandbox *b, struct buffer *out);
 struct sandbox *sandboxes_find(const struct supervisor *s, const char *id);
+/* Closes its connection; its holder comes again, and sends what was not acknowledged. */
+void sandboxes_drop(struct sandbox *b);
 /* Asks its holder to end the command. */
 int sandboxes_stop(struct sandbox *b);
 
@@ -407,5 +530,6 @@ int journal_open(struct supervisor *s, struct error *e);
 void journal_close(struct supervisor *s);
 void journal_say(struct supervisor *s, enum config_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A record of the log: who asked the API for what. */
-void journal_record(struct supervisor *s, const struct audit_event *event);
+/* A record of the log: who asked the API for what. Returns its number in the trail's ring; 0: it is
+ * in none. */
+uint64_t journal_record(struct supervisor *s, const struct audit_event *event);

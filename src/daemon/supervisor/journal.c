@@ -93,10 +93,9 @@ int journal_open(struct supervisor *s, struct error *e)
 	return audit_trail_new(&s->trail, &o, e);
 }
 
-void journal_record(struct supervisor *s, const struct audit_event *event)
+uint64_t journal_record(struct supervisor *s, const struct audit_event *event)
 {
-	if (s->trail)
-		(void)audit_trail_add(s->trail, event);
+	return s->trail ? audit_trail_add(s->trail, event) : 0;
 }
 
 void journal_close(struct supervisor *s)

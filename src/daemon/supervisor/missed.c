@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that end while no daemon runs leave their events as files (audit/missed.h). They are taken
- * into the log when the daemon starts, and when one appears: each of them once, whenever we die.
+ * Runs that end while no daemon runs, or before it acknowledged their events, leave these as files
+ * (audit/missed.h). They are taken into the log when the daemon starts, and when one appears: each
+ * event once, whenever we die.
  *
  *     1. A file is renamed from ID to ID.N; N is the last record of the log at that time.
- *     2. All of its events and a record "missed/ID" are one transaction of the log, which is
- *        signed and synced.
+ *     2. Those of its events that the log has not, and a record "missed/ID", are one transaction of
+ *        the log, which is signed and synced.
  *     3. The file is removed.
  *
- * A file that has an N may be in the log already: if so, its record "missed/ID" is after N, and it
- * is looked for there. Nothing depends on the clock, and nothing but those few records is read.
- * Several files share a transaction. Of several daemons with one log, one at a time does this: it
- * has the lock of the folder.
+ * Events of a file that has an N may be in the log already: if so, they are behind N, and are
+ * looked for there (known.c). Nothing depends on the clock, and nothing but those few records is
+ * read. Several files share a transaction.
+ *
+ * A run that sent all of its file says so (JOIN_LEFT): the file is removed when the events are
+ * committed, and is not read. Until a connection is over, what its run left is not touched: events
+ * may be under way in it.
+ *
+ * Of several daemons with one log, one at a time does this: it has the lock of the folder. What
+ * another one received and has not committed cannot be known: files with an N wait until it has
+ * ended, which the lock of the log's folder says.
  *
  * Files are read and checked to the end before anything of them is in the log. One that is not what
  * a run leaves is renamed to ID.bad, is a record and a finding, and is not opened again. In one
@@ -53,9 +61,11 @@ struct missed_turn {
 	struct supervisor *s;
 	int folder;
 	struct audit_store *store; /* NULL: not needed so far */
+	bool is_alone;             /* no other daemon has the log */
 	char taken[MISSED_TURN][AUDIT_MISSED_NAME];
 	size_t n_taken, n_records, n_refused;
-	bool is_more; /* that one turn does not look at */
+	bool is_more;    /* that one turn does not look at */
+	bool is_waiting; /* for another daemon to end */
 };
 
 static void missed_wait(struct supervisor *s, uint64_t ms)
@@ -78,18 +88,37 @@ static void missed_add_strange(struct missed *m, const char *name)
 		m->n_strange++;
 }
 
+/* One that cannot be renamed is found with each look: false if it was told. Of too many, none is.
+ */
+static bool missed_is_stuck_first(struct missed *m, const char *name)
+{
+	for (size_t i = 0; i < m->n_stuck; i++)
+		if (strcmp(m->stuck[i], name) == 0)
+			return false;
+	if (m->n_stuck == MISSED_SHOWN)
+		return false;
+	(void)snprintf(
+		m->stuck[m->n_stuck++], AUDIT_MISSED_NAME, "%.*s", AUDIT_MISSED_NAME - 1, name);
+	return true;
+}
+
 static void missed_refuse(
 	struct missed_turn *t, const struct audit_missed_name *n, const char *name, const char *why)
 {
 	char bad[AUDIT_MISSED_NAME], target[AUDIT_MISSED_NAME];
+	bool is_first = true;
 
 	(void)snprintf(bad, sizeof(bad), "%s.bad", n->id);
 	(void)snprintf(target, sizeof(target), "missed/%s", n->id);
 	if (renameat(t->folder, name, t->folder, bad) == 0) {
 		t->n_refused++;
 		name = bad;
+	} else {
+		is_first = missed_is_stuck_first(&t->s->missed, name);
 	}
 	missed_add_strange(&t->s->missed, name);
+	if (!is_first)
+		return;
 	journal_say(t->s, CONFIG_WARN, "what a run left in %s/%s cannot be used: %s",
 		buffer_text(&t->s->missed.folder), name, why);
 	journal_record(t->s, &(struct audit_event){ .action = AUDIT_STORE,
@@ -102,34 +131,6 @@ static void missed_refuse(
 }
 
 /* What is taken */
-
-static int missed_find_record(void *context, const struct audit_row *row)
-{
-	(void)context;
-	(void)row;
-	return 1;
-}
-
-/* 1: the record of this file is in the log, after the number in its name. */
-static int missed_is_in_log(const struct supervisor *s, const struct audit_missed_name *n)
-{
-	char target[AUDIT_MISSED_NAME];
-	const struct audit_query q = { .from = n->number + 1,
-		.session = n->id,
-		.action = AUDIT_STORE,
-		.decision = AUDIT_NONE,
-		.target = target };
-	struct audit_log *log;
-	struct error e;
-	int r = audit_log_open(&log, buffer_text(&s->log_path), &e);
-
-	if (r < 0)
-		return r;
-	(void)snprintf(target, sizeof(target), "missed/%s", n->id);
-	r = audit_log_read(log, &q, missed_find_record, NULL, &e);
-	audit_log_close(log);
-	return r;
-}
 
 static int missed_open_store(struct missed_turn *t)
 {
@@ -144,48 +145,82 @@ static int missed_open_store(struct missed_turn *t)
 	return r;
 }
 
-/* Its events, and after them the record that says where they are from. */
-static int missed_add(struct missed_turn *t, const struct audit_missed_name *n,
-	const struct buffer *bytes, int count)
-{
-	char target[AUDIT_MISSED_NAME];
-	struct audit_event e = { 0 };
-	size_t at = 0;
-	int r = 0;
-
-	while (r == 0 && audit_missed_next(bytes->data, bytes->len, &at, &e))
-		r = audit_store_add(t->store, &e);
-	(void)snprintf(target, sizeof(target), "missed/%s", n->id);
-	if (r == 0)
-		r = audit_store_add(t->store,
-			&(struct audit_event){ .time_ns = clock_ns(CLOCK_REALTIME),
-				.sequence = e.sequence + 1,
-				.session = n->id,
-				.user = e.user,
-				.sandbox = e.sandbox,
-				.program = "corrald",
-				.pid = (uint32_t)getpid(),
-				.action = AUDIT_STORE,
-				.target = target,
-				.reason = "events before this one were left by a run that reached "
-					  "no daemon",
-				.exact = true,
-				.count = (uint64_t)count });
-	t->n_records += (size_t)count + 1;
-	return r;
-}
-
 /* The name with the log's last number; one that it had must have been a number of this log. */
 static int missed_note(
 	struct missed_turn *t, const struct audit_missed_name *n, const char *name, char *ret)
 {
 	const uint64_t last = audit_store_committed(t->store);
+	struct audit_missed_name noted = *n;
 
-	(void)snprintf(ret, AUDIT_MISSED_NAME, "%s.%" PRIu64, n->id,
-		n->is_noted && n->number <= last ? n->number : last);
+	noted.number = n->is_noted && n->number <= last ? n->number : last;
+	noted.is_noted = true;
+	if (audit_missed_print_name(&noted, ret) < 0)
+		return -EOVERFLOW;
 	if (strcmp(ret, name) == 0)
 		return 0;
 	return renameat(t->folder, name, t->folder, ret) < 0 ? -errno : 0;
+}
+
+/* The record that says where the events before it are from. */
+static int missed_add_mark(struct missed_turn *t, const struct audit_missed_name *n,
+	const struct audit_event *last, uint64_t count)
+{
+	char target[AUDIT_MISSED_NAME];
+
+	(void)snprintf(target, sizeof(target), "missed/%s", n->id);
+	return audit_store_add(t->store,
+		&(struct audit_event){ .time_ns = clock_ns(CLOCK_REALTIME),
+			.sequence = last->sequence + 1,
+			.session = n->id,
+			.user = last->user,
+			.sandbox = last->sandbox,
+			.program = "corrald",
+			.pid = (uint32_t)getpid(),
+			.action = AUDIT_STORE,
+			.target = target,
+			.reason = "events before this one were left by a run: no daemon had "
+				  "acknowledged them",
+			.exact = true,
+			.count = count });
+}
+
+/* Those of its events that the log has not; it goes at once if that are none. */
+static int missed_add(struct missed_turn *t, const struct audit_missed_name *n, const char *name,
+	const struct buffer *bytes, struct known *known)
+{
+	char *noted = t->taken[t->n_taken];
+	struct audit_event e = { 0 };
+	uint64_t count = 0;
+	size_t at = 0;
+	int r = 0;
+
+	while (r == 0 && audit_missed_next(bytes->data, bytes->len, &at, &e)) {
+		if (known_take(known, &e))
+			continue;
+		if (count++ == 0) {
+			r = missed_open_store(t);
+			if (r == 0)
+				r = missed_note(t, n, name, noted);
+		}
+		if (r == 0)
+			r = audit_store_add(t->store, &e);
+	}
+	if (r == 0 && count == 0)
+		return unlinkat(t->folder, name, 0) < 0 ? -errno : 0;
+	if (r == 0)
+		r = missed_add_mark(t, n, &e, count);
+	t->n_records += count + 1;
+	t->n_taken += r == 0;
+	return r;
+}
+
+/* Its connection is open, or its events wait for their commit. */
+static bool missed_is_under_way(const struct supervisor *s, const char *id)
+{
+	for (size_t i = 0; i < s->missed.n_leaving; i++)
+		if (strncmp(s->missed.leaving[i].name, id, AUDIT_MISSED_ID) == 0)
+			return true;
+	return sandboxes_find(s, id);
 }
 
 /* Negative: the log or the folder cannot be used now. */
@@ -193,12 +228,15 @@ static int missed_take(struct missed_turn *t, const char *name)
 {
 	struct audit_missed_name n;
 	auto_buffer bytes = { 0 };
+	auto_known known = { 0 };
 	int count, r;
 
 	if (!audit_missed_parse_name(name, &n)) {
 		missed_add_strange(&t->s->missed, name);
 		return 0;
 	}
+	if (missed_is_under_way(t->s, n.id))
+		return 0;
 	r = audit_missed_read(t->folder, name, &bytes);
 	if (r == -ENOENT || r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r == -ENOENT ? 0 : r;
@@ -212,20 +250,39 @@ static int missed_take(struct missed_turn *t, const char *name)
 				      : "it is damaged");
 		return 0;
 	}
-	r = missed_open_store(t);
-	if (r == 0 && n.is_noted)
-		r = missed_is_in_log(t->s, &n);
-	if (r > 0)
-		return unlinkat(t->folder, name, 0) < 0 ? -errno : 0;
-	if (r == 0)
-		r = missed_note(t, &n, name, t->taken[t->n_taken]);
-	if (r == 0)
-		r = missed_add(t, &n, &bytes, count);
-	t->n_taken += r == 0;
-	return r;
+	if (n.is_noted && !t->is_alone) {
+		t->is_waiting = true;
+		return 0;
+	}
+	r = n.is_noted ? known_read(t->s, n.id, n.number, &known) : 0;
+	return r < 0 ? r : missed_add(t, &n, name, &bytes, &known);
 }
 
 /* One turn */
+
+/* Runs that found the folder full. It says so when it is counted, and once. */
+static void missed_take_full(const struct missed_turn *t)
+{
+	uint64_t runs, events;
+	int r = audit_missed_counted(t->folder, &runs, &events);
+
+	if (r < 0 && r != -ENOENT)
+		missed_add_strange(&t->s->missed, AUDIT_MISSED_FULL);
+	if (r < 0 || runs == 0)
+		return;
+	journal_say(t->s, CONFIG_WARN,
+		"%" PRIu64 " %s could not leave %" PRIu64 " events: %s had %d files", runs,
+		runs == 1 ? "run" : "runs", events, buffer_text(&t->s->missed.folder),
+		AUDIT_MISSED_FILES_MAX);
+	journal_record(t->s, &(struct audit_event){ .action = AUDIT_STORE,
+				     .program = "corrald",
+				     .pid = (uint32_t)getpid(),
+				     .target = "missed",
+				     .decision = AUDIT_FAILED,
+				     .reason = "events were dropped: runs had left too many files",
+				     .exact = true,
+				     .count = events });
+}
 
 static void missed_sweep(const struct missed_turn *t, const char *name)
 {
@@ -254,7 +311,9 @@ static int missed_look(struct missed_turn *t)
 			     t->n_records + MISSED_FILE_RECORDS > MISSED_RECORDS;
 		if (t->is_more)
 			break;
-		if (entry->d_name[0] == '.')
+		if (strcmp(entry->d_name, AUDIT_MISSED_FULL) == 0)
+			missed_take_full(t);
+		else if (entry->d_name[0] == '.')
 			missed_sweep(t, entry->d_name);
 		else
 			r = missed_take(t, entry->d_name);
@@ -276,8 +335,9 @@ static int missed_commit(struct missed_turn *t)
 			e.text[0] ? e.text : strerror(-r));
 	else
 		journal_say(t->s, CONFIG_INFO,
-			"%zu runs reached no daemon; the events that they left are in the log",
-			t->n_taken);
+			"%zu %s left events that no daemon had acknowledged; they are in the log "
+			"now",
+			t->n_taken, t->n_taken == 1 ? "run" : "runs");
 	return r;
 }
 
@@ -292,14 +352,38 @@ static int missed_turn(struct supervisor *s, bool *ret_more)
 	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	t.folder = folder;
+	t.is_alone = !s->missed.is_guarded || flock(s->missed.presence, LOCK_EX | LOCK_NB) == 0;
 	r = missed_look(&t);
 	if (r == 0 && t.n_taken > 0)
 		r = missed_commit(&t);
 	/* Should this commit what was not before, the next turn finds it there. */
 	(void)audit_store_close(t.store, NULL);
+	(void)flock(s->missed.presence, LOCK_SH | LOCK_NB);
 	(void)flock(folder, LOCK_UN);
 	*ret_more = t.is_more;
-	return r;
+	return r == 0 && t.is_waiting && !t.is_more ? -EBUSY : r;
+}
+
+/* Every run that ends changes the folder: what follows within a moment does not wake us. */
+static void missed_on_change(struct watcher *w, uint32_t events)
+{
+	struct supervisor *s = container_of(w, struct supervisor, missed.watcher);
+
+	(void)events;
+	(void)loop_change(s->loop, w, 0);
+	missed_look_soon(s);
+}
+
+static void missed_listen(struct supervisor *s)
+{
+	char room[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	struct watcher *w = &s->missed.watcher;
+
+	if (w->fd < 0)
+		return;
+	while (read(w->fd, room, sizeof(room)) > 0)
+		;
+	(void)loop_change(s->loop, w, EPOLLIN);
 }
 
 static void missed_on_timer(struct timer *timer)
@@ -307,8 +391,10 @@ static void missed_on_timer(struct timer *timer)
 	struct supervisor *s = container_of(timer, struct supervisor, missed.timer);
 	struct missed *m = &s->missed;
 	bool is_more = false;
-	const int r = missed_turn(s, &is_more);
+	int r;
 
+	missed_listen(s);
+	r = missed_turn(s, &is_more);
 	/* A full disk may be mended, and not within a second. A folder that is gone is not wanted.
 	 */
 	m->failures = r < 0 ? m->failures + (m->failures < MISSED_FAILURES) : 0;
@@ -318,27 +404,100 @@ static void missed_on_timer(struct timer *timer)
 		missed_wait(s, (uint64_t)MISSED_AGAIN_MS << m->failures);
 }
 
-static void missed_on_change(struct watcher *w, uint32_t events)
+void missed_look_soon(struct supervisor *s)
 {
-	struct supervisor *s = container_of(w, struct supervisor, missed.watcher);
-	char room[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-
-	(void)events;
-	while (read(w->fd, room, sizeof(room)) > 0)
-		;
-	/* After a failure it waits for its time. */
-	if (s->missed.failures == 0)
+	/* One that waits is not put off, since changes need not end; after a failure it waits for
+	 * longer. */
+	if (s->missed.timer.expired && !s->missed.timer.place)
 		missed_wait(s, MISSED_SETTLE_MS);
+}
+
+void missed_prepare(struct supervisor *s)
+{
+	struct missed *m = &s->missed;
+	auto_fd folder = -1;
+
+	if (m->presence >= 0 && m->prepared < 0 &&
+		audit_missed_open(buffer_text(&m->folder), &folder) == 0)
+		(void)audit_missed_prepare(folder, &m->prepared);
+}
+
+/* What we got */
+
+void missed_leave(struct supervisor *s, const char *id, uint64_t number, uint64_t last)
+{
+	struct audit_missed_name n = { .is_noted = true, .number = number };
+	struct missed *m = &s->missed;
+
+	if (m->n_leaving == MISSED_LEAVING_MAX ||
+		snprintf(n.id, sizeof(n.id), "%s", id) != AUDIT_MISSED_ID ||
+		audit_missed_print_name(&n, m->leaving[m->n_leaving].name) < 0) {
+		missed_look_soon(s);
+		return;
+	}
+	m->leaving[m->n_leaving++].last = last;
+	s->is_ack_due = true;
+}
+
+void missed_settle(struct supervisor *s, uint64_t committed)
+{
+	struct missed *m = &s->missed;
+	auto_fd folder = -1;
+
+	if (m->n_leaving == 0 || audit_missed_open(buffer_text(&m->folder), &folder) < 0)
+		return;
+	for (size_t i = m->n_leaving; i > 0; i--) {
+		if (m->leaving[i - 1].last > committed)
+			continue;
+		(void)unlinkat(folder, m->leaving[i - 1].name, 0);
+		m->leaving[i - 1] = m->leaving[--m->n_leaving];
+	}
+}
+
+void missed_doubt(struct supervisor *s)
+{
+	s->missed.n_leaving = 0;
+	missed_look_soon(s);
+}
+
+/* Beginning and end */
+
+/* Another daemon has it for as long as it takes files. A folder that other users can open, they
+ * can lock: there nothing waits. */
+static int missed_be_present(struct missed *m)
+{
+	struct stat st;
+
+	if (fstat(m->presence, &st) < 0)
+		return -errno;
+	m->is_guarded = !(st.st_mode & 077);
+	(void)flock(m->presence, LOCK_SH | (m->is_guarded ? 0 : LOCK_NB));
+	return 0;
+}
+
+int missed_watch(struct supervisor *s)
+{
+	struct missed *m = &s->missed;
+	int r = m->presence >= 0 ? changes_open(s, &m->watcher) : 0;
+
+	if (r < 0 || m->presence < 0)
+		return r;
+	(void)changes_add(
+		s, &m->watcher, buffer_text(&m->folder), IN_MOVED_TO | IN_CREATE | IN_DELETE);
+	if (s->unwatched)
+		missed_look_soon(s);
+	return 0;
 }
 
 int missed_open(struct supervisor *s)
 {
 	struct missed *m = &s->missed;
 	const char *log = buffer_text(&s->log_path), *slash = strrchr(log, '/');
-	auto_fd fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), folder = -1;
+	auto_fd folder = -1;
 	const char *path;
 	int r;
 
+	m->presence = m->prepared = -1;
 	m->watcher = (struct watcher){ .ready = missed_on_change, .fd = -1 };
 	m->timer = (struct timer){ .expired = missed_on_timer };
 	buffer_add(&m->folder, log, slash ? (size_t)(slash - log) : 0);
@@ -346,7 +505,14 @@ int missed_open(struct supervisor *s)
 	if (m->folder.failed)
 		return -ENOMEM;
 	path = buffer_text(&m->folder);
+	m->leaving = calloc(MISSED_LEAVING_MAX, sizeof(*m->leaving));
+	if (!m->leaving)
+		return -ENOMEM;
 	r = mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : audit_missed_open(path, &folder);
+	if (r == 0) {
+		m->presence = openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		r = missed_be_present(m);
+	}
 	if (r < 0) {
 		journal_say(s, CONFIG_WARN,
 			"events of runs without a daemon are not kept: %s must be a folder of your "
@@ -354,12 +520,10 @@ int missed_open(struct supervisor *s)
 			path, strerror(-r));
 		return 0;
 	}
-	/* Without a watch, what appears later is taken at the next start. */
-	if (fd >= 0 &&
-		inotify_add_watch(fd, path, IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ONLYDIR) >=
-			0 &&
-		loop_add(s->loop, &m->watcher, fd, EPOLLIN) == 0)
-		(void)fd_take(&fd);
+	missed_prepare(s);
+	r = missed_watch(s);
+	if (r < 0)
+		return r;
 	return loop_start(s->loop, &m->timer, 1);
 }
 
@@ -373,6 +537,9 @@ void missed_close(struct supervisor *s)
 	loop_stop(s->loop, &m->timer);
 	loop_remove(s->loop, &m->watcher);
 	fd_close(&fd);
+	fd_close(&m->presence);
+	fd_close(&m->prepared);
 	missed_forget_strange(m);
+	free(m->leaving);
 	buffer_deinit(&m->folder);
 }

@@ -29,13 +29,13 @@ static const uint32_t policies_changes = IN_CREATE | IN_DELETE | IN_CLOSE_WRITE 
 /* Of a folder above, only what may be a folder of ours. */
 static const uint32_t policies_above = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF;
 
-static int policies_watch(const struct supervisor *s, const char *path, uint32_t what)
+static int policies_watch(struct supervisor *s, const char *path, uint32_t what)
 {
-	return inotify_add_watch(s->policies.watcher.fd, path, what | IN_ONLYDIR | IN_EXCL_UNLINK);
+	return changes_add(s, &s->policies.watcher, path, what | IN_EXCL_UNLINK);
 }
 
 /* The nearest folder at or above the configuration that is there. */
-static int policies_watch_above(const struct supervisor *s)
+static int policies_watch_above(struct supervisor *s)
 {
 	char path[PATH_BYTES];
 	int watched;
@@ -163,24 +163,28 @@ static void policies_on_change(struct watcher *w, uint32_t events)
 		policies_wait(s, POLICIES_SETTLE_MS);
 }
 
+int policies_look(struct supervisor *s)
+{
+	int r = s->config_folder.len ? changes_open(s, &s->policies.watcher) : 0;
+
+	if (r == 0 && s->config_folder.len && (policies_watch_all(s) || s->unwatched))
+		policies_wait(s, POLICIES_SETTLE_MS);
+	return r;
+}
+
 int policies_open(struct supervisor *s)
 {
 	struct policies *p = &s->policies;
-	int r, fd;
+	int r;
 
 	p->watcher = (struct watcher){ .ready = policies_on_change, .fd = -1 };
 	p->timer = (struct timer){ .expired = policies_on_timer };
 	memset(p->watched, -1, sizeof(p->watched));
 	if (!s->config_folder.len)
 		return 0;
-	fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	r = loop_add(s->loop, &p->watcher, fd, EPOLLIN);
-	if (r < 0) {
-		(void)close(fd);
+	r = changes_open(s, &p->watcher);
+	if (r < 0)
 		return r;
-	}
 	(void)policies_watch_all(s);
 	/* What changed while no daemon ran. */
 	policies_wait(s, 1);

@@ -22,7 +22,7 @@
 #include "host/daemon-place.h"
 #include "host/own.h"
 
-enum { FOLDER_BACKLOG = 512, PID_TEXT = 32, LOCK_TRIES = 50, LOCK_PAUSE_MS = 10 };
+enum { FOLDER_BACKLOG = 512, PID_TEXT = 32, LOCK_TRIES = 1000, LOCK_PAUSE_MS = 10 };
 
 static void runtime_folder_name(
 	const struct runtime_folder *f, const char *name, char out[PATH_BYTES])
@@ -38,7 +38,8 @@ static int runtime_folder_check(const char *path, struct error *e)
 		const int r = -errno;
 
 		(void)error_set(e, r, NULL, "cannot make %s: %s", path, strerror(-r));
-		error_hint(e, "set XDG_RUNTIME_DIR to a folder of your own");
+		error_hint(e, "set XDG_RUNTIME_DIR to a folder of your own that is there: mkdir -m "
+			      "700 FOLDER");
 		return r;
 	}
 	if (lstat(path, &st) < 0)

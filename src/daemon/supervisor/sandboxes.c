@@ -84,12 +84,6 @@ static int sandboxes_on_details(struct sandbox *b, const struct frame *f)
 	return b->details.failed ? -ENOMEM : 0;
 }
 
-#define sandboxes_for_each(b, s)                                                          \
-	for (struct sandbox *b = container_of((s)->sandboxes.next, struct sandbox, link), \
-			    *next_ = container_of(b->link.next, struct sandbox, link);    \
-		&b->link != &(s)->sandboxes;                                              \
-		b = next_, next_ = container_of(b->link.next, struct sandbox, link))
-
 void sandboxes_print(const struct supervisor *s, struct buffer *out)
 {
 	size_t n = 0;
@@ -136,7 +130,7 @@ static void sandboxes_tell(const struct sandbox *b, const char *state)
 		bus_publish(b->s, "sandbox", json.data);
 }
 
-static void sandboxes_free(struct sandbox *b)
+void sandboxes_drop(struct sandbox *b)
 {
 	struct supervisor *s = b->s;
 	int fd = b->watcher.fd;
@@ -149,6 +143,7 @@ static void sandboxes_free(struct sandbox *b)
 	link_remove(&b->link);
 	orders_drop(s, b);
 	questions_free(b);
+	acks_close(b);
 	buffer_deinit(&b->details);
 	fd_close(&fd);
 	arena_deinit(&b->arena);
@@ -164,6 +159,9 @@ static int sandboxes_on_hello(struct sandbox *b, const struct frame *f)
 	/* Two of one id cannot be told apart. */
 	if (r < 0 || sandboxes_find(b->s, who.id) || b->s->n_sandboxes >= SANDBOXES_MAX)
 		return r < 0 ? r : -EEXIST;
+	r = acks_open(b, who.id, f->id);
+	if (r < 0)
+		return r;
 	who.id = arena_strdup(&b->arena, who.id);
 	who.name = arena_strdup(&b->arena, who.name);
 	who.command = arena_strdup(&b->arena, who.command);
@@ -174,7 +172,7 @@ static int sandboxes_on_hello(struct sandbox *b, const struct frame *f)
 	b->who = who;
 	b->s->n_sandboxes++;
 	b->s->metrics.joined++;
-	(void)frame_send(b->watcher.fd, FRAME_JOINED, 0, NULL, 0, NULL, 0);
+	acks_joined(b);
 	loop_stop(b->s->loop, &b->timer);
 	sandboxes_tell(b, "joined");
 	return 0;
@@ -204,7 +202,9 @@ static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 	if (!b->who.id || audit_event_decode(&e, f->body, f->len) < 0 ||
 		strcmp(e.session, b->who.id) != 0)
 		return -EPROTO;
-	journal_record(b->s, &e);
+	if (acks_has(b, &e))
+		return 0;
+	acks_note(b, journal_record(b->s, &e));
 	b->events++;
 	b->denied += e.decision == AUDIT_DENIED;
 	b->s->metrics.decisions[e.decision]++;
@@ -232,14 +232,22 @@ static int sandboxes_read(struct sandbox *b, int most)
 
 	for (int i = 0; r == 0 && i < most; i++) {
 		r = frame_receive(b->watcher.fd, &f);
-		if (r == 1)
+		if (r == 1 && b->acks.has_left)
+			r = -EPROTO;
+		else if (r == 1)
 			r = f.type == FRAME_JOIN           ? sandboxes_on_hello(b, &f)
 			    : f.type == FRAME_JOIN_EVENT   ? sandboxes_on_event(b, &f)
 			    : f.type == FRAME_JOIN_DETAILS ? sandboxes_on_details(b, &f)
 			    : f.type == FRAME_JOIN_REPLY   ? orders_on_reply(b, &f)
+			    : f.type == FRAME_JOIN_LEFT    ? acks_on_left(b, &f)
 							   : questions_on_frame(b, &f);
 		else if (r == 0)
 			r = -EPIPE;
+		/* It ended and had not read all that we said. What it said is still there. */
+		else if (r == -ECONNRESET && !b->is_reset) {
+			b->is_reset = true;
+			r = 0;
+		}
 	}
 	frame_deinit(&f);
 	return r;
@@ -256,13 +264,13 @@ static void sandboxes_on_ready(struct watcher *w, uint32_t events)
 	if (r != -EPIPE && r != -ECONNRESET)
 		journal_say(b->s, CONFIG_WARN, "pid %d broke the rules of joining: %s",
 			(int)b->peer.pid, strerror(-r));
-	sandboxes_free(b);
+	sandboxes_drop(b);
 }
 
 /* It did not say who it is. */
 static void sandboxes_on_timer(struct timer *t)
 {
-	sandboxes_free(container_of(t, struct sandbox, timer));
+	sandboxes_drop(container_of(t, struct sandbox, timer));
 }
 
 static int sandboxes_take_in(struct supervisor *s, int fd, const struct origin_peer *peer)
@@ -317,6 +325,7 @@ int sandboxes_open(struct supervisor *s, int listener)
 void sandboxes_close(struct supervisor *s)
 {
 	int listener = s->join.fd;
+	struct error e;
 
 	if (listener < 0)
 		return;
@@ -326,8 +335,11 @@ void sandboxes_close(struct supervisor *s)
 	{
 		(void)shutdown(b->watcher.fd, SHUT_RD);
 		(void)sandboxes_read(b, SANDBOX_LAST_MAX);
-		sandboxes_free(b);
 	}
+	(void)audit_trail_flush(s->trail, &e);
+	acks_turn(s);
+	sandboxes_for_each(b, s) sandboxes_drop(b);
+	acks_turn(s);
 	loop_remove(s->loop, &s->join);
 	fd_close(&listener);
 	runtime_folder_remove(&s->folder, "join.sock");

@@ -32,7 +32,7 @@ enum {
 	WATCH_VERIFY_SHARE = 50,
 	WATCH_PEER_MS = 10 * 60 * 1000,
 	WATCH_FINDINGS_MAX = 512,
-	WATCH_PEERS_MAX = 64, /* of them: so nobody who knocks pushes others out */
+	WATCH_PEERS_MAX = 64, /* of them: refused peers cannot push other findings out */
 	WATCH_TEXT_MAX = 2048,
 };
 
@@ -300,6 +300,27 @@ static void security_watch_tell_missed(struct supervisor *s)
 	}
 }
 
+void security_watch_tell_unwatched(struct supervisor *s)
+{
+	const char *limit = changes_limit(s);
+	auto_buffer text = { 0 }, remedy = { 0 };
+
+	if (!limit)
+		return;
+	buffer_printf(&text,
+		"changes of policies and of Corral's folders are seen after up to %u seconds, not "
+		"at once: %s is used up; raise it, or end programs that watch files",
+		s->config.watch_ms / 1000, limit);
+	buffer_printf(
+		&remedy, "sudo sysctl %s=%s", limit, s->unwatched == ENOSPC ? "524288" : "1024");
+	security_watch_add(s, &(struct security_words){ .source = WATCH_OWN,
+				      .severity = "low",
+				      .kind = "unchecked",
+				      .text = buffer_text(&text),
+				      .where = limit,
+				      .remedy = buffer_text(&remedy) });
+}
+
 static void security_watch_look_own(struct supervisor *s)
 {
 	const int failure = audit_trail_failure(s->trail);
@@ -315,6 +336,7 @@ static void security_watch_look_own(struct supervisor *s)
 				   .remedy = "see whether the disk is full, then start corrald "
 					     "again" });
 	security_watch_tell_missed(s);
+	security_watch_tell_unwatched(s);
 	questions_each_ending(s, security_watch_tell_ending);
 	security_watch_end(s, WATCH_OWN);
 }
@@ -439,19 +461,19 @@ static void security_watch_add_folders(struct supervisor *s)
 {
 	static const char *const below[] = { "", "/profiles", "/policy.d", "/policy.d/custom" };
 	const uint32_t any = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_CLOSE_WRITE;
-	const int fd = s->watch.changes.fd;
+	const struct watcher *w = &s->watch.changes;
 	char path[PATH_BYTES + 32];
 
-	(void)inotify_add_watch(fd, buffer_text(&s->folder.path), any | IN_ONLYDIR);
+	(void)changes_add(s, w, buffer_text(&s->folder.path), any);
 	for (size_t i = 0; s->config_folder.len && i < ROWS(below); i++) {
 		(void)snprintf(
 			path, sizeof(path), "%s%s", buffer_text(&s->config_folder), below[i]);
-		(void)inotify_add_watch(fd, path, any | IN_ONLYDIR);
+		(void)changes_add(s, w, path, any);
 	}
 	(void)snprintf(path, sizeof(path), "%s", buffer_text(&s->log_path));
 	if (strrchr(path, '/') > path) {
 		*strrchr(path, '/') = '\0';
-		(void)inotify_add_watch(fd, path, IN_ATTRIB | IN_ONLYDIR);
+		(void)changes_add(s, w, path, IN_ATTRIB);
 	}
 }
 
@@ -482,12 +504,21 @@ static void security_watch_on_soon(struct timer *t)
 	security_watch_scan(s);
 }
 
+/* All that watches folders tries to; without a watch, it looks at them. */
+static void security_watch_watch(struct supervisor *s)
+{
+	s->unwatched = 0;
+	if (changes_open(s, &s->watch.changes) < 0 || policies_look(s) < 0 || missed_watch(s) < 0)
+		s->is_over = true;
+	security_watch_add_folders(s);
+}
+
 static void security_watch_on_timer(struct timer *t)
 {
 	struct supervisor *s = container_of(
 		container_of(t, struct security_watch, timer), struct supervisor, watch);
 
-	security_watch_add_folders(s);
+	security_watch_watch(s);
 	security_watch_look_own(s);
 	security_watch_scan(s);
 	security_watch_verify(s);
@@ -498,14 +529,12 @@ static void security_watch_on_timer(struct timer *t)
 int security_watch_open(struct supervisor *s)
 {
 	struct security_watch *w = &s->watch;
-	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), r = 0;
+	int r;
 
 	*w = (struct security_watch){ .timer = { .expired = security_watch_on_timer },
 		.soon = { .expired = security_watch_on_soon },
 		.changes = { .ready = security_watch_on_changes, .fd = -1 } };
-	/* Without a watch it looks every ten seconds all the same. */
-	if (fd >= 0)
-		r = loop_add(s->loop, &w->changes, fd, EPOLLIN);
+	r = changes_open(s, &w->changes);
 	return r < 0 ? r : loop_start(s->loop, &w->timer, 0);
 }
 

@@ -242,6 +242,8 @@ int supervisor_open(struct supervisor *s, struct error *e)
 	if (r == 0)
 		r = missed_open(s);
 	if (r == 0)
+		security_watch_tell_unwatched(s);
+	if (r == 0)
 		r = health_open(s);
 	if (r == 0)
 		r = http_process_start(s);
@@ -275,6 +277,7 @@ int supervisor_run(struct supervisor *s)
 	while (r == 0 && !s->is_over) {
 		r = loop_turn(s->loop, supervisor_wait_ms(s));
 		(void)audit_trail_tick(s->trail, &e);
+		acks_turn(s);
 	}
 	(void)systemd_notify("STOPPING=1");
 	journal_record(s, &(struct audit_event){ .action = AUDIT_SESSION,

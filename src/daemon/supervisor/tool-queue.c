@@ -161,7 +161,12 @@ void tool_queue_clear(struct supervisor *s)
 		const struct link *head = &s->tool_queue.lines[i].waiting;
 
 		for (struct link *l = head->next, *next = l->next; l != head;
-			l = next, next = l->next)
-			tool_waiting_free(container_of(l, struct tool_waiting, link));
+			l = next, next = l->next) {
+			struct tool_waiting *w = container_of(l, struct tool_waiting, link);
+
+			api_answered(s, w->request.id, 503,
+				"corrald-http ended before the call was carried out");
+			tool_waiting_free(w);
+		}
 	}
 }

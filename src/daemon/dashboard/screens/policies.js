@@ -2,8 +2,8 @@
 // Policies: edit one, see what is wrong at its line, try requests against it, read the difference, save;
 // go back to what it was.
 //
-// Nothing is saved that was not shown as a difference, and nothing that was changed meanwhile by
-// somebody else is overwritten unseen: the etag of the text that was edited goes with it.
+// Nothing is saved that was not shown as a difference, and nothing that another client changed
+// meanwhile is overwritten unseen: the etag of the text that was edited goes with it.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, post, put, remove } from "/api.js";
 import { Diff, Editor } from "/editor.js";

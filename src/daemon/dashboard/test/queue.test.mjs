@@ -34,7 +34,7 @@ test("one that is answered stays for a moment", () => {
   assert.deepEqual(ids(mergeQuestions(after, [q(1), q(2)], new Map([[1, "Denied"]]), 9999)), [2]);
 });
 
-test("one that somebody else answered says so", () => {
+test("one that another client answered says so", () => {
   const rows = mergeQuestions(mergeQuestions([], [q(1)], none, 0), [], none, 5);
   assert.match(rows[0].gone.text, /elsewhere/);
 });

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inotify for all parts of the daemon that watch folders: stored policies, files that runs leave,
+ * Corral's own folders. The kernel limits the instances and watches of each user, which all of the
+ * user's programs share. If a limit is reached, the daemon goes on: with each scan the security
+ * watcher reads the folders and tries again. The limit is a finding, and shown by /api/status.
+ */
+#include <errno.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "daemon/supervisor/internal.h"
+
+int changes_open(struct supervisor *s, struct watcher *w)
+{
+	int fd = w->fd >= 0 ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK), r;
+
+	if (w->fd >= 0)
+		return 0;
+	if (fd < 0) {
+		s->unwatched = errno;
+		return 0;
+	}
+	r = loop_add(s->loop, w, fd, EPOLLIN);
+	if (r < 0)
+		(void)close(fd);
+	return r;
+}
+
+int changes_add(struct supervisor *s, const struct watcher *w, const char *path, uint32_t what)
+{
+	const int number = w->fd < 0 ? -1 : inotify_add_watch(w->fd, path, what | IN_ONLYDIR);
+
+	if (w->fd >= 0 && number < 0 && errno == ENOSPC)
+		s->unwatched = ENOSPC;
+	return number;
+}
+
+const char *changes_limit(const struct supervisor *s)
+{
+	return !s->unwatched            ? NULL
+	       : s->unwatched == ENOSPC ? "fs.inotify.max_user_watches"
+					: "fs.inotify.max_user_instances";
+}
