@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stream FOLDER PROGRAM ARGUMENT…: runs a program in a sandbox inside a loop of the host's own.
- * Output is shown while it is printed, what is typed goes to the program, and the program ends when
- * the host is told to end.
+ * Output is shown while it is printed, what is typed goes to the program, and the program ends
+ * with the host.
  */
 #include <errno.h>
 #include <poll.h>

@@ -97,7 +97,7 @@ typedef int corral_audit_visit(void *context, const struct corral_audit_event *e
 CORRAL_API long corral_audit_latest(struct corral_audit *a, size_t limit, corral_audit_visit *visit,
 	void *context, uint64_t *ret_lost);
 /*
- * Writes the events in memory to a file that is made anew (mode 0600), in a format of `corral audit
+ * Writes the events in memory to a new file (mode 0600), in a format of `corral audit
  * export`: "jsonl", "ocsf", "cef", "csv"; or "json", one array.
  */
 CORRAL_API int corral_audit_export(

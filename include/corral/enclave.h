@@ -21,10 +21,10 @@
  * granted, and where it really lies must be granted as well as the name it was called by.
  *
  *     -EACCES       the policy does not allow it; corral_error_denial() says which rule
- *     -EINPROGRESS  somebody has to be asked first; corral_error_question() is the number of the
+ *     -EINPROGRESS  a person has to be asked first; corral_error_question() is the number of the
  *                   question. Call again when it was answered.
  *     -EPERM        the token is wrong
- *     -ELOOP        it is no plain file or folder (a device, a FIFO, a socket, a link of /proc)
+ *     -ELOOP        it is not a regular file or folder: a device, a FIFO, a socket, a link of /proc
  *     -EMLINK       the file has more than one name, and the policy denies some names
  *     -EFBIG        it is larger than the limit
  *     -EBUSY        it was moved meanwhile; or something is mounted there
@@ -77,7 +77,7 @@ struct corral_question {
 };
 
 /*
- * Asks somebody, and returns CORRAL_ALLOW or CORRAL_DENY. *answer is the scope that was shown; it
+ * Asks a person, and returns CORRAL_ALLOW or CORRAL_DENY. *answer is the scope that was shown; it
  * may be made smaller, and is taken as a denial if it was made larger. CORRAL_ASK: the question is
  * queued. Called by the thread that made the call, without a lock.
  */
@@ -128,8 +128,10 @@ struct corral_enclave_options {
 	size_t n_guarded;
 	/* Not 0: it does not join the user's daemon, corrald(8), that runs when it is made. One
 	 * that joined sends it what the audit gets, and what the user ends there is -ECANCELED from
-	 * then on. Without `ask`, the user may answer questions there, once or no, but for commands
-	 * with input or variables: the next call of the enclave hears the answer. */
+	 * then on. Without `ask`, the user may answer questions there, but for commands with input,
+	 * variables or a folder: the next call of the enclave hears the answer. What is granted
+	 * there lies below `granted` and `ceiling`, and ends when the host changes what is granted.
+	 */
 	int no_daemon;
 };
 #ifdef __cplusplus
@@ -147,7 +149,7 @@ struct corral_enclave_options {
 CORRAL_API int corral_enclave_new(struct corral_enclave **ret,
 	const struct corral_enclave_options *o, char token[CORRAL_TOKEN_BYTES],
 	struct corral_error **e);
-/* Nobody may be using it. */
+/* No other thread may be using it. */
 CORRAL_API void corral_enclave_free(struct corral_enclave *enclave);
 
 /* Files. Paths are absolute, or relative to by->folder. *ret is freed with corral_free(). */

@@ -221,7 +221,7 @@ CORRAL_API int corral_builder_merge_permissions(
 CORRAL_API int corral_builder_restrict(
 	struct corral_builder *b, const struct corral_permissions *p);
 
-/* Limits of each command. They only ever narrow those of the permissions; 0 is a limit of nothing.
+/* Limits of each command. They only ever narrow those of the permissions; 0 is a limit of 0.
  */
 CORRAL_API int corral_builder_timeout(struct corral_builder *b, uint64_t milliseconds);
 CORRAL_API int corral_builder_memory_limit(struct corral_builder *b, uint64_t bytes);

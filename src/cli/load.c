@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -406,6 +407,19 @@ static void load_tell_notes(const struct manifest *m)
 		(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
+/*
+ * By default a large block is mapped by itself, and given back when it is freed. Kept in the heap,
+ * the pages of a long text are used again for what the text became. A page costs microseconds to
+ * get.
+ */
+static void load_expect_long(void)
+{
+	enum { LONG_BLOCK = 16 << 20, LONG_HEAP = 64 << 20 };
+
+	(void)mallopt(M_MMAP_THRESHOLD, LONG_BLOCK);
+	(void)mallopt(M_TRIM_THRESHOLD, LONG_HEAP);
+}
+
 int load_add(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
 {
 	struct folder f = { 0 };
@@ -418,7 +432,11 @@ int load_add(struct load *l, struct call *c, const char *path, enum manifest_kin
 	r = load_is_stream(path) ? 0 : load_absolute(c, path, &absolute);
 	if (r < 0)
 		return r;
-	if (absolute && stat(absolute, &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (absolute && stat(absolute, &st) < 0)
+		absolute = NULL;
+	if (absolute && st.st_size >= POLICY_CACHE_LEAST)
+		load_expect_long();
+	if (absolute && S_ISDIR(st.st_mode)) {
 		r = load_note_source(l, c, path, &absolute);
 		if (r == 0)
 			r = folder_open(&f, c, path);

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "cli/output.h"
 #include "codec/json.h"
 #include "host/daemon-place.h"
 
@@ -32,7 +33,10 @@ static int daemon_client_none(struct call *c, int code, const char *path)
 		return code;
 	}
 	(void)error_set(c->error, code, NULL, "no daemon answers at %s: %s", path, strerror(-code));
-	error_hint(c->error, "start it with `corrald`, or `systemctl --user start corrald`");
+	/* As sd_booted(3) has it: systemctl works where this folder is. */
+	error_hint(c->error, "start it with `corral dashboard`, or %s",
+		access("/run/systemd/system", F_OK) == 0 ? "`systemctl --user start corrald`"
+							 : "`corrald` in a terminal of its own");
 	return code;
 }
 
@@ -127,6 +131,14 @@ int daemon_client_ask(struct call *c, const char *method, const char *path, stru
 	struct document *doc)
 {
 	return daemon_client_send(c, method, path, NULL, ret, doc);
+}
+
+int daemon_client_print(struct call *c, const struct buffer *json)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+
+	buffer_add(&o.text, json->data, json->len);
+	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
 int daemon_client_send(struct call *c, const char *method, const char *path, const char *json,

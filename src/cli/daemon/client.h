@@ -27,3 +27,5 @@ int daemon_client_send(struct call *c, const char *method, const char *path, con
 /* The same without a body. */
 int daemon_client_ask(struct call *c, const char *method, const char *path, struct buffer *ret,
 	struct document *doc);
+/* The answer as it came, for --json. */
+int daemon_client_print(struct call *c, const struct buffer *json);

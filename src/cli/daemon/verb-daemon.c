@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/daemon/client.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "codec/json.h"
 
 static uint64_t verb_daemon_number(const struct node *map, const char *key)
 {
@@ -19,15 +21,6 @@ static uint64_t verb_daemon_number(const struct node *map, const char *key)
 	const struct node *n = node_get(map, key);
 
 	return n && node_integer(n, &value) == 0 && value > 0 ? (uint64_t)value : 0;
-}
-
-/* As it came, for programs. */
-static int verb_daemon_print_json(struct call *c, const struct buffer *json)
-{
-	auto_output o = output_for(STDOUT_FILENO);
-
-	buffer_add(&o.text, json->data, json->len);
-	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
 /* A verb that shows what the daemon has at a path: for people by print(), or as it came. */
@@ -44,7 +37,7 @@ static int verb_daemon_show(
 		return r < 0 ? r : STATUS_YES;
 	r = daemon_client_ask(c, "GET", path, &text, &d);
 	if (r == 0)
-		r = json ? verb_daemon_print_json(c, &text) : print(c, d.root);
+		r = json ? daemon_client_print(c, &text) : print(c, d.root);
 	return r < 0 ? r : STATUS_YES;
 }
 
@@ -128,6 +121,7 @@ static int status_print(struct call *c, const struct node *s)
 	const struct node *log = node_get(s, "log"), *http = node_get(s, "http");
 	auto_output o = output_for(STDOUT_FILENO);
 	const char *fault = node_text(node_get(log, "error"));
+	const char *unwatched = node_text(node_get(node_get(s, "watch"), "error"));
 
 	output_styled(&o, OUTPUT_GREEN, "corrald runs");
 	buffer_adds(&o.text, ", pid ");
@@ -150,6 +144,11 @@ static int status_print(struct call *c, const struct node *s)
 	output_foreign(&o, node_get_text(http, "pid"));
 	buffer_adds(&o.text, ", restarts ");
 	output_foreign(&o, node_get_text(http, "restarts"));
+	if (unwatched) {
+		buffer_adds(&o.text, "\n  watch      not all changes of files are seen at once: ");
+		output_styled(&o, OUTPUT_RED, unwatched);
+		buffer_adds(&o.text, "; raise it");
+	}
 	buffer_addc(&o.text, '\n');
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
@@ -181,19 +180,86 @@ struct events {
 	bool is_over;
 };
 
+/* What people read of an event: its `state`, then these of the object `inner`, or of itself. */
+static const struct events_row {
+	const char *type, *inner, *keys[6];
+} events_rows[] = {
+	{ "sandbox", "sandbox", { "id", "action", "target", "command", "folder", "reason" } },
+	{ "decision", NULL, { "id", "decision", "action", "target", "reason" } },
+	{ "question", "question", { "id", "action", "target", "reason" } },
+	{ "grant", "grant", { "id", "action", "target" } },
+	{ "policy", NULL, { "id", "name", "target", "reason", "error" } },
+	{ "skill", NULL, { "name", "path" } },
+	{ "finding", "finding", { "severity", "text" } },
+	{ "api_request", NULL, { "status", "request", "reason" } },
+};
+
+/* The rest is few values: {"findings":1,"high":0} is "findings 1  high 0". */
+static void events_print_all(struct output *o, const struct node *data)
+{
+	node_for_each(n, data) {
+		buffer_adds(&o->text, n == data->first ? "" : "  ");
+		output_foreign(o, n->key);
+		buffer_addc(&o->text, ' ');
+		output_foreign(o, node_text(n) ? node_text(n) : "null");
+	}
+}
+
+/* Behind what stands there already; nothing if there is no text. An error has its place, too. */
+static void events_print_word(struct output *o, const struct node *n, bool *is_next)
+{
+	const bool is_error = n && n->type == NODE_MAP;
+	const char *text = is_error ? node_get_text(n, "text") : node_text(n);
+
+	if (!text || !*text)
+		return;
+	buffer_adds(&o->text, *is_next ? "  " : "");
+	*is_next = true;
+	if (is_error && verb_daemon_number(n, "line"))
+		buffer_printf(&o->text, "line %" PRIu64 ": ", verb_daemon_number(n, "line"));
+	output_foreign(o, text);
+}
+
+static void events_print_row(
+	struct output *o, const struct events_row *row, const struct node *data)
+{
+	const struct node *inner = row->inner ? node_get(data, row->inner) : NULL;
+	bool is_next = false;
+
+	events_print_word(o, node_get(data, "state"), &is_next);
+	for (size_t i = 0; i < ROWS(row->keys) && row->keys[i]; i++)
+		events_print_word(o, node_get(inner ? inner : data, row->keys[i]), &is_next);
+}
+
+static void events_print_text(struct output *o, const char *type, const struct node *data)
+{
+	output_styled(o, strcmp(type, "finding") == 0 ? OUTPUT_RED : OUTPUT_BOLD, type);
+	output_pad(o, 16);
+	for (size_t i = 0; i < ROWS(events_rows); i++) {
+		if (strcmp(events_rows[i].type, type) == 0) {
+			events_print_row(o, &events_rows[i], data);
+			buffer_addc(&o->text, '\n');
+			return;
+		}
+	}
+	events_print_all(o, data);
+	buffer_addc(&o->text, '\n');
+}
+
 static int events_print(struct events *e, const char *data)
 {
 	auto_output o = output_for(STDOUT_FILENO);
+	auto_document d = { 0 };
 
 	if (e->json) {
 		buffer_printf(&o.text, "{\"id\":%" PRIu64 ",\"event\":\"%s\",\"data\":%s}\n", e->id,
 			e->type, data);
 	} else {
-		output_styled(
-			&o, strcmp(e->type, "finding") == 0 ? OUTPUT_RED : OUTPUT_BOLD, e->type);
-		output_pad(&o, 14);
-		output_foreign(&o, data);
-		buffer_addc(&o.text, '\n');
+		int r = json_read(&d, "an event", data, strlen(data), e->call->error);
+
+		if (r < 0)
+			return r;
+		events_print_text(&o, e->type, d.root);
 	}
 	return output_write(&o, STDOUT_FILENO, e->call->error);
 }
@@ -216,7 +282,7 @@ static int events_take(struct events *e, const char *line)
 		e->is_over = !e->follow && e->last == 0;
 		return 0;
 	}
-	/* Of what was before it began nobody asked. */
+	/* What was dropped before the first event was not asked for. */
 	if (strcmp(e->type, "dropped") != 0 || e->id)
 		r = events_print(e, line + 6);
 	e->is_over = e->is_over || (!e->follow && e->id >= e->last);
@@ -275,9 +341,9 @@ const struct verb verb_events = {
 	.synopsis = "[-f] [--json]",
 	.summary = "show what happens, as the daemon hears of it",
 	.description = "Prints the latest events of the daemon, corrald(8), and ends; with -f it "
-		       "prints those that come from now on. An event is its type and an object: "
-		       "sandbox, decision, policy, finding, api_request; dropped, if some are "
-		       "missing.\n"
+		       "prints those that come from now on. An event is its type, which "
+		       "corrald(8) lists, and what people want to know of it; with --json all "
+		       "of it.\n"
 		       "Exit status: 0 printed, 2 an error, such as no daemon.",
 	.examples = "corral events\n"
 		    "corral events -f\n"

@@ -2,7 +2,7 @@
 /*
  * dashboard: the daemon's page, in the browser. The link has a code that works once
  * (daemon/login.h). It is not a word of a command line, which other processes can read: the browser
- * is given a file of the daemon's folder, which nobody else can enter, and that leads on to the
+ * is given a file of the daemon's folder, which no other user can enter, and that leads on to the
  * link.
  */
 #include <errno.h>
@@ -103,6 +103,24 @@ static int dashboard_start_with(
 	return 0;
 }
 
+/* What it printed: "corrald: " and a sentence; perhaps two spaces and a hint in the next line. */
+static void dashboard_explain(struct error *e, const struct buffer *said)
+{
+	static const char before[] = "corrald: ";
+	const char *text = buffer_text(said), *hint;
+	size_t n;
+
+	if (strncmp(text, before, strlen(before)) == 0)
+		text += strlen(before);
+	n = strcspn(text, "\n");
+	hint = text[n] ? text + n + 1 : "";
+	(void)error_set(e, -ECONNREFUSED, NULL, "the daemon does not start: %.*s", (int)n, text);
+	if (strncmp(hint, "  ", 2) == 0)
+		error_hint(e, "%.*s", (int)strcspn(hint, "\n") - 2, hint + 2);
+	else
+		error_hint(e, "run `corrald` to see what it says");
+}
+
 static int dashboard_start(struct call *c, const char *program)
 {
 	auto_buffer first = { 0 }, second = { 0 };
@@ -113,9 +131,7 @@ static int dashboard_start(struct call *c, const char *program)
 		*c->error = (struct error){ 0 };
 		return 0;
 	}
-	(void)error_set(c->error, -ECONNREFUSED, NULL, "the daemon does not start: %s",
-		buffer_text(&first));
-	error_hint(c->error, "run `corrald` to see what it says");
+	dashboard_explain(c->error, &first);
 	return -ECONNREFUSED;
 }
 

@@ -14,14 +14,6 @@
 #include "policy/format/unit.h"
 #include "wire/question.h"
 
-static int questions_print_json(struct call *c, const struct buffer *json)
-{
-	auto_output o = output_for(STDOUT_FILENO);
-
-	buffer_add(&o.text, json->data, json->len);
-	return output_write(&o, STDOUT_FILENO, c->error);
-}
-
 /* BEFORE 12 more seconds; nothing where there is no end. */
 static void questions_print_left(struct output *o, const struct node *n, const char *before)
 {
@@ -62,7 +54,7 @@ static int questions_send(struct call *c, const char *method, const char *path, 
 	if (r < 0)
 		return r;
 	if (json)
-		return questions_print_json(c, &text);
+		return daemon_client_print(c, &text);
 	buffer_adds(&o.text, said);
 	if (node_get(d.root, "id")) {
 		buffer_adds(&o.text, ": ");
@@ -107,7 +99,7 @@ static int questions_list_at(struct call *c, const char *path, const char *key, 
 		return r < 0 ? r : STATUS_YES;
 	r = daemon_client_ask(c, "GET", path, &text, &d);
 	if (r == 0 && json)
-		r = questions_print_json(c, &text);
+		r = daemon_client_print(c, &text);
 	list = r == 0 && !json ? node_get(d.root, key) : NULL;
 	if (list)
 		node_for_each(item, list)

@@ -234,9 +234,9 @@ static bool arguments_matter(const struct judged_line *l)
 		for (size_t k = 0; k < s->n; k++) {
 			struct command_pattern p = { .more = true };
 
-			if (s->items[k].verdict != VERDICT_ALLOW &&
-				(command_pattern_parse(&p, l->judge->call->arena, s->items[k].text,
-					 NULL, NULL) < 0 ||
+			if (s->items[k].in->verdict != VERDICT_ALLOW &&
+				(command_pattern_parse(&p, l->judge->call->arena,
+					 s->items[k].grant->all[0], NULL, NULL) < 0 ||
 					command_pattern_is_fine(&p)))
 				return true;
 		}

@@ -110,12 +110,12 @@ static void report_print_reason(const struct judged *j, struct buffer *out)
 	const struct source *s = j->kind == JUDGED_REQUEST ? j->decision.source : NULL;
 
 	judge_reason(j, out);
-	if (!s || !s->where.file)
+	if (!s || !s->grant->where.file)
 		return;
 	buffer_adds(out, " (");
-	report_add_visible(out, s->where.file);
-	if (s->where.line)
-		buffer_printf(out, ":%u", s->where.line);
+	report_add_visible(out, s->grant->where.file);
+	if (s->grant->where.line)
+		buffer_printf(out, ":%u", s->grant->where.line);
 	buffer_addc(out, ')');
 }
 
@@ -295,8 +295,10 @@ static void print_row(struct output *o, const char *label, const struct buffer *
 	output_line(o, buffer_text(value));
 }
 
+/* A layer whose name is too long for a column, as stored policies have, has its reason below. */
 static void print_layers(struct output *o, const struct ask *a)
 {
+	enum { NAME_COLUMN = VALUE_COLUMN + 7, NAME_MAX_WIDTH = 40 };
 	const size_t n = policy_layers(a->policy);
 	size_t width = 0;
 
@@ -304,7 +306,7 @@ static void print_layers(struct output *o, const struct ask *a)
 		const char *origin = policy_layer(a->policy, i)->origin;
 		size_t len = origin ? strlen(origin) : 0;
 
-		width = len > width ? len : width;
+		width = len > width && len <= NAME_MAX_WIDTH ? len : width;
 	}
 	for (size_t i = 0; i < n; i++) {
 		const char *origin = policy_layer(a->policy, i)->origin;
@@ -318,9 +320,12 @@ static void print_layers(struct output *o, const struct ask *a)
 		if (policy_decide_layer(a->policy, i, &there.request, &there.decision) < 0)
 			continue;
 		output_verdict(o, there.decision.verdict);
-		output_pad(o, VALUE_COLUMN + 7);
+		output_pad(o, NAME_COLUMN);
 		output_foreign(o, origin ? origin : "-");
-		output_pad(o, VALUE_COLUMN + 7 + (width < 40 ? width : 40) + 2);
+		if (origin && strlen(origin) > NAME_MAX_WIDTH)
+			buffer_printf(&o->text, "\n%*s", NAME_COLUMN + 2, "");
+		else
+			output_pad(o, NAME_COLUMN + width + 2);
 		report_print_reason(&there, &reason);
 		output_line(o, buffer_text(&reason));
 	}
@@ -403,12 +408,12 @@ static void put_answer(struct json_tree *t, struct node *to, const struct judged
 		return;
 	}
 	rule = tree_put_map(t, to, "rule");
-	tree_put_text(t, rule, "file", s->where.file);
-	tree_put_number(t, rule, "line", s->where.line);
-	tree_put_number(t, rule, "column", s->where.column);
-	tree_put_text(t, rule, "list", s->list);
-	tree_put_text(t, rule, "id", s->id);
-	tree_put_text(t, rule, "pattern", s->text);
+	tree_put_text(t, rule, "file", s->grant->where.file);
+	tree_put_number(t, rule, "line", s->grant->where.line);
+	tree_put_number(t, rule, "column", s->grant->where.column);
+	tree_put_text(t, rule, "list", s->in->name);
+	tree_put_text(t, rule, "id", s->in->id);
+	tree_put_text(t, rule, "pattern", s->grant->all[0]);
 }
 
 static void put_layers(struct json_tree *t, struct node *to, const struct ask *a)

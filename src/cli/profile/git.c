@@ -114,9 +114,11 @@ static int tell_parts(const struct profile_git_leads *l, const char *repository)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < threat_paths_n; i++) {
-		if (strncmp(threat_paths[i].name, ".git/", 5) == 0 &&
-			profile_git_resolve(repository, threat_paths[i].name + 5, path) == 0)
-			r = profile_git_tell(l, path, threat_paths[i].what);
+		const char *name = threat_name(&threat_paths[i]);
+
+		if (strncmp(name, ".git/", 5) == 0 &&
+			profile_git_resolve(repository, name + 5, path) == 0)
+			r = profile_git_tell(l, path, threat_what(&threat_paths[i]));
 	}
 	return r;
 }

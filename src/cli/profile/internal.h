@@ -12,9 +12,12 @@
 
 /* The built-in profiles as tables, made from data/profiles by tools/gen-profiles.py. */
 
+enum { PROFILE_PATTERN_BYTES = 32 };
+
+/* Without pointers: they are relocated at each start, also of what is not run in a profile. */
 struct profile_row {
-	size_t list; /* offset of the list in struct permissions */
-	const char *pattern;
+	uint16_t list; /* offset of the list in struct permissions */
+	char pattern[PROFILE_PATTERN_BYTES];
 };
 
 struct profile_data {

@@ -56,7 +56,7 @@ int look_heads_init(struct look_heads *h)
 		return -E2BIG;
 	/* From the end, so that each list has the order of the table. */
 	for (size_t row = threat_paths_n; row-- > 0;) {
-		const char *name = threat_paths[row].name;
+		const char *name = threat_name(&threat_paths[row]);
 		size_t len = strcspn(name, "/"), slot = look_head_slot(h, name, len);
 		struct look_head *head;
 

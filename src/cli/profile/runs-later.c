@@ -195,8 +195,8 @@ static int runs_later_rows_of(const struct runs_later_rows *x, int head, size_t 
 		const struct threat *row = &threat_paths[i - 1];
 
 		if ((row->uses & THREAT_CHECKOUT && !is_checkout) ||
-			strlen(row->name) <= left_out ||
-			!runs_later_join(x->folder->path, row->name + left_out, path))
+			strlen(threat_name(row)) <= left_out ||
+			!runs_later_join(x->folder->path, threat_name(row) + left_out, path))
 			continue;
 		r = x->one(x->data, x->folder, path, row);
 	}
@@ -276,7 +276,7 @@ static int runs_later_add_row(
 	void *data, const struct look_folder *f, const char *path, const struct threat *row)
 {
 	(void)f;
-	return runs_later_add(data, path, row->what, row->uses, PLACE_ROW);
+	return runs_later_add(data, path, threat_what(row), row->uses, PLACE_ROW);
 }
 
 static int runs_later_add_lead(void *data, const char *path, const char *who)
@@ -521,7 +521,7 @@ static int runs_later_tell_row(
 	bool is_sure = f->is_new || (f->is_known && !p->is_full);
 	struct runs_later_state now;
 
-	if ((news->is_told && strncmp(row->name, ".git/", strlen(".git/")) == 0) ||
+	if ((news->is_told && strncmp(threat_name(row), ".git/", strlen(".git/")) == 0) ||
 		look_index_find(&p->index, p->items, sizeof(*p->items), path) >= 0 ||
 		runs_later_is_inside(p, path))
 		return 0;
@@ -529,7 +529,7 @@ static int runs_later_tell_row(
 	if (!now.exists || (!is_sure && !look_is_since(&now.newest, &d->since)) ||
 		runs_later_is_granted(d, path, false))
 		return 0;
-	return runs_later_tell(news, path, row->what, is_sure);
+	return runs_later_tell(news, path, threat_what(row), is_sure);
 }
 
 /* A repository that was not there before. */

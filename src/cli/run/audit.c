@@ -18,6 +18,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "audit/missed.h"
 #include "audit/place.h"
 #include "base/clock.h"
 #include "cli/output.h"
@@ -301,7 +302,7 @@ static void run_audit_forget(struct run *r)
 {
 	(void)audit_trail_close(r->audit.trail, NULL);
 	r->audit.trail = NULL;
-	launch_join_close(&r->audit.join);
+	(void)launch_join_close(&r->audit.join);
 }
 
 /* The log of --audit is the one that the daemon has. */
@@ -334,7 +335,7 @@ int run_audit_begin(struct run *r)
 		ret = run_audit_tell_beginning(r);
 	if (ret < 0)
 		run_audit_forget(r);
-	/* The daemon is told where that can be done; a log that was asked for must be written. */
+	/* Events for the daemon may be lost; a log that was asked for must be written. */
 	if (ret < 0 && !r->audit.path) {
 		*r->call->error = (struct error){ 0 };
 		return 0;
@@ -494,7 +495,7 @@ void run_audit_end(struct run *r, int status)
 {
 	struct audit_trail *trail = r->audit.trail;
 	struct error why = { 0 }, told = { 0 };
-	uint64_t lost;
+	uint64_t lost, missing;
 	int ret;
 
 	if (!trail)
@@ -512,7 +513,14 @@ void run_audit_end(struct run *r, int status)
 		ret = audit_trail_close(trail, &why);
 	else
 		(void)audit_trail_close(trail, NULL);
-	launch_join_close(&r->audit.join);
+	missing = launch_join_close(&r->audit.join);
+	if (missing) {
+		(void)error_set(&told, -EDQUOT, NULL,
+			"%" PRIu64 " events of this run are not in the daemon's log: %d runs have "
+			"left theirs, and no daemon took them",
+			missing, AUDIT_MISSED_FILES_MAX);
+		output_error(&told);
+	}
 	if (ret == 0 && !lost)
 		return;
 	(void)error_set(&told, -EIO, NULL, "the audit log of this run is incomplete: %s",

@@ -86,12 +86,19 @@ static void baseline_notes_put_remedy(const struct run *r, const struct permissi
 		baseline_notes_put_value(path, alt, out);
 	}
 	for (size_t i = 0; i < r->ceiling.n; i++) {
+		const struct permissions *bound = r->ceiling.files[i].permissions;
 		auto_buffer pattern = { 0 };
 
 		glob_print(alt, &pattern);
+		if (bound->line_place == LINE_IN_OTHER_WORDS) {
+			buffer_printf(out,
+				", but %s does not allow it either, and its format "
+				"cannot lift the baseline",
+				bound->origin);
+			continue;
+		}
 		buffer_adds(out, ", and ");
-		baseline_notes_put_line(
-			buffer_text(&pattern), r->ceiling.files[i].permissions->origin, out);
+		baseline_notes_put_line(buffer_text(&pattern), bound->origin, out);
 	}
 }
 
@@ -135,7 +142,7 @@ static void baseline_notes_lifted(struct baseline_notes *n, const struct permiss
 		return;
 	if (entry)
 		buffer_printf(&text, "the baseline does not protect %s in this run (%s)", path,
-			entry->why);
+			baseline_path_why(entry));
 	else if (baseline_paths_reach(&home, path, strlen(path)) & BASELINE_BELOW)
 		buffer_printf(
 			&text, "the baseline does not protect the secrets in %s in this run", path);

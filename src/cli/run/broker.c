@@ -130,7 +130,7 @@ int run_broker_configure(struct run *r)
 
 	if (!r->broker.program)
 		return 0;
-	/* Without a daemon there is nobody to ask. */
+	/* Only a daemon takes questions. */
 	if (r->live.is_on)
 		setup.ask_ms = run_live_ask_ms(r);
 	setup.flags = launch_wasm_has_sockets(&r->skill) ? BROKER_SOCKETS : 0;

@@ -77,11 +77,12 @@ static int run_live_put_network(
 {
 	struct change c = { .flags = CHANGE_WHOLE, .n_ports = (uint32_t)r->plan->n_ports };
 	auto_buffer text = { 0 }, body = { 0 };
-	int ret = launch_live_network(&r->live.live, grants, n, &text, e);
+	int ret = launch_live_network(&r->live.live, &text, e);
 
 	if (ret < 0)
 		return ret;
 	c.text = buffer_text(&text);
+	change_add_grants(&c, grants, n);
 	memcpy(c.ports, r->plan->ports, r->plan->n_ports * sizeof(c.ports[0]));
 	for (size_t i = 0; i < r->plan->n && c.n_doors < CHANGE_DOORS_MAX; i++)
 		if (r->plan->entries[i].kind == PLAN_SOCKET)
@@ -155,6 +156,7 @@ void run_live_event(struct run *r, const struct session_event *e)
 		return;
 	switch (e->kind) {
 	case SESSION_QUESTION_OVER:
+		r->live.n_expired += e->end == QUESTION_EXPIRED;
 		launch_live_question_over(&r->live.live, e->id, e->end);
 		break;
 	case SESSION_POLICY:

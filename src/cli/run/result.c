@@ -120,6 +120,20 @@ static void run_result_tell_unasked(struct output *o, const struct run *r, bool 
 		"with `corral dashboard`, then run the command again\n");
 }
 
+/* A wait is silent: the terminal is the command's. */
+static void run_result_tell_expired(struct output *o, const struct run *r)
+{
+	const size_t n = r->live.n_expired;
+
+	if (n == 0)
+		return;
+	output_note(o);
+	buffer_printf(&o->text,
+		"%zu question%s not answered in time: `corral questions list` shows what waits, "
+		"`corral dashboard` too; --ask TIME waits longer\n",
+		n, n == 1 ? " was" : "s were");
+}
+
 /* What the command printed last cannot hide it: run_stdio_settle(). */
 void run_result_tell(const struct run *r, const struct run_stdio *s, const struct report *report)
 {
@@ -134,6 +148,7 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 		run_result_tell_unheard(&o, r);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	run_result_tell_unasked(&o, r, is_unheard);
+	run_result_tell_expired(&o, r);
 	run_later_tell(r, &o);
 	run_claude_tell(r, &o);
 	if (o.text.len)

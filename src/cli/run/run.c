@@ -33,7 +33,6 @@ static void run_deinit(struct run *r)
 	load_deinit(&r->declared);
 	load_deinit(&r->load);
 }
-#define auto_run __attribute__((cleanup(run_deinit))) struct run
 
 /* Words and places */
 
@@ -248,8 +247,9 @@ static int run_tell_needs(struct run *r)
 
 static int run_confined(struct run *r)
 {
-	/* Large, and mostly never touched. */
-	struct run_stdio *s = calloc(1, sizeof(*s));
+	/* Static: large, and mostly never touched. */
+	static struct run_stdio stdio;
+	struct run_stdio *s = &stdio;
 	struct environment_options o = { .policy = r->policy,
 		.host_env = (const char *const *)environ,
 		.home = r->plan->home,
@@ -261,8 +261,6 @@ static int run_confined(struct run *r)
 	struct run_outcome outcome = { 0 };
 	int ret;
 
-	if (!s)
-		return error_no_memory(r->call->error);
 	ret = run_stdio_open(s, r);
 	o.tty = s->is_terminal;
 	if (ret == 0)
@@ -280,7 +278,6 @@ static int run_confined(struct run *r)
 	if (ret == 0)
 		ret = end_status(r, s, &outcome);
 	run_stdio_close(s);
-	free(s);
 	return ret;
 }
 
@@ -348,9 +345,13 @@ static int run_all(struct run *r)
 
 int run_main(struct call *c, bool is_shell)
 {
-	auto_run r = { .call = c, .is_shell = is_shell, .skill = LAUNCH_SKILL_NONE };
+	/* Not on the stack: zeroing it there would touch pages that the zygote then copies. */
+	static struct run r;
 	int ret;
 
+	r.call = c;
+	r.is_shell = is_shell;
+	r.skill = LAUNCH_SKILL_NONE;
 	run_stdio_reserve();
 	ret = run_all(&r);
 	run_audit_end(&r, ret);
@@ -362,5 +363,6 @@ int run_main(struct call *c, bool is_shell)
 	/* Nothing ran, so nothing was printed; a program wants to know why as well. */
 	if (c->json && *c->json && !r.is_printed)
 		run_result_print(&r, NULL, NULL, ret);
+	run_deinit(&r);
 	return ret;
 }

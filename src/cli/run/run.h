@@ -84,6 +84,7 @@ struct run_options {
 struct run_live {
 	bool is_on; /* there is a daemon */
 	struct launch_live live;
+	size_t n_expired; /* questions that were not answered in time */
 	/* The change that is under way: its number, and who is to answer. */
 	uint64_t change;
 	bool relay_waits, broker_waits;

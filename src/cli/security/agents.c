@@ -6,7 +6,7 @@
  * what hides.
  *
  * A process that may not be looked at is none: of another user's we know nothing, and one of our
- * own that is not dumpable is no agent. What it starts is told by itself only.
+ * own that is not dumpable is no agent. Its children are reported as processes of their own.
  */
 #include <ctype.h>
 #include <dirent.h>

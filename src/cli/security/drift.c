@@ -164,7 +164,7 @@ static void drift_search_one(struct drift_search *d, const char *agent, const ch
 		if (k < n_seen)
 			continue;
 		n_seen++;
-		/* Outside of PATH, of ours, nobody knows what a shell would find first. */
+		/* Outside of our own PATH it is unknown what a shell would find first. */
 		drift_visit(d, agent, file, i < path ? first : NULL);
 		first = first ? first : file;
 	}

@@ -2,14 +2,19 @@
 /*
  * Skills that are not what was approved. Each is read by a confined process (cli/skill/reading.h),
  * but only if something about it is new: skills.json of the state folder has a hash of the times
- * and inode numbers of all its files, and of the approval, with what was found then. Whatever
- * changes a file changes its ctime, so the same hash means the same skill; a change of the last
- * moments may share its time with the next one, so then nothing is recorded.
+ * and inode numbers of all its files, and of the approval, with what was found then and when. A
+ * write changes a file's ctime, so mostly the same hash means the same skill; a change of the last
+ * moments may share its time with the next one, so then no hash is recorded. A process that has a
+ * file mapped can write to a page that is dirty already without a new time, so a skill is read
+ * again after SKILLS_AGAIN_S in any case.
  *
- * A skill that is gone is no finding. One that cannot be read any more is not what was approved.
+ * A skill that is gone is no finding. One that cannot be read any more is not what was approved; so
+ * is one that is new, and then takes all the time there is, or the process that reads it: who
+ * changed it may have seen to that.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +34,27 @@
 #include "launch/skill.h"
 #include "skill/walk.h"
 
-enum { SKILLS_FILE_MAX = 1 << 20, SKILLS_LOOK_MS = 8 * 1000, SKILLS_SETTLED_MS = 2 * 1000 };
+enum {
+	SKILLS_FILE_MAX = 1 << 20,
+	SKILLS_LOOK_MS = 8 * 1000,
+	SKILLS_SETTLED_MS = 2 * 1000,
+	SKILLS_AGAIN_S = 600,
+	SKILLS_AGAIN_MS = 1000, /* of a look, for those of which nothing is new */
+};
 
 struct skills {
 	struct security *s;
-	struct document before; /* skills.json: {"ID": "STAMP STATE"} */
+	struct document before; /* skills.json: {"ID": "STAMP SECONDS STATE"} */
 	struct buffer after;
-	uint64_t until; /* later ones are not read in this look */
+	uint64_t began, until; /* later ones are not read in this look */
+	bool is_late;          /* one was read in this look: others do not have all of its time */
+};
+
+/* What is known of one. */
+struct skills_known {
+	char stamp[SKILL_DIGEST_HEX]; /* "-": none that holds */
+	uint64_t read_s;              /* when it was read, by the time of day */
+	char state[16];               /* "approved", "changed", "unreadable"; "": none */
 };
 
 /* The stamp of a skill as it lies there */
@@ -130,56 +149,86 @@ static void skills_close(struct skills *k)
 }
 
 static void skills_record(
-	struct skills *k, const struct catalog_item *item, const char *stamp, const char *state)
+	struct skills *k, const struct catalog_item *item, const struct skills_known *known)
 {
-	buffer_printf(&k->after, "%s\n\"%s\":\"%s %s\"", k->after.len > 1 ? "," : "", item->id,
-		stamp, state);
+	buffer_printf(&k->after, "%s\n\"%s\":\"%s %" PRIu64 " %s\"", k->after.len > 1 ? "," : "",
+		item->id, known->stamp, known->read_s, known->state);
 }
 
-/* "approved", "changed", "unreadable"; NULL: it is not known now. */
-static const char *skills_read(
-	struct skills *k, const struct catalog *all, const struct catalog_item *item, uint64_t now)
+static struct skills_known skills_recall(const struct skills *k, const struct catalog_item *item)
+{
+	struct skills_known known = { 0 };
+	const char *text = k->before.root && k->before.root->type == NODE_MAP
+				   ? node_get_text(k->before.root, item->id)
+				   : "";
+	const char *seconds = strchr(text, ' '), *state = seconds ? strchr(seconds + 1, ' ') : NULL;
+
+	if (!state || (size_t)(seconds - text) >= sizeof(known.stamp) ||
+		strlen(state) > sizeof(known.state))
+		return known;
+	(void)snprintf(known.stamp, sizeof(known.stamp), "%.*s", (int)(seconds - text), text);
+	(void)snprintf(known.state, sizeof(known.state), "%s", state + 1);
+	known.read_s = strtoull(seconds + 1, NULL, 10);
+	return known;
+}
+
+/* What it is; NULL: that is not known. *ret_sure: another look would find the same. */
+static const char *skills_read(struct skills *k, const struct catalog *all,
+	const struct catalog_item *item, uint64_t now, bool *ret_sure)
 {
 	const struct reading reading = {
 		.kind = READING_APPROVE, .catalog = all, .item = item, .ms = k->until - now
 	};
+	const bool is_late = k->is_late;
 	struct call quiet = *k->s->call;
 	auto_document d = { 0 };
 	struct error e = { 0 };
 	int r;
 
 	quiet.error = &e;
+	k->is_late = true;
 	r = reading_run(&quiet, &reading, &d, NULL);
-	if (r == -ETIME || r == -ENOMEM || r == -ENOTSUP || r == -EIO)
+	*ret_sure = r != -ETIME && r != -EIO;
+	if (r == -ENOMEM || r == -ENOTSUP || (r == -ETIME && is_late))
 		return NULL;
 	return reading_state(item, r < 0 ? NULL : &d);
 }
 
-static const char *skills_look(
+/* Whether one that has the same stamp is to be read once more. */
+static bool skills_is_due(const struct skills *k, const struct skills_known *known, uint64_t now)
+{
+	const uint64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
+
+	return (known->read_s > now_s || now_s - known->read_s >= SKILLS_AGAIN_S) &&
+	       now - k->began < SKILLS_AGAIN_MS;
+}
+
+static struct skills_known skills_look(
 	struct skills *k, const struct catalog *all, const struct catalog_item *item)
 {
-	const char *known = k->before.root && k->before.root->type == NODE_MAP
-				    ? node_get_text(k->before.root, item->id)
-				    : "";
-	const char *space = strchr(known, ' '), *state = NULL;
+	struct skills_known before = skills_recall(k, item);
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-	char stamp[SKILL_DIGEST_HEX] = "";
-	bool is_settled = false;
+	struct skills_known known = { .read_s = clock_ms(CLOCK_REALTIME) / 1000 };
+	bool is_settled = false, is_same = false, is_sure = false, is_tried = false;
+	const char *state = NULL;
 
 	if (now < k->until) {
-		is_settled = skills_stamp_take(item, stamp);
-		if (is_settled && space && strncmp(known, stamp, strlen(stamp)) == 0 &&
-			known + strlen(stamp) == space)
-			state = space + 1;
-		else
-			state = skills_read(k, all, item, now);
+		is_settled = skills_stamp_take(item, known.stamp);
+		is_same = is_settled && before.state[0] && strcmp(before.stamp, known.stamp) == 0;
+		is_tried = !is_same || skills_is_due(k, &before, now);
+		if (is_tried)
+			state = skills_read(k, all, item, now, &is_sure);
 	}
-	/* What is not known now is as it was. */
-	if (!state && space)
-		state = space + 1;
-	if (state)
-		skills_record(k, item, is_settled ? stamp : "-", state);
-	return state;
+	/* What is not known now is as it was; but not for what is there now. One that takes all the
+	 * time by itself leaves the next looks to others. */
+	if (is_same && (!state || !is_sure)) {
+		before.read_s = is_tried ? known.read_s : before.read_s;
+		return before;
+	}
+	if (!is_settled || !is_sure || !state)
+		(void)strcpy(known.stamp, "-");
+	(void)snprintf(known.state, sizeof(known.state), "%s", state ? state : before.state);
+	return known;
 }
 
 static void skills_tell(struct security *s, const char *path, bool is_readable)
@@ -200,7 +249,8 @@ static void skills_tell(struct security *s, const char *path, bool is_readable)
 
 void security_check_skills(struct security *s)
 {
-	struct skills k = { .s = s, .until = clock_ms(CLOCK_MONOTONIC) + SKILLS_LOOK_MS };
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	struct skills k = { .s = s, .began = now, .until = now + SKILLS_LOOK_MS };
 	struct arena *a = s->call->arena;
 	struct approval_records records = { 0 };
 	struct catalog all = { 0 };
@@ -213,15 +263,17 @@ void security_check_skills(struct security *s)
 	for (size_t i = 0; i < records.n; i++) {
 		struct catalog_item item = { .path = records.items[i].path,
 			.record = &records.items[i] };
+		struct skills_known known;
 		char real[PATH_BYTES];
-		const char *state;
 
 		if (!realpath(item.path, real) || strcmp(real, item.path) != 0)
 			continue;
 		approval_id(item.path, item.id);
-		state = skills_look(&k, &all, &item);
-		if (state && strcmp(state, "approved") != 0)
-			skills_tell(s, item.path, strcmp(state, "changed") == 0);
+		known = skills_look(&k, &all, &item);
+		if (known.state[0])
+			skills_record(&k, &item, &known);
+		if (known.state[0] && strcmp(known.state, "approved") != 0)
+			skills_tell(s, item.path, strcmp(known.state, "changed") == 0);
 	}
 	skills_close(&k);
 }

@@ -304,7 +304,7 @@ static void rules_put_notes(const struct rules_edit *e, const struct buffer *tex
 		tree_append_text(t, list, rules_unheld);
 }
 
-/* Notes of the manifest were told when the text was checked. */
+/* Notes of the manifest were printed when the text was checked. */
 static int rules_print_text(const struct rules_edit *e, const char *id, const struct node *notes)
 {
 	static const char *const done[] = { NULL, "added", "replaced", "changed" };

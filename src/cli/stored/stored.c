@@ -367,7 +367,7 @@ int stored_check(struct call *c, const struct stored_file *f, const struct buffe
 
 	quiet.error = e;
 	r = load_begin(&l, &quiet);
-	/* What is good does not depend on where somebody looks at it: the daemon is in a home. */
+	/* Whether it is good does not depend on the current folder: the daemon is in a home. */
 	l.is_anywhere = true;
 	if (r == 0)
 		r = load_add_text(&l, &quiet, f->path, stored_kind(f), text);

@@ -22,7 +22,7 @@ struct corral_audit {
 	uint8_t key[LIB_AUDIT_KEY_BYTES];
 };
 
-/* One in memory, whose events somebody hears (audit/trail.h). libsodium is initialized. */
+/* One in memory, whose events go to from->tell (audit/trail.h). libsodium is initialized. */
 int lib_audit_new_told(
 	struct corral_audit **ret, const struct audit_trail_options *from, struct error *e);
 /*

@@ -31,7 +31,7 @@ static int joined_live_put(
 {
 	struct joined_live *l = context;
 	auto_joined_change c = { .grants = calloc(n + 1, sizeof(*grants)) };
-	int r = c.grants ? launch_live_network(&l->live, grants, n, &c.network, e) : -ENOMEM;
+	int r = c.grants ? launch_live_network(&l->live, &c.network, e) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		c.grants[i] = grants[i];
@@ -205,20 +205,28 @@ bool joined_must_end(struct joined *j, struct error *ret_why)
 /* What is shown must be what is asked, whole; and what no log may have, the daemon does not get. */
 static bool joined_is_plain(struct corral_audit *audit, const struct question *q)
 {
-	struct audit_event e = { .session = "",
+	const struct audit_event asked = { .session = "",
 		.user = "",
 		.sandbox = "",
 		.program = q->program,
 		.target = q->target,
-		.rule = "",
+		.rule = q->rule,
 		.reason = q->reason };
-	auto_buffer texts = { 0 };
+	bool is_plain = true;
 
-	if (!audit)
-		return true;
-	audit_trail_redact(audit->trail, &e, &texts);
-	return strcmp(e.target, q->target) == 0 && strcmp(e.program, q->program) == 0 &&
-	       strcmp(e.reason, q->reason) == 0;
+	/* Checks each scope in the place of the target, and then the target itself. */
+	for (uint32_t i = 0; audit && is_plain && i <= q->n_scopes; i++) {
+		struct audit_event e = asked;
+		auto_buffer texts = { 0 };
+
+		if (i < q->n_scopes)
+			e.target = q->scopes[i];
+		audit_trail_redact(audit->trail, &e, &texts);
+		is_plain = strcmp(e.target, i < q->n_scopes ? q->scopes[i] : q->target) == 0 &&
+			   strcmp(e.program, q->program) == 0 && strcmp(e.rule, q->rule) == 0 &&
+			   strcmp(e.reason, q->reason) == 0;
+	}
+	return is_plain;
 }
 
 int joined_ask(struct joined *j, uint64_t asker, const struct question *q)

@@ -72,7 +72,7 @@ struct joined_declared {
 };
 int joined_declare(struct joined *j, const struct joined_declared *d);
 
-/* These are to be all grants, from now on; with what a relay is to know (launch_live_network()). */
+/* These are to be all grants, from now on, beside what a relay has (launch_live_network()). */
 struct joined_change {
 	struct live_grant *grants;
 	size_t n;

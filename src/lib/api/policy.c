@@ -84,9 +84,9 @@ static int check_request(
 
 		ret->verdict = (enum corral_verdict)d.verdict;
 		ret->generation = pin.generation;
-		ret->line = s ? s->where.line : 0;
-		copy_text(ret->file, sizeof(ret->file), s ? s->where.file : NULL);
-		copy_text(ret->pattern, sizeof(ret->pattern), s ? s->text : d.baseline);
+		ret->line = s ? s->grant->where.line : 0;
+		copy_text(ret->file, sizeof(ret->file), s ? s->grant->where.file : NULL);
+		copy_text(ret->pattern, sizeof(ret->pattern), s ? s->grant->all[0] : d.baseline);
 	}
 	policy_box_unpin(policy->box, &pin);
 	return err < 0 ? err : (int)d.verdict;

@@ -18,6 +18,7 @@
 #include "lib/process/denial.h"
 #include "policy/algebra/ceiling.h"
 #include "policy/explain.h"
+#include "policy/match/command.h"
 #include "policy/network/host.h"
 
 /* It goes on while the machine sleeps, and setting the time of the day does not touch it. */
@@ -85,14 +86,15 @@ void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_
 	(void)joined_turn(enclave->joined);
 }
 
-/* The user may have ended it since the last call, or answered a question. */
+/* The user may have ended it since the last call, answered a question or granted something; and the
+ * time of a grant may be over. */
 static bool call_is_stopped(struct corral_enclave *enclave)
 {
 	if (!enclave->joined)
 		return false;
 	if (joined_turn(enclave->joined))
-		enclave_hear_answers(enclave);
-	return joined_is_stopped(enclave->joined);
+		enclave_live_turn(enclave);
+	return enclave->is_over || joined_is_stopped(enclave->joined);
 }
 
 void enclave_tell(const struct enclave_call *c, enum audit_decision decision, const char *rule,
@@ -288,8 +290,21 @@ __attribute__((format(printf, 5, 6))) static void tell_approval(const struct enc
 	enclave_tell(&about, decision, rule, text);
 }
 
+/* The pattern of just what is asked for, which may be granted for longer; nothing: there is none.
+ */
+static void call_add_scope(
+	const struct enclave_call *c, const struct consent_scope *s, struct buffer *out)
+{
+	int r = s->op == OPERATION_EXEC ? command_pattern_of(c->asked->target, c->asked->args,
+						  c->asked->n_args, out)
+					: ceiling_pattern_of(s->op, s->object, out);
+
+	if (r < 0)
+		out->len = 0;
+}
+
 /*
- * The user may answer there, if the host has nobody else to ask. Input and variables of a command
+ * The user may answer there, if the host set no callback. Input and variables of a command
  * are for the host alone to show.
  */
 static void call_ask_daemon(
@@ -298,18 +313,22 @@ static void call_ask_daemon(
 	const struct consent_scope *s = &q->scope;
 	const uint64_t wait_ms =
 		s->ttl_ms < QUESTION_WAIT_MAX_MS ? s->ttl_ms : QUESTION_WAIT_MAX_MS;
+	struct question asked = { .op = s->op,
+		.pid = c->pid,
+		.wait_ms = (uint32_t)wait_ms,
+		.target = s->object,
+		.program = s->actor,
+		.rule = q->rule,
+		.reason = q->reason };
+	auto_buffer scope = { 0 };
 
 	if (!c->enclave->joined || c->enclave->ask ||
 		(c->action == AUDIT_EXEC && strcmp(s->object, c->target) != 0))
 		return;
-	(void)joined_ask(c->enclave->joined, id,
-		&(struct question){ .op = s->op,
-			.pid = c->pid,
-			.wait_ms = (uint32_t)wait_ms,
-			.target = s->object,
-			.program = s->actor,
-			.rule = q->rule,
-			.reason = q->reason });
+	call_add_scope(c, s, &scope);
+	asked.n_scopes = scope.len > 0 && !scope.failed;
+	asked.scopes[0] = buffer_text(&scope);
+	(void)joined_ask(c->enclave->joined, id, &asked);
 }
 
 static int call_queue(const struct enclave_call *c, const struct consent_scope *scope,
@@ -421,7 +440,7 @@ bool enclave_is_agreed(const struct enclave_call *c, const struct request *r)
 		struct decision d;
 
 		found = policy_decide_layer(pin.policy, i, r, &d) == 0 && d.source &&
-			d.source->id && strcmp(d.source->id, CEILING_RULE) == 0;
+			d.source->in->is_granted;
 	}
 	policy_box_unpin(c->enclave->box, &pin);
 	return found;
@@ -441,11 +460,14 @@ int enclave_permit(
 		return enclave_refuse(c, -EINVAL, e,
 			"struct corral_by has no size; set it to sizeof(struct corral_by)");
 	if (call_is_stopped(c->enclave))
-		return enclave_refuse(c, -ECANCELED, e, JOINED_STOPPED);
+		return enclave_refuse(c, -ECANCELED, e, "%s",
+			c->enclave->is_over ? "a grant could not be taken back, and ended it"
+					    : JOINED_STOPPED);
 	j = call_judge(c, requests, n);
 	if (j.verdict == VERDICT_ASK) {
 		scope.op = requests[n - 1].op;
 		scope.object = c->object ? c->object : requests[n - 1].target;
+		c->asked = &requests[n - 1];
 		r = call_agree(c, &scope, j.denial, e);
 		(void)snprintf(c->rule, sizeof(c->rule), "%s", j.denial ? j.denial->rule : "");
 		denial_free(j.denial);
@@ -465,7 +487,7 @@ int enclave_permit(
 static bool call_forbids(const struct sources *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->items[i].verdict != VERDICT_ALLOW)
+		if (s->items[i].in->verdict != VERDICT_ALLOW)
 			return true;
 	}
 	return false;

@@ -116,13 +116,16 @@ static int enclave_set_policy(
 	enclave->granted = enclave_adopt(enclave, o->granted ? o->granted->p : NULL);
 	if (!enclave->granted)
 		return -ENOMEM;
-	r = enclave_compile(&first, &enclave->writable, enclave, enclave->granted, e);
+	r = enclave_compile(&first, &enclave->writable, enclave, enclave->granted, NULL, e);
 	if (r < 0)
 		return r;
 	enclave->box = policy_box_new(first);
-	if (!enclave->box)
+	if (!enclave->box) {
 		policy_free(first);
-	return enclave->box ? 0 : -ENOMEM;
+		return -ENOMEM;
+	}
+	enclave_live_declare(enclave);
+	return 0;
 }
 
 /* Audit, questions, token */
@@ -147,9 +150,6 @@ static int enclave_set_audit(
 	if (!o->no_daemon)
 		enclave->joined = joined_new(&(struct joined_options){
 			.kind = JOIN_ENCLAVE, .folder = o->work_dir, .audit = enclave->audit });
-	/* Without it orders of the daemon are refused, which is no reason to fail. */
-	if (enclave->joined)
-		(void)joined_declare(enclave->joined, &(struct joined_declared){ 0 });
 	return 0;
 }
 
@@ -294,6 +294,7 @@ void corral_enclave_free(struct corral_enclave *enclave)
 	permissions_free(enclave->granted);
 	permissions_free(enclave->writable);
 	permissions_free(enclave->contested);
+	joined_change_deinit(&enclave->live);
 	(void)pthread_mutex_destroy(&enclave->lock);
 	sodium_memzero(enclave->token, sizeof(enclave->token));
 	arena_deinit(&enclave->arena);

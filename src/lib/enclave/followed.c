@@ -9,7 +9,8 @@
  * writing. What comes after such a link is a plain name: nothing is looked up when it is used that
  * was not judged (beneath.c).
  *
- * What is denied is denied wherever a link leads, and whichever process made it.
+ * What is denied is denied wherever a link leads, and whichever process made it. What the user
+ * granted while a sandbox runs is no name of the host's: no link in it is followed.
  */
 #include "lib/enclave/followed.h"
 
@@ -240,6 +241,10 @@ static int resolve_layer(struct resolving *g, struct permissions *p)
 	for (size_t i = 0; r == 0 && i < p->n_rules; i++) {
 		struct rule *rule = &p->rules[i];
 
+		/* What was granted while it runs is the path itself, which was compared with the
+		 * ceiling. */
+		if (rule->is_granted)
+			continue;
 		/* Rules about files only: other patterns are no paths. */
 		if (!rule->disabled && rule->operations && !(rule->operations & ~files))
 			r = resolve_list(g, p, &rule->patterns, rule->action == VERDICT_ALLOW);

@@ -25,6 +25,7 @@
 #include "consent/consent.h"
 #include "consent/policy-box.h"
 #include "corral/enclave.h"
+#include "lib/api/joined.h"
 #include "lib/enclave/private.h"
 
 enum {
@@ -77,6 +78,8 @@ struct corral_enclave {
 	struct enclave_sandbox *sandboxes;
 	struct permissions *writable;  /* whatever was granted for writing, ever */
 	struct permissions *contested; /* enclave_links_drop(); NULL: none */
+	struct joined_change live;     /* what the user granted at the daemon: live.c */
+	_Atomic bool is_over;          /* some of that cannot be taken back: nothing is done */
 };
 
 /* One call of a tool, on the stack of whoever made it. */
@@ -93,6 +96,7 @@ struct enclave_call {
 	 * that led there.
 	 */
 	const char *object;
+	const struct request *asked; /* what that is, while enclave_permit() asks */
 	uint64_t began_ns;
 	uint64_t sent, received; /* for the audit: bytes written, bytes read */
 	unsigned private;        /* bit i: request i is about something on a private place */
@@ -145,6 +149,18 @@ void enclave_record(struct corral_enclave *enclave, const struct audit_event *ev
 /* The same for one of a sandbox. */
 void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_event *event);
 
+/*
+ * live.c: what the user grants at the daemon. With the lock held: the host declared something, and
+ * all of that is over.
+ */
+void enclave_live_declare(struct corral_enclave *enclave);
+/* Carries out what the daemon ordered, and ends what is over. With the lock held, without a pin. */
+void enclave_live_held(struct corral_enclave *enclave);
+/* The same without the lock; and answers. */
+void enclave_live_turn(struct corral_enclave *enclave);
+/* The same unless the lock is held, by this thread or another. */
+void enclave_live_try(void *context);
+
 /* questions.c: what the user answered at the daemon. */
 void enclave_hear_answers(struct corral_enclave *enclave);
 
@@ -158,11 +174,12 @@ int enclave_check_token(struct corral_enclave *enclave, const char *token, const
 struct permissions *enclave_adopt(
 	const struct corral_enclave *enclave, const struct permissions *p);
 /*
- * Ceiling and grants as they are to be judged, and where one may write by them or could before. The
- * caller owns both.
+ * Ceiling and grants as they are to be judged, with what the user granted beside them (NULL:
+ * nothing), and where one may write by them or could before. The caller owns both.
  */
 int enclave_compile(struct policy **ret, struct permissions **ret_writable,
-	const struct corral_enclave *enclave, const struct permissions *granted, struct error *e);
+	const struct corral_enclave *enclave, const struct permissions *granted,
+	const struct joined_change *live, struct error *e);
 /* The layers of all of these, compiled. */
 int enclave_policy_new(struct policy **ret, struct permissions *const *from, size_t n,
 	const struct policy_options *o, struct error *e);
@@ -318,5 +335,9 @@ void enclave_sandbox_unref(struct enclave_sandbox *s);
  * of all of them. One that cannot be changed is ended, and told of: the next command has a new one.
  */
 void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update *u);
+/* With the lock held: gives their relays the hosts that the user granted, and no others. */
+int enclave_sandbox_grant(struct corral_enclave *enclave, struct error *e);
+/* With the lock held: all commands are killed. */
+void enclave_sandbox_end_all(struct corral_enclave *enclave, const char *why);
 /* Ends what is left. They are not used any more. */
 void enclave_sandbox_drop(struct corral_enclave *enclave);

@@ -91,7 +91,7 @@ static int judge_place(struct search *s, struct corral_error **e)
 	int r = judge_name(s, e);
 
 	s->place->root = search_root(s);
-	/* Whatever the session has of its own under that name, somebody agreed to the host's. */
+	/* Whatever the session has of its own under that name, the host's was agreed to. */
 	if (s->place->root != s->call->enclave->root)
 		s->is_private = false;
 	return r;

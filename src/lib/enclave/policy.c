@@ -16,6 +16,7 @@
 #include "lib/enclave/followed.h"
 #include "lib/enclave/internal.h"
 #include "lib/sandbox/sandbox.h"
+#include "policy/algebra/ceiling.h"
 #include "policy/format/permissions-text.h"
 
 enum { LAYERS_MAX = 64, WRITABLE_MAX = 4096 };
@@ -84,6 +85,7 @@ static int add_writable(struct permissions *to, const struct permissions *from)
 
 struct compiling {
 	const struct corral_enclave *enclave;
+	const struct joined_change *live; /* or NULL */
 	struct policy_options options;
 	struct permissions *writable;                          /* owned, until it is given away */
 	struct permissions *resolved[ENCLAVE_CEILING_MAX + 1]; /* owned: the grants, the ceiling */
@@ -121,6 +123,22 @@ int enclave_policy_new(struct policy **ret, struct permissions *const *from, siz
 	return policy_new(ret, layers, found, o, e);
 }
 
+/* What the user granted, in each layer: it answers what that asks, and no more than that. */
+static int compile_add_live(struct compiling *c, struct permissions *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; c->live && r == 0 && i < c->live->n; i++) {
+		const struct live_grant *from = &c->live->grants[i];
+		struct ceiling_grant g;
+
+		r = ceiling_grant_read(&g, (enum operation)from->op, from->pattern, p->arena);
+		if (r == 0)
+			r = ceiling_add(p, &g, &c->options, c->error);
+	}
+	return r;
+}
+
 /* The grants, and then the ceiling, with their links. */
 static int compile_resolve(struct compiling *c, const struct permissions *granted)
 {
@@ -135,15 +153,20 @@ static int compile_resolve(struct compiling *c, const struct permissions *grante
 		if (!copy)
 			return -ENOMEM;
 		c->resolved[c->n++] = copy;
-		r = followed_grants(copy, &enclave->variables, writable, enclave->root, c->error);
+		r = compile_add_live(c, copy);
+		if (r == 0)
+			r = followed_grants(
+				copy, &enclave->variables, writable, enclave->root, c->error);
 	}
 	return r;
 }
 
 int enclave_compile(struct policy **ret, struct permissions **ret_writable,
-	const struct corral_enclave *enclave, const struct permissions *granted, struct error *e)
+	const struct corral_enclave *enclave, const struct permissions *granted,
+	const struct joined_change *live, struct error *e)
 {
 	auto_compiling c = { .enclave = enclave,
+		.live = live,
 		.options = { &enclave->variables, &resolver_system, enclave->real_home },
 		.error = e };
 	auto_policy *policy = NULL;
@@ -188,7 +211,7 @@ static int put_policy(struct corral_enclave *enclave, struct permissions *next,
 {
 	struct permissions *writable = NULL;
 	struct policy *policy = NULL;
-	int r = enclave_compile(&policy, &writable, enclave, next, e);
+	int r = enclave_compile(&policy, &writable, enclave, next, NULL, e);
 
 	if (r < 0)
 		return r;
@@ -202,6 +225,7 @@ static int put_policy(struct corral_enclave *enclave, struct permissions *next,
 	permissions_free(enclave->writable);
 	enclave->granted = next;
 	enclave->writable = writable;
+	enclave_live_declare(enclave);
 	enclave_sandbox_update(enclave, u);
 	u->at_once = u->changed & ~u->next;
 	return 0;

@@ -167,6 +167,12 @@ void enclave_hear_answers(struct corral_enclave *enclave)
 	struct answer a;
 
 	while (joined_next_answer(enclave->joined, &x.question, &a)) {
+		/* It is granted for longer, and must not be left as one use more after that. */
+		if (a.kind == ANSWER_ALLOW) {
+			if (consent_drop(enclave->consent, x.question) == 0)
+				(void)eventfd_write(enclave->answers, 1);
+			continue;
+		}
 		x.verdict = a.kind == ANSWER_DENY ? VERDICT_DENY : VERDICT_ALLOW;
 		(void)consent_questions(enclave->consent, take_answer, &x);
 	}

@@ -179,13 +179,16 @@ static int build_sandbox(
 	if (enclave->warden)
 		(void)corral_builder_warden(b, enclave->warden);
 	sandbox_builder_share(b, enclave->ledger);
-	sandbox_builder_joined(b, enclave->joined);
+	sandbox_builder_joined(b, enclave->joined, enclave_live_try, enclave);
 	(void)corral_builder_with_audit(b, hear_sandbox, enclave);
 	r = corral_builder_build(b, &s->sandbox, e);
 	corral_builder_free(b);
 	if (r < 0)
 		return r;
 	r = keep_values_secret(s, s->policy);
+	/* What it cannot hold it does not grant. */
+	if (r == 0 && enclave->live.n)
+		(void)sandbox_live_put(s->sandbox, enclave->live.grants, enclave->live.n, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -297,8 +300,13 @@ static int change_sandbox(
 
 	if (r == 0)
 		r = compile_parts(&next, s->enclave, &parts, &error);
-	if (r < 0)
+	/* Grants of before, which its relay has, are over. */
+	if (r == 0)
+		r = sandbox_live_put(s->sandbox, NULL, 0, &error);
+	if (r < 0) {
+		policy_free(next);
 		return handles_error(e, &error, r);
+	}
 	r = keep_values_secret(s, next);
 	if (r < 0)
 		(void)handles_error(e, &error, r);
@@ -398,4 +406,19 @@ void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update
 		u->next |= one.next;
 		u->running += one.running;
 	}
+}
+
+int enclave_sandbox_grant(struct corral_enclave *enclave, struct error *e)
+{
+	int r = 0;
+
+	for (struct enclave_sandbox *s = enclave->sandboxes; s && r == 0; s = s->next)
+		r = sandbox_live_put(s->sandbox, enclave->live.grants, enclave->live.n, e);
+	return r;
+}
+
+void enclave_sandbox_end_all(struct corral_enclave *enclave, const char *why)
+{
+	while (enclave->sandboxes)
+		end_sandbox(&enclave->sandboxes, why);
 }

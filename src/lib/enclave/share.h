@@ -15,7 +15,7 @@ void enclave_share(struct corral_enclave *enclave, const int *ledger);
  */
 void enclave_look_outside(struct corral_enclave *enclave);
 /*
- * Takes a question out of the queue without an answer: what it was about is granted now, or nobody
- * waits any more. corral_enclave_answers_fd() does not tell of it. -ENOENT.
+ * Takes a question out of the queue without an answer: what it was about is granted now, or no
+ * call waits any more. corral_enclave_answers_fd() does not report it. -ENOENT: there is none.
  */
 int enclave_drop_question(struct corral_enclave *enclave, uint64_t question);

@@ -327,8 +327,10 @@ static int shell_launch(struct corral_shell *s, struct corral_error **e)
 
 	s->c.action = AUDIT_COMMAND_START;
 	(void)pthread_mutex_lock(&s->c.enclave->lock);
-	/* Unless the policy of now does not permit it any more. */
-	if (enclave_look(&s->c, s->requests, s->n_requests) >= least)
+	/* Unless the policy of now does not permit it any more: waiting for the lock took a while.
+	 */
+	enclave_live_held(s->c.enclave);
+	if (!s->c.enclave->is_over && enclave_look(&s->c, s->requests, s->n_requests) >= least)
 		r = enclave_sandbox_get(s->c.enclave, s->argv, &s->sandbox, e);
 	if (r == 0)
 		r = corral_process_start(&s->process, s->sandbox->sandbox, s->argv, &s->call, e);

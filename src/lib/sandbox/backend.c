@@ -128,10 +128,11 @@ static void backend_configure_questions(const struct sandbox_setup *setup, struc
 	const unsigned hosts = 1U << OPERATION_NET_CONNECT;
 	const unsigned all = base->broker.program ? (1U << OPERATION_COUNT) - 1 : hosts;
 
-	if (c->flags & CONFIGURE_NONE || base->no_daemon || base->of_others ||
+	if (c->flags & CONFIGURE_NONE || (base->no_daemon && !base->of_others) ||
 		!backend_asks(setup->permissions, all) || !launch_join_is_possible())
 		return;
-	c->ask_ms = base->ask_ms;
+	/* An enclave takes grants for its commands, and asks about its own calls alone. */
+	c->ask_ms = base->of_others ? 0 : base->ask_ms;
 	if (backend_asks(setup->permissions, hosts))
 		c->flags |= CONFIGURE_HOSTS;
 }

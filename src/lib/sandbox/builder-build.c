@@ -186,6 +186,8 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 	s->no_daemon = b->no_daemon;
 	s->ask_ms = b->ask_ms;
 	s->of_others = b->joined;
+	s->turn = b->turn;
+	s->turns = b->turns;
 	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);
 	s->services = b->services ? arena_strdup(&s->arena, b->services) : NULL;
 	if (r == 0 && b->services && !s->services)

@@ -120,10 +120,13 @@ int sandbox_builder_guard(struct corral_builder *b, const char *path)
 	return 0;
 }
 
-void sandbox_builder_joined(struct corral_builder *b, struct joined *j)
+void sandbox_builder_joined(
+	struct corral_builder *b, struct joined *j, void (*turn)(void *turns), void *turns)
 {
 	b->no_daemon = true;
 	b->joined = j;
+	b->turn = turn;
+	b->turns = turns;
 }
 
 void sandbox_builder_share(struct corral_builder *b, const int *ledger)

@@ -28,6 +28,8 @@ struct corral_builder {
 	bool no_daemon;
 	uint32_t ask_ms;
 	struct joined *joined; /* of whoever has the sandbox; or NULL */
+	void (*turn)(void *turns);
+	void *turns;
 	corral_audit_sink *sink;
 	void *context;
 	bool is_mode;                /* it was made from an agent mode that confines */

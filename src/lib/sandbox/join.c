@@ -56,8 +56,12 @@ int sandbox_turn_joined(struct corral_sandbox *s, struct error *e)
 
 	if (!j)
 		return 0;
-	if (joined_turn(j) && !s->base.of_others)
-		sandbox_live_turn(s, j);
+	if (joined_turn(j)) {
+		if (s->base.of_others)
+			s->base.turn(s->base.turns);
+		else
+			sandbox_live_turn(s, j);
+	}
 	if (!joined_is_stopped(j))
 		return 0;
 	(void)corral_sandbox_kill(s);

@@ -3,12 +3,12 @@
  * Grants and answers of the daemon for a sandbox that lives (lib/api/joined.h).
  *
  *     the daemon's order -> noted, in any thread -> carried out by a thread that waits for a
- *     command, or is about to start one: every session's relay and broker is told -> settled
+ *     command, or is about to start one: sent to every session's relay and broker -> settled
  *
  * The permissions of the sandbox stay what the host declared; they are the ceiling. What is granted
  * comes on top of them, in each session: its relay has the network, its broker does what it is
  * asked. The files and programs of commands themselves are those of their session. A session that
- * is made later is told before its first command.
+ * is made later gets them before its first command.
  *
  * A grant that some session cannot hold is undone in all. What cannot be taken back ends a session.
  */
@@ -31,8 +31,8 @@ void sandbox_grants_free(struct sandbox_grants *g)
 	free(g);
 }
 
-/* With the lock held, and a link that nobody else has yet. What it cannot hold it does not grant.
- */
+/* With the lock held, and a link that no other thread has yet. What its session cannot enforce is
+ * not granted there. */
 void sandbox_live_begin(struct corral_sandbox *s, struct warden_link *link)
 {
 	const struct sandbox_grants *g = s->grants;
@@ -54,8 +54,8 @@ static bool live_is_next(const struct warden_link *link, uint64_t id, bool only_
 	return link && !link->lost && link->granted < id && (!only_granted || link->granted);
 }
 
-/* A reference to a link that was not told; NULL: there is none. only_granted: of those that were
- * told of grants before. */
+/* A reference to a link that does not have change `id` yet; NULL: there is none. only_granted: of
+ * those that have grants. */
 static struct warden_link *live_next(struct corral_sandbox *s, uint64_t id, bool only_granted)
 {
 	auto_lock held = lock_take(&s->lock);
@@ -116,8 +116,8 @@ static int live_tell(struct corral_sandbox *s, struct warden_link *link, uint64_
 }
 
 /* What a relay is to know: as an update has it, but for the text. */
-static int live_write(struct sandbox_setup *setup, const char *text, unsigned flags,
-	struct buffer *out, struct error *e)
+static int live_write(struct sandbox_setup *setup, const struct joined_change *change,
+	unsigned flags, struct buffer *out, struct error *e)
 {
 	int r = sandbox_setup_reach(setup, e);
 	struct change c;
@@ -125,8 +125,9 @@ static int live_write(struct sandbox_setup *setup, const char *text, unsigned fl
 	if (r < 0)
 		return r;
 	sandbox_setup_describe(setup, &c);
-	c.text = text ? text : c.text;
+	c.text = change->network.len ? buffer_text(&change->network) : c.text;
 	c.flags = flags | CHANGE_KEEPS_BROKER;
+	change_add_grants(&c, change->grants, change->n);
 	return change_encode(&c, out);
 }
 
@@ -134,9 +135,7 @@ static int live_make(struct sandbox_grants **ret, struct sandbox_setup *setup,
 	const struct joined_change *c, unsigned flags, struct error *e)
 {
 	struct sandbox_grants *g = calloc(1, sizeof(*g));
-	int r = g ? live_write(setup, c->network.len ? buffer_text(&c->network) : NULL, flags,
-			    &g->network, e)
-		  : -ENOMEM;
+	int r = g ? live_write(setup, c, flags, &g->network, e) : -ENOMEM;
 
 	if (r == 0)
 		r = live_grants_encode(c->grants, c->n, &g->list);
@@ -195,6 +194,27 @@ static void live_lose_all(struct corral_sandbox *s, const struct error *why)
 		sandbox_lose(s, link, why);
 		warden_link_unref(link);
 	}
+}
+
+int sandbox_live_put(
+	struct corral_sandbox *s, const struct live_grant *grants, size_t n, struct error *e)
+{
+	struct joined_change c = { .grants = calloc(n + 1, sizeof(*grants)) };
+	int r = c.grants ? -pthread_mutex_lock(&s->updating) : -ENOMEM;
+
+	if (r < 0) {
+		free(c.grants);
+		return error_set(e, r, NULL, "%s", strerror(-r));
+	}
+	/* They stay the caller's. */
+	for (size_t i = 0; i < n; i++)
+		if (grants[i].op == OPERATION_NET_CONNECT)
+			c.grants[c.n++] = grants[i];
+	/* None after none costs nothing: that is so with each change of an enclave. */
+	r = s->base.backend->enforces && (c.n || s->grants) ? live_apply(s, &c, e) : 0;
+	(void)pthread_mutex_unlock(&s->updating);
+	free(c.grants);
+	return r;
 }
 
 /* Questions */

@@ -59,6 +59,9 @@ struct sandbox_base {
 	bool no_daemon;           /* it does not join by itself */
 	uint32_t ask_ms;          /* that a question waits for the daemon's answer */
 	struct joined *of_others; /* whoever has the sandbox joined (an enclave); or NULL */
+	/* Carries out what the daemon ordered there, if it can now. */
+	void (*turn)(void *turns);
+	void *turns;
 };
 void sandbox_base_deinit(struct sandbox_base *base);
 
@@ -151,8 +154,13 @@ void sandbox_builder_serve(struct corral_builder *b);
 /* corral_builder_build() with one more layer; NULL: none. */
 int sandbox_builder_build(struct corral_builder *b, const struct permissions *layer,
 	struct corral_sandbox **ret, struct corral_error **e);
-/* The sandbox is a part of what joined already; it does not join by itself. j may be NULL. */
-void sandbox_builder_joined(struct corral_builder *b, struct joined *j);
+/*
+ * The sandbox is a part of what joined already; it does not join by itself. j may be NULL. turn is
+ * called while something waits there (joined_turn()), also by a thread that is about to start a
+ * command.
+ */
+void sandbox_builder_joined(
+	struct corral_builder *b, struct joined *j, void (*turn)(void *turns), void *turns);
 /* Takes over *base and the permissions, also on failure. Makes the first session. */
 int sandbox_new(struct corral_sandbox **ret, struct sandbox_base *base,
 	struct permissions *permissions, struct error *e);
@@ -266,9 +274,15 @@ int sandbox_joined_wait_ms(struct corral_sandbox *s, int otherwise);
 
 /* Carries out what the daemon ordered; nothing while permissions are updated. */
 void sandbox_live_turn(struct corral_sandbox *s, struct joined *j);
+/*
+ * For whoever has the sandbox joined: these are all grants that its sessions have, of hosts alone;
+ * others are passed over. -EDEADLK: this thread updates it.
+ */
+int sandbox_live_put(
+	struct corral_sandbox *s, const struct live_grant *grants, size_t n, struct error *e);
 /* With `updating` held: the permissions are others, or the daemon is new. All grants are over. */
 void sandbox_live_declare(struct corral_sandbox *s);
-/* With the lock held, a link that is new: it is told of all grants. */
+/* With the lock held, a link that is new: it gets all grants. */
 void sandbox_live_begin(struct corral_sandbox *s, struct warden_link *link);
 
 /* With the lock held: a question of a session's relay or broker, and its end. -EPROTO: a warden

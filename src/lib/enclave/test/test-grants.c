@@ -337,6 +337,27 @@ static void test_a_home_behind_a_link(void **state)
 	corral_enclave_free(enclave);
 }
 
+/* The id that grants have while a sandbox runs means nothing in a file. */
+static void test_the_id_of_grants_in_a_file(void **state)
+{
+	static const char *const ids[] = { "any", "granted-while-it-runs" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(ids); i++) {
+		struct corral_enclave *enclave;
+		char yaml[256];
+
+		(void)snprintf(yaml, sizeof(yaml),
+			"permissions:\n  rules:\n    - {id: %s, action: allow, operations: "
+			"[fs.read], patterns: [$HOME/alias/**]}\n",
+			ids[i]);
+		enclave = enclave_at_home(yaml);
+		assert_int_equal(read_file(enclave, "@/alias/file"), 0);
+		assert_int_equal(read_file(enclave, "@/secret/file"), -EACCES);
+		corral_enclave_free(enclave);
+	}
+}
+
 /*
  * Somebody agreed to a harmless name, three times. Then it became a link: to something denied, and
  * to something that is asked about as well.
@@ -393,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_a_link_by_the_other_name),
 		cmocka_unit_test(test_a_link_in_the_ceiling),
 		cmocka_unit_test(test_a_home_behind_a_link),
+		cmocka_unit_test(test_the_id_of_grants_in_a_file),
 		cmocka_unit_test(test_an_approval_does_not_follow),
 	};
 

@@ -60,7 +60,7 @@ static int make(void **state)
 	return setenv("XDG_RUNTIME_DIR", runtime, 1);
 }
 
-/* Somebody connects. */
+/* A sandbox connects. */
 static int daemon_accept(struct join *ret, struct frame *f)
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
@@ -200,13 +200,20 @@ static void test_stop(void **state)
 
 /* Orders */
 
-static void daemon_order_grant(int fd, uint64_t id, enum operation op, const char *pattern)
+/* ms: how long; 0: while it lives. */
+static void daemon_order_grant_for(
+	int fd, uint64_t id, enum operation op, const char *pattern, uint64_t ms)
 {
-	const struct live_grant grant = { .op = op, .pattern = pattern };
+	const struct live_grant grant = { .op = op, .until_ms = ms, .pattern = pattern };
 	auto_buffer body = { 0 };
 
 	assert_int_equal(live_grant_encode(&grant, &body), 0);
 	assert_int_equal(frame_send(fd, FRAME_GRANT, id, body.data, body.len, NULL, 0), 0);
+}
+
+static void daemon_order_grant(int fd, uint64_t id, enum operation op, const char *pattern)
+{
+	daemon_order_grant_for(fd, id, op, pattern, 0);
 }
 
 /* The next frame of that type; others are passed over. */
@@ -546,7 +553,7 @@ static uint64_t daemon_hears_question(int fd, const char *target)
 	return f.id;
 }
 
-/* Once, or no: what was shown, and nothing longer. */
+/* Once, no, or for longer: what was shown. */
 static void test_enclave_question(void **state)
 {
 	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
@@ -577,8 +584,17 @@ static void test_enclave_question(void **state)
 	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
 	id = daemon_hears_question(fd, path);
 	daemon_answers(fd, 1, id, ANSWER_ALLOW);
+	assert_true(read_asked(enclave, path) >= 0);
+	daemon_awaits(fd, FRAME_GRANTED, &f);
+	id = f.id;
+	daemon_hears_reply(fd, 1, 0, "");
+	assert_true(read_asked(enclave, path) >= 0);
+	/* Revoked it is over: no use is left of the answer. */
+	assert_int_equal(frame_send(fd, FRAME_REVOKE, 5, &id, sizeof(id), NULL, 0), 0);
 	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
-	daemon_hears_reply(fd, 1, EOPNOTSUPP, "longer than once");
+	daemon_awaits(fd, FRAME_GRANT_OVER, &f);
+	daemon_hears_reply(fd, 5, 0, "");
+	id = daemon_hears_question(fd, path);
 	daemon_answers(fd, 2, id, ANSWER_ONCE);
 	assert_true(read_asked(enclave, path) >= 0);
 	daemon_hears_reply(fd, 2, 0, "");
@@ -587,9 +603,6 @@ static void test_enclave_question(void **state)
 	daemon_answers(fd, 3, id, ANSWER_DENY);
 	assert_int_equal(read_asked(enclave, path), -EACCES);
 	daemon_hears_reply(fd, 3, 0, "");
-	daemon_order_grant(fd, 4, OPERATION_FS_READ, path);
-	assert_int_equal(read_asked(enclave, path), -EACCES);
-	daemon_hears_reply(fd, 4, EOPNOTSUPP, "no ceiling");
 	/* What the host's own log must not have, the daemon is not asked about. */
 	(void)snprintf(path, sizeof(path), "%s", test_file("staple-of-the-host", "text", 0600));
 	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
@@ -602,7 +615,271 @@ static void test_enclave_question(void **state)
 	daemon_stop();
 }
 
-/* A daemon that does not read holds nobody up. */
+/* The rule of a question names the file of a policy: it may be what no log must have, too. */
+static void test_question_of_a_rule(void **state)
+{
+	static const char *const files[] = { "test.yaml", "staple-of-the-host.yaml" };
+	struct corral_permissions *layers[2] = { NULL };
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	struct corral_enclave *enclave = NULL;
+	char token[CORRAL_TOKEN_BYTES], paths[2][256], yaml[2][1024];
+	struct corral_audit *audit = NULL;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	(void)snprintf(paths[0], sizeof(paths[0]), "%s", test_file("plain", "text", 0600));
+	(void)snprintf(paths[1], sizeof(paths[1]), "%s", test_file("by-rule", "text", 0600));
+	/* Each layer asks about one of them, and grants the other. */
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(yaml[i], sizeof(yaml[i]),
+			"{fs: {read: ['%s']}, rules: [{id: asks, action: ask, operations: "
+			"[fs.read], patterns: ['%s']}]}\n",
+			paths[1 - i], paths[i]);
+		assert_int_equal(corral_permissions_parse(
+					 &layers[i], files[i], yaml[i], strlen(yaml[i]), NULL),
+			0);
+	}
+	assert_int_equal(corral_audit_new(&audit, NULL, NULL), 0);
+	assert_int_equal(corral_audit_secret(audit, "KEY", "staple-of-the-host"), 0);
+	daemon_start();
+	o.granted = layers[0];
+	o.ceiling = (const struct corral_permissions *const *)&layers[1];
+	o.n_ceiling = 1;
+	o.audit = audit;
+	assert_int_equal(corral_enclave_new(&enclave, &o, token, NULL), 0);
+	assert_int_equal(read_asked(enclave, "/nonexistent"), -EACCES);
+	fd = daemon_accept(&who, &f);
+	assert_int_equal(read_asked(enclave, paths[1]), -EINPROGRESS);
+	assert_int_equal(read_asked(enclave, paths[0]), -EINPROGRESS);
+	(void)daemon_hears_question(fd, paths[0]);
+	corral_enclave_free(enclave);
+	corral_permissions_free(layers[0]);
+	corral_permissions_free(layers[1]);
+	(void)corral_audit_free(audit, NULL);
+	daemon_stop();
+}
+
+/* An enclave that is granted this YAML, with %s for the folder; a second one is its ceiling. */
+struct scene {
+	struct corral_enclave *enclave;
+	struct corral_permissions *layers[2];
+	char token[CORRAL_TOKEN_BYTES];
+	int fd; /* of the daemon */
+};
+
+static struct corral_permissions *scene_permissions(const char *yaml)
+{
+	struct corral_permissions *p = NULL;
+	struct corral_error *e = NULL;
+	auto_buffer text = { 0 };
+
+	for (const char *at; (at = strstr(yaml, "%s")); yaml = at + 2) {
+		buffer_add(&text, yaml, (size_t)(at - yaml));
+		buffer_adds(&text, test_folder);
+	}
+	buffer_adds(&text, yaml);
+	if (corral_permissions_parse(&p, "test.yaml", buffer_text(&text), text.len, &e) < 0)
+		fail_msg("%s", corral_error_message(e));
+	return p;
+}
+
+static void scene_make(struct scene *s, const char *yaml, const char *ceiling)
+{
+	const struct corral_variable home = { "HOME", test_folder };
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	auto_frame f = { 0 };
+	struct join who;
+
+	daemon_start();
+	s->layers[0] = scene_permissions(yaml);
+	s->layers[1] = ceiling ? scene_permissions(ceiling) : NULL;
+	o.granted = s->layers[0];
+	o.ceiling = (const struct corral_permissions *const *)&s->layers[1];
+	o.n_ceiling = ceiling ? 1 : 0;
+	o.variables = &home;
+	o.n_variables = 1;
+	assert_int_equal(corral_enclave_new(&s->enclave, &o, s->token, NULL), 0);
+	assert_int_equal(read_asked(s->enclave, "/nonexistent"), -EACCES);
+	s->fd = daemon_accept(&who, &f);
+}
+
+static void scene_remove(struct scene *s)
+{
+	corral_enclave_free(s->enclave);
+	corral_permissions_free(s->layers[0]);
+	corral_permissions_free(s->layers[1]);
+	(void)close(s->fd);
+	daemon_stop();
+}
+
+/* An order that the next call carries out. */
+static void scene_grant(struct scene *s, uint64_t id, const char *path, int error, const char *text)
+{
+	daemon_order_grant(s->fd, id, OPERATION_FS_READ, path);
+	assert_int_equal(read_asked(s->enclave, "/nonexistent"), -EACCES);
+	daemon_hears_reply(s->fd, id, error, text);
+}
+
+#define ASKS_FILES                                                                          \
+	"rules: [{id: no, action: deny, operations: [fs.read], patterns: ['%s/ask-no*'], "  \
+	"priority: 9}, {id: asks, action: ask, operations: [fs.read, fs.write], patterns: " \
+	"['%s/ask*']}]\n"
+
+/* Below what the host declared, in each layer; never what one denies or does not name. */
+static void test_enclave_ceiling(void **state)
+{
+	char asked[256], denied[256], other[256];
+	struct scene s;
+
+	(void)state;
+	(void)snprintf(asked, sizeof(asked), "%s", test_file("ask-a", "text", 0600));
+	(void)snprintf(denied, sizeof(denied), "%s", test_file("ask-no", "text", 0600));
+	(void)snprintf(other, sizeof(other), "%s", test_file("elsewhere", "text", 0600));
+	scene_make(&s, ASKS_FILES, NULL);
+	scene_grant(&s, 1, denied, EPERM, "above the ceiling");
+	scene_grant(&s, 2, other, EPERM, "above the ceiling");
+	scene_grant(&s, 3, "/**", EPERM, "above the ceiling");
+	assert_int_equal(read_asked(s.enclave, other), -EACCES);
+	scene_grant(&s, 4, asked, 0, "");
+	assert_true(read_asked(s.enclave, asked) >= 0);
+	/* What was granted for reading is not for writing. */
+	assert_int_equal(
+		corral_enclave_fs_write(s.enclave, NULL, asked, "x", 1, NULL), -EINPROGRESS);
+	scene_remove(&s);
+	/* Granted by the host, and above its own ceiling. */
+	scene_make(&s, ASKS_FILES, "fs: {read: ['/usr/**']}\n");
+	scene_grant(&s, 1, asked, EPERM, "above the ceiling");
+	assert_int_equal(read_asked(s.enclave, asked), -EACCES);
+	scene_remove(&s);
+}
+
+/* Two layers ask: one grant answers both. Others of the host end it. */
+static void test_enclave_policy_ends_grants(void **state)
+{
+	struct corral_permissions *next;
+	struct scene s;
+	char asked[256], *text = NULL;
+	auto_frame f = { 0 };
+
+	(void)state;
+	(void)snprintf(asked, sizeof(asked), "%s", test_file("ask-a", "text", 0600));
+	scene_make(&s, ASKS_FILES, ASKS_FILES);
+	scene_grant(&s, 1, asked, 0, "");
+	assert_true(read_asked(s.enclave, asked) >= 0);
+	/* What the host sets again does not contain it. */
+	assert_int_equal(corral_enclave_get_policy(s.enclave, &text), 0);
+	assert_null(strstr(text, "granted-while-it-runs"));
+	free(text);
+	assert_int_equal(corral_enclave_set_policy(s.enclave, s.token, s.layers[0], NULL, NULL), 0);
+	daemon_awaits(s.fd, FRAME_GRANT_OVER, &f);
+	assert_int_equal(read_asked(s.enclave, asked), -EINPROGRESS);
+	/* The new ones are the ceiling. */
+	next = scene_permissions("fs: {read: ['/usr/**']}\n");
+	assert_int_equal(corral_enclave_set_policy(s.enclave, s.token, next, NULL, NULL), 0);
+	corral_permissions_free(next);
+	scene_grant(&s, 2, asked, EPERM, "above the ceiling");
+	assert_int_equal(read_asked(s.enclave, asked), -EACCES);
+	scene_remove(&s);
+}
+
+/*
+ * A path that was granted is itself and nothing else: a link of that name, which the host could
+ * trust (it lies in the home, where no command makes one), leads nowhere, whether it was there
+ * before the grant or came after it.
+ */
+static void test_enclave_grant_is_no_link(void **state)
+{
+	char link[256], file[256], secret[256];
+	struct scene s;
+
+	(void)state;
+	(void)snprintf(secret, sizeof(secret), "%s", test_file("secret", "text", 0600));
+	(void)snprintf(file, sizeof(file), "%s", test_file("ask-file", "text", 0600));
+	(void)snprintf(link, sizeof(link), "%s/ask-link", test_folder);
+	(void)unlink(link);
+	assert_int_equal(symlink(secret, link), 0);
+	/* Where it may be written, no link would be followed anyway. */
+	scene_make(&s,
+		"rules: [{id: asks, action: ask, operations: [fs.read], patterns: ['%s/ask*']}]\n",
+		NULL);
+	scene_grant(&s, 1, link, 0, "");
+	assert_int_equal(read_asked(s.enclave, link), -EACCES);
+	assert_int_equal(read_asked(s.enclave, secret), -EACCES);
+	scene_grant(&s, 2, file, 0, "");
+	assert_true(read_asked(s.enclave, file) >= 0);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(symlink(secret, file), 0);
+	assert_int_equal(read_asked(s.enclave, file), -EACCES);
+	/* Another grant makes the policy anew, with the link there. */
+	scene_grant(&s, 3, test_file("ask-other", "text", 0600), 0, "");
+	assert_int_equal(read_asked(s.enclave, file), -EACCES);
+	assert_int_equal(read_asked(s.enclave, secret), -EACCES);
+	scene_remove(&s);
+}
+
+/* It ends by its time, and lasts without a daemon until then. */
+static void test_enclave_grant_ends(void **state)
+{
+	struct scene s;
+	char asked[256];
+	int r = 0;
+
+	(void)state;
+	(void)snprintf(asked, sizeof(asked), "%s", test_file("ask-a", "text", 0600));
+	scene_make(&s, ASKS_FILES, NULL);
+	scene_grant(&s, 1, asked, 0, "");
+	(void)close(s.fd);
+	daemon_stop();
+	assert_true(read_asked(s.enclave, asked) >= 0);
+	s.fd = -1;
+	corral_enclave_free(s.enclave);
+	corral_permissions_free(s.layers[0]);
+	scene_make(&s, ASKS_FILES, NULL);
+	daemon_order_grant_for(s.fd, 1, OPERATION_FS_READ, asked, 100);
+	for (int i = 0; i < PATIENCE_MS / 10 && r != -EINPROGRESS; i++) {
+		r = read_asked(s.enclave, asked);
+		(void)poll(NULL, 0, 10);
+	}
+	assert_int_equal(r, -EINPROGRESS);
+	daemon_hears_reply(s.fd, 1, 0, "");
+	scene_remove(&s);
+}
+
+/* While it waits for a command, an enclave carries out what the daemon orders. */
+static void test_enclave_grant_in_wait(void **state)
+{
+	const char *const argv[] = { "sleep", "600", NULL };
+	struct corral_shell *shell = NULL;
+	struct corral_error *e = NULL;
+	struct pollfd p = { .events = POLLIN };
+	char asked[256];
+	auto_frame f = { 0 };
+	struct scene s;
+
+	(void)state;
+	(void)snprintf(asked, sizeof(asked), "%s", test_file("ask-a", "text", 0600));
+	scene_make(&s,
+		"fs: {read: ['/usr/**', '/etc/alternatives/**']}\nexec: [sleep]\n" ASKS_FILES,
+		NULL);
+	if (corral_enclave_shell_start(&shell, s.enclave, NULL, argv, NULL, &e) < 0)
+		fail_msg("%s", corral_error_message(e));
+	daemon_order_grant(s.fd, 1, OPERATION_FS_READ, asked);
+	p.fd = s.fd;
+	do {
+		assert_int_equal(corral_shell_wait(shell, 50, NULL, NULL), -EAGAIN);
+		while (f.type != FRAME_JOIN_REPLY && poll(&p, 1, 0) == 1)
+			assert_int_equal(frame_receive(s.fd, &f), 1);
+	} while (f.type != FRAME_JOIN_REPLY);
+	assert_true(read_asked(s.enclave, asked) >= 0);
+	assert_int_equal(corral_shell_kill(shell), 0);
+	assert_int_equal(corral_shell_wait(shell, PATIENCE_MS, NULL, NULL), 0);
+	corral_shell_free(shell);
+	scene_remove(&s);
+}
+
+/* A daemon that does not read holds up no sandbox. */
 static void test_deaf(void **state)
 {
 	struct corral_sandbox *s;
@@ -632,6 +909,12 @@ int main(void)
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_enclave),
 		cmocka_unit_test(test_enclave_question),
+		cmocka_unit_test(test_question_of_a_rule),
+		cmocka_unit_test(test_enclave_ceiling),
+		cmocka_unit_test(test_enclave_policy_ends_grants),
+		cmocka_unit_test(test_enclave_grant_is_no_link),
+		cmocka_unit_test(test_enclave_grant_ends),
+		cmocka_unit_test(test_enclave_grant_in_wait),
 		cmocka_unit_test(test_deaf),
 	};
 
