@@ -26,5 +26,5 @@ out_is ok "standard output"
 err_has "for people" "standard error"
 run run --yes --skill rust
 status_is 134 "a panic stops the module"
-err_has "panicked" "and is told"
+err_has "panicked" "and is reported"
 done_testing

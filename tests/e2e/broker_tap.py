@@ -25,7 +25,7 @@ def call(called, /, **params):
             notes.append(answer)
 
 def raw(text):
-    with socket.create_connection(("127.0.0.1", %(port)d), timeout=20) as s:
+    with socket.create_connection(("127.0.0.1", %(port)d), timeout=60) as s:
         s.sendall(text if isinstance(text, bytes) else text.encode())
         s.shutdown(socket.SHUT_WR)
         parts = []
@@ -41,7 +41,7 @@ def raw(text):
 
 def rpc(called, /, head=None, **params):
     import http.client
-    c = http.client.HTTPConnection("127.0.0.1", %(port)d, timeout=30)
+    c = http.client.HTTPConnection("127.0.0.1", %(port)d, timeout=60)
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": called, "params": params})
     fields = {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["SANDBOX_TOKEN"]}
     fields.update(head or {})

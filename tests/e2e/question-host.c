@@ -5,12 +5,19 @@
  * for lines that begin with "!": "!update POLICY" gives the sandbox other permissions, "!run LINE"
  * runs a line in it beside the command; each prints what came of it, as JSON. MS: how long a
  * question waits.
+ *
+ * question-host POLICY FOLDER enclave: the same by an enclave, which has the policy and calls it
+ * all the time. Lines: "read PATH", "get URL", "start WORD…" (a command that runs from then on),
+ * "update POLICY". What is refused prints "denied", or "asked".
  */
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <corral/enclave.h>
 #include <corral/sandbox.h>
 
 static struct corral_sandbox *sandbox;
@@ -91,6 +98,89 @@ static void *read_input(void *context)
 	return context;
 }
 
+static struct corral_enclave *enclave;
+static struct corral_shell *shell;
+static char token[CORRAL_TOKEN_BYTES];
+
+static void enclave_say(int r, const char *text, struct corral_error *e)
+{
+	if (r < 0 && r != -EACCES && r != -EINPROGRESS)
+		(void)fprintf(stderr, "question-host: %s\n", corral_error_message(e));
+	(void)printf("\"%s\"\n", r == -EACCES        ? "denied"
+				 : r == -EINPROGRESS ? "asked"
+				 : r < 0             ? "failed"
+						     : text);
+	(void)fflush(stdout);
+	corral_error_free(e);
+}
+
+static int enclave_start(char *line, struct corral_error **e)
+{
+	const char *words[16] = { NULL };
+	char *rest = NULL;
+	size_t n = 0;
+
+	for (char *word = strtok_r(line, " ", &rest); word && n < 15;
+		word = strtok_r(NULL, " ", &rest))
+		words[n++] = word;
+	corral_shell_free(shell);
+	shell = NULL;
+	return corral_enclave_shell_start(&shell, enclave, NULL, words, NULL, e);
+}
+
+static void enclave_do(char *line)
+{
+	struct corral_permissions *p = NULL;
+	struct corral_error *e = NULL;
+	char *data = NULL;
+	size_t len = 0;
+	int r = -EINVAL;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "read ", 5) == 0) {
+		r = corral_enclave_fs_read(enclave, NULL, line + 5, &data, &len, &e);
+	} else if (strncmp(line, "get ", 4) == 0) {
+		r = corral_enclave_http_request(enclave, NULL, "GET", line + 4, &e);
+	} else if (strncmp(line, "start ", 6) == 0) {
+		r = enclave_start(line + 6, &e);
+	} else if (strncmp(line, "update ", 7) == 0) {
+		p = load(line + 7);
+		r = corral_enclave_set_policy(enclave, token, p, NULL, &e);
+	}
+	enclave_say(r, data ? data : "done", e);
+	corral_permissions_free(p);
+	free(data);
+}
+
+static int enclave_main(char **argv)
+{
+	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
+	struct pollfd in = { .events = POLLIN };
+	struct corral_permissions *p = load(argv[1]);
+	struct corral_error *e = NULL;
+	char line[8192];
+
+	o.granted = p;
+	if (corral_enclave_new(&enclave, &o, token, &e) < 0)
+		fail("enclave", e);
+	corral_permissions_free(p);
+	for (;;) {
+		/* The library hears the daemon in calls. */
+		if (shell)
+			(void)corral_shell_wait(shell, 20, NULL, NULL);
+		else
+			(void)corral_enclave_check(enclave, NULL, CORRAL_ENV, "NOTHING", NULL);
+		if (poll(&in, 1, 20) != 1)
+			continue;
+		if (!fgets(line, sizeof(line), stdin))
+			break;
+		enclave_do(line);
+	}
+	corral_shell_free(shell);
+	corral_enclave_free(enclave);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct corral_call call = CORRAL_CALL;
@@ -100,6 +190,8 @@ int main(int argc, char **argv)
 	struct corral_error *e = NULL;
 	pthread_t reader;
 
+	if (argc == 4 && strcmp(argv[3], "enclave") == 0)
+		return enclave_main(argv);
 	if (argc < 6)
 		return 2;
 	p = load(argv[1]);

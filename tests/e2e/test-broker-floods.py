@@ -128,7 +128,7 @@ def test_attacks(top):
     for attack in ATTACKS:
         run = subprocess.run([CORRAL, "run", "--broker", "--policy", policy, "--", INSIDE, "-B", "-c", SCRIPT, attack, f"{work}/file"],
                              cwd=work, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             check=False, timeout=170)
+                             check=False, timeout=900)
         ok(run.stdout == "answered 20\n", f"{attack}: another process is answered", run.stdout, run.stderr, run.returncode)
 
 

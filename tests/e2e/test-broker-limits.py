@@ -16,12 +16,12 @@ import threading
 from broker_tap import as_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_FETCH")
-CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 120
+CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 300
 PYTHON = "/usr/bin/python3"
 
 # Inside: calls at once, each on a connection of its own; prints the answers as JSON.
 INSIDE = r"""
-import json, os, socket, subprocess, sys, threading, time
+import json, os, select, socket, subprocess, sys, threading, time
 
 def begin(called, /, **params):
     s = socket.socket(socket.AF_UNIX)
@@ -32,16 +32,34 @@ def begin(called, /, **params):
 def call(called, /, **params):
     return json.loads(begin(called, **params).readline())
 
+def at_once(n, program, seconds):
+    # n programs that have theirs at the same time, and then keep it for so many seconds; some may be ended before.
+    settled, answers = set(), {}
+    p = [begin("exec.run", command="/usr/bin/python3", args=["-c", program, str(i)], timeout=110000) for i in range(n)]
+    end = time.monotonic() + 100
+    while time.monotonic() < end:
+        for i in set(range(n)) - set(answers):
+            if select.select([p[i]], [], [], 0)[0]:
+                answers[i] = json.loads(p[i].readline())
+        settled |= set(answers) | {i for i in range(n) if os.path.exists(f"has-{i}")}
+        if len(settled) == n:
+            break
+        time.sleep(0.05)
+    time.sleep(seconds)
+    open("go", "w").close()
+    return [answers.get(i) or json.loads(p[i].readline()) for i in range(n)]
+
 out = []
 exec(sys.argv[1])
 print(json.dumps(out))
 """
 
-# Programs of exec.run. They hold what they have for so many seconds: long enough for all of them to have it at once.
-HELD = 4
-HOLD = "import time; b = bytearray(%d << 20); b[::4096] = b'x' * len(b[::4096]); time.sleep(%g); print('held')"
-FORK = ("import os, time\nn = 0\nfor i in range(%d):\n    try:\n        if os.fork() == 0: time.sleep(30)\n        n += 1\n"
-        "    except OSError: break\ntime.sleep(%g); print('held', n, flush=True); os.kill(0, 9)")
+# Programs of exec.run. They say when they have what they want, and hold it until they may go on.
+WAIT = "open('has-' + sys.argv[1], 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.05)\n"
+HOLD = "import os, sys, time; b = bytearray(%d << 20); b[::4096] = b'x' * len(b[::4096])\n" + WAIT + "print('held')"
+FORK = ("import os, sys, time\nn = 0\nfor i in range(%d):\n    try:\n        if os.fork() == 0: time.sleep(300)\n        n += 1\n"
+        "    except OSError: break\n" + WAIT + "print('held', n, flush=True); os.kill(0, 9)")
+CHECKED = 4  # seconds in which a limit is looked at where the kernel does not keep it
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -75,6 +93,8 @@ class Scene:
             self.env.pop(name, None)
 
     def inside(self, code, *options):
+        for name in os.listdir(self.top + "/work"):
+            os.unlink(f"{self.top}/work/{name}")
         done = subprocess.run([CORRAL, "run", "--broker", "--read", "/usr/**", *options, "--", PYTHON, "-c", INSIDE, code],
                               cwd=self.top + "/work", env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
@@ -95,20 +115,18 @@ def processes(answers):
     return sum(1 + int(a["result"]["stdout"].split()[1]) for a in held(answers))
 
 
-def many(n, program):
-    return (f"p = [begin('exec.run', command={PYTHON!r}, args=['-c', {program!r}]) for _ in range({n})]\n"
-            "out += [json.loads(f.readline()) for f in p]\n")
+def many(n, program, seconds=CHECKED):
+    return f"out += at_once({n}, {program!r}, {seconds})\n"
 
 
 def test_memory(scene):
-    code = many(4, HOLD % (90, HELD))
-    free = scene.inside(code)
+    free = scene.inside(many(4, HOLD % 90, 0))
     ok(len(held(free)) == 4, "memory: without a limit four programs hold 90 MB each", free)
-    one = scene.inside(code, "--memory", "160M")
+    one = scene.inside(many(4, HOLD % 90), "--memory", "160M")
     ok(len(one) == 4 and len(held(one)) == 1, "memory: of four programs one has room below 160 MB", one)
     # The command itself counts, and is not the one that gives way.
     command = "b = bytearray(100 << 20)\nb[::4096] = b'x' * len(b[::4096])\ntime.sleep(0.3)\n"
-    both = scene.inside(command + many(1, HOLD % (90, HELD)) + "out.append('the command went on')\n", "--memory", "160M")
+    both = scene.inside(command + many(1, HOLD % 90) + "out.append('the command went on')\n", "--memory", "160M")
     ok(both[-1] == "the command went on" and not held(both), "memory: a program has what its command left", both)
     refused = scene.inside("b = bytearray(150 << 20)\nb[::4096] = b'x' * len(b[::4096])\ntime.sleep(0.3)\n" +
                            "p = begin('exec.run', command='sleep', args=['0.2'])\n" +
@@ -117,10 +135,9 @@ def test_memory(scene):
 
 
 def test_processes(scene):
-    code = many(4, FORK % (15, HELD))
-    free = scene.inside(code)
+    free = scene.inside(many(4, FORK % 15, 0))
     ok(processes(free) == 64, "pids: without a limit four programs have 16 processes each", free)
-    one = scene.inside(code, "--pids", "24")
+    one = scene.inside(many(4, FORK % 15), "--pids", "24")
     ok(len(one) == 4 and 1 <= processes(one) <= 24, "pids: with a limit of 24 all of them have 24 at most", one)
     # Once the limit is reached, a call is refused, and the refusal names it. It is counted now and then.
     used = ("p = [subprocess.Popen(['sleep', '600']) for _ in range(9)]\nend = time.monotonic() + 60\nanswer = {}\n"

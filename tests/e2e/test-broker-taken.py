@@ -17,7 +17,7 @@ import threading
 from broker_tap import as_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_FETCH")
-CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 60
+CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 300
 SECRET, HIDDEN = "the-secret-of-the-host", "a-hidden-variable"
 
 # Inside. `attack` is code that uses send() and call(); what the monitor sent, and how it went on, is printed.
@@ -40,7 +40,7 @@ def take(n):
         parts += part
     return parts
 
-def hear(timeout=10):
+def hear(timeout=60):
     global descriptors
     s.settimeout(timeout)
     n, fds = struct.unpack("=II", take(8))
@@ -53,12 +53,12 @@ def join():
     global s
     s = socket.socket(socket.AF_UNIX)
     s.connect(os.environ["SANDBOX_SOCKET"])
-    for number, row in enumerate(hear(30).decode().splitlines()):
+    for number, row in enumerate(hear().decode().splitlines()):
         name, shield, *types = row.split()
         rows[name] = rows[shield] = number, [int(t) for t in types], name
 
 def order(packet, memfd=b"", sealed=True, copies=0):
-    s.settimeout(10)
+    s.settimeout(60)
     s.sendall(struct.pack("=IIII", len(packet), len(memfd), sealed, copies) + packet + memfd)
 
 def send(kind, id=1, body=b"", n_fds=None, length=None, copies=0, memfd=b"", sealed=True, magic=MAGIC):

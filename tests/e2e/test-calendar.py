@@ -327,7 +327,7 @@ def test_configuration():
 
 def test_confinement():
     """The process of the back end, as the kernel shows it."""
-    script = call("reminders.list") + "sleep 3"
+    script = call("reminders.list") + "sleep 600"
     policy = os.path.join(scratch, "policy.yaml")
     write(policy, json.dumps({"fs": {"read": ["/usr/**", "/lib/**", "/bin/**", "/etc/**"]}, "exec": ["/**"],
                               "services": SHOPPING}))

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of each process of the daemon at random, while clients ask and sandboxes run: no record that was once read is lost,
-sandboxes go on and join again, the state is consistent.
+sandboxes go on and join again, the state is consistent. A corrald-http that ends in the middle of a call. And kill -9 of corrald
+while short runs start and end and one reports a denied connection after the other: each record of each run is in the log
+afterwards, once.
 
     test-daemon-kills.py [KILLS]    8 if not given; `make soak` takes 200. Prints TAP."""
 
@@ -21,8 +23,7 @@ KILLS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
 SANDBOXES = 3
 # From so many kills on the enclave is surely among them; in a short series it may not run when its turn comes.
 MANY = 50
-# corrald-http is started 5 times in 10 seconds at most.
-BACK = 30
+BACK = 2 * PATIENCE  # corrald-http is started 5 times in 10 seconds at most
 
 
 def children(pid):
@@ -160,12 +161,127 @@ def test(d):
     ok(d.process.returncode == 0 and left == [], "it ends as it should, and leaves the token", left)
 
 
-def main():
-    d = Daemon()
+def test_stand_in(d, http, name):
+    """A program in the place of corrald-http is replaced, again and again, and the daemon goes on."""
+    again = "it is started again"
+    before = len(d.said())
+    d.start(env={"CORRALD_HTTP": http})
+    until(lambda: d.process.poll() is not None or d.said(before).count(again) >= 3)
+    ok(d.process.poll() is None and d.said(before).count(again) >= 3, name, d.process.poll(), d.said(before))
+    d.stop()
+    ok(d.process.returncode == 0, "and the daemon ends as it should", d.process.returncode)
+
+
+# Asks for one place after the other, all of them denied, until its input ends.
+DENIED = ("--net", "a.test:443", "--", "/usr/bin/python3", "-c", """
+import select, socket, sys
+port = 1000
+while not select.select([sys.stdin], [], [], 0.05)[0]:
+    port += 1
     try:
-        test(d)
-    finally:
-        d.end()
+        socket.create_connection(("198.51.100.7", port), 5).recv(1)
+    except OSError:
+        pass
+""")
+
+
+class Runs(threading.Thread):
+    """Short runs, one after the other, each with a name of its own."""
+
+    def __init__(self, d, number):
+        super().__init__(daemon=True)
+        self.d, self.number, self.names, self.over, self.wrong = d, number, [], False, []
+
+    def run(self):
+        while not self.over:
+            name = f"run-{self.number}-{len(self.names)}"
+            self.names.append(name)
+            done = subprocess.run([CORRAL, "run", "--", "/bin/echo", name], env=self.d.env, cwd=self.d.place + "/data", capture_output=True, text=True,
+                                  timeout=PATIENCE, check=False)
+            if done.returncode or done.stdout != name + "\n" or done.stderr:
+                self.wrong.append(done)
+
+
+def of_runs(d):
+    """{session: [its records]}, without those that say where others are from."""
+    done = subprocess.run([CORRAL, "audit", "list", "--json", d.place + "/state/corral/audit.db"], env=d.env, capture_output=True, text=True, check=False)
+    found = {}
+    for r in map(json.loads, done.stdout.splitlines()):
+        if r["sandbox"] != "corrald" and r["program"] != "corrald":
+            found.setdefault(r["session"], []).append(r)
+    return found
+
+
+def is_whole(rows):
+    return sorted(r["sequence"] for r in rows) == list(range(1, len(rows) + 1)) and [r["target"] for r in rows if r["action"] == "session"] == ["begin", "end"]
+
+
+def faults(rows):
+    """Numbers in a session that are missing, and records that are there more than once."""
+    numbers = [r["sequence"] for r in rows]
+    return (sorted(set(range(1, max(numbers) + 1)) - set(numbers)),
+            [(r["number"], r["sequence"], r["action"], r["target"], r["reason"], r["count"]) for r in rows if numbers.count(r["sequence"]) > 1])
+
+
+def named(rows):
+    """The last word of each command line."""
+    return [r["target"].split()[-1] for r in rows if r["action"] == "command.start"]
+
+
+def test_runs(d):
+    rng = random.Random(KILLS)
+    os.makedirs(d.place + "/data", exist_ok=True)
+    d.start()
+    long = subprocess.Popen([CORRAL, "run", *DENIED], env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    runs = [Runs(d, i) for i in range(2)]
+    for r in runs:
+        r.start()
+    made = lambda: sum(len(r.names) for r in runs)
+    for i in range(KILLS):
+        before = made()
+        ok(until(lambda: made() > before + 4), "runs go on") if i == 0 else until(lambda: made() > before + 4)
+        time.sleep(rng.random() / 20)
+        d.stop(signal.SIGKILL)
+        # Some of them end without a daemon, and some are there when it is back.
+        time.sleep(rng.random() / 20)
+        d.start("--port", str(d.port))
+        # It keeps 1,024 events, and leaves 64 KiB of them: now and then, and before it ends, a daemon must get them.
+        if i % 8 == 7 or i == KILLS - 1:
+            until(lambda: long.pid in listed(d))
+    for r in runs:
+        r.over = True
+        r.join(PATIENCE)
+    long.stdin.close()
+    long.wait(PATIENCE)
+    names = [name for r in runs for name in r.names]
+    ok([r.wrong for r in runs if r.wrong] == [] and long.returncode == 0, f"{len(names)} runs are as ever while corrald is killed {KILLS} times",
+       [r.wrong[:2] for r in runs], long.returncode)
+    missed = d.place + "/state/corral/missed"
+    ok(until(lambda: os.listdir(missed) == [] and not listed(d)), "what they left is taken", os.listdir(missed))
+    d.stop()
+    found = of_runs(d)
+    told = [name for rows in found.values() for name in named(rows)]
+    ok(sorted(name for name in told if name in set(names)) == sorted(names), "each of them is in the log, once", set(names) - set(told))
+    ok(all(is_whole(rows) for rows in found.values()), "with all of its records, each of them once",
+       [faults(rows) for rows in found.values() if not is_whole(rows)][:3])
+    of_long = max(found.values(), key=len)
+    ok(len(of_long) > 8 and is_whole(of_long), f"so are {len(of_long)} records of one that ran all the time", len(of_long))
+
+
+def test_parts(d):
+    test(d)
+    if len(sys.argv) < 2:
+        test_stand_in(d, os.environ["LEAVING_HTTP"], "a corrald-http that ends with a call under way takes nothing with it")
+        test_stand_in(d, os.environ["REPEATING_HTTP"], "one that makes two calls with the same number is ended")
+
+
+def main():
+    for part in (test_parts, test_runs):
+        d = Daemon()
+        try:
+            part(d)
+        finally:
+            d.end()
     if os.geteuid() == 0 and len(sys.argv) < 2:
         as_user(__file__)
     return end()

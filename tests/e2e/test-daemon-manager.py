@@ -43,10 +43,12 @@ def test_metrics(d):
     ok(all(name.endswith("_total") for name in counters), "counters end with _total", counters)
     before = values(text)
     os.makedirs(d.place + "/data", exist_ok=True)
-    done = subprocess.run([CORRAL, "run", "--", "true"], env=d.env, cwd=d.place + "/data", capture_output=True, check=False, timeout=PATIENCE)
-    d.get("/api/status", {})
-    ok(done.returncode == 0 and until(lambda: values(metrics(d)[1])["corrald_sandboxes_joined_total"] == before["corrald_sandboxes_joined_total"] + 1),
-       "a run is counted", metrics(d)[1])
+    # It stays until then: one that ends before the daemon let it in leaves its events instead.
+    with subprocess.Popen([CORRAL, "run", "--", "cat"], env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE) as p:
+        d.get("/api/status", {})
+        joined = until(lambda: values(metrics(d)[1])["corrald_sandboxes_joined_total"] == before["corrald_sandboxes_joined_total"] + 1)
+        p.communicate(timeout=PATIENCE)
+    ok(joined and p.returncode == 0, "a run is counted", metrics(d)[1])
     after = values(metrics(d)[1])
     ok(after['corrald_api_requests_total{status="4xx"}'] == before['corrald_api_requests_total{status="4xx"}'] + 1
        and after['corrald_api_requests_total{status="2xx"}'] > before['corrald_api_requests_total{status="2xx"}'], "requests by status", after)

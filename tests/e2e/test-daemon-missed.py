@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from broker_tap import USER, end, ok, skip
@@ -118,6 +119,52 @@ def test_killed(d):
     ok(all(is_once(rows) for id, rows in sessions(d).items() if id not in before), "once")
 
 
+def prepared(d, pid):
+    """The inodes of the files without a name that a process has for that folder. Only root sees them."""
+    found = set()
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{name}").startswith(missed(d) + "/#"):
+                found.add(os.stat(f"/proc/{pid}/fd/{name}").st_ino)
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def test_handed_over(d):
+    if os.geteuid() != 0:
+        return
+    until(lambda: prepared(d, d.process.pid))
+    first = prepared(d, d.process.pid)
+    with subprocess.Popen([CORRAL, "run", "--", "cat"], env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as p:
+        until(lambda: prepared(d, p.pid))
+        has = prepared(d, p.pid)
+        ok(len(first) == 1 and has == first and not prepared(d, d.process.pid), "a run gets the file that the daemon prepared", first, has)
+        p.communicate(timeout=LONG)
+    ok(until(lambda: prepared(d, d.process.pid) - first), "and the daemon prepares another one", prepared(d, d.process.pid))
+
+
+def test_busy(d):
+    """What appears is taken while the folder changes without a pause."""
+    before, is_over = set(sessions(d)), threading.Event()
+
+    def change():
+        while not is_over.wait(0.005):
+            with open(missed(d) + "/.new", "w"):
+                pass
+            os.unlink(missed(d) + "/.new")
+
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        done = run(d, "--", "true", env={"XDG_RUNTIME_DIR": d.place + "/data"})
+        ok(done.returncode == 0 and until(lambda: left(d) == [] and len(set(sessions(d)) - before) == 1, PATIENCE), "what appears in a busy folder is taken",
+           done, left(d))
+    finally:
+        is_over.set()
+        other.join()
+
+
 def test_stopped(d):
     """A run that has joined, and whose daemon stops in between: nothing that was sent is lost, nothing is there twice."""
     before = set(sessions(d))
@@ -173,6 +220,67 @@ def test_repeated(d):
     os.rename(d.place + "/fresh", f"{missed(d)}/{name}.{10**17}")
     ok(until(lambda: left(d) == [], LONG), "a number that the log has not does not matter")
     os.unlink(copy)
+
+
+def test_many(d):
+    """A session with more records after a file's number than are read does not delay files of others."""
+    d.stop()
+    run(d, "--", "true")
+    name = left(d)[0]
+    path, other = f"{missed(d)}/{name}", f"{missed(d)}/{'f' * 16}"
+    with open(path, "rb") as f:
+        data = f.read()
+    os.unlink(path)
+    # The line that says what it is, then events, each behind its length, then the length 0.
+    event = data[16:20 + int.from_bytes(data[16:20], "little")]
+    each = (65536 - 20) // len(event)
+
+    def put(at, count):
+        content = data[:16] + count * event + bytes(4)
+        with open(os.open(d.place + "/fresh", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as f:
+            f.write(content.replace(name.encode(), at.rsplit("/", 1)[1].split(".")[0].encode()))
+        os.rename(d.place + "/fresh", at)
+
+    d.start()
+    for _ in range(5000 // each + 1):
+        put(path, each)
+        until(lambda: left(d) == [], LONG)
+    count = len(sessions(d)[name])
+    put(path + ".0", 3)
+    put(other, 1)
+    ok(until(lambda: left(d) == [], LONG) and count > 5000 and len(sessions(d)[name]) == count and len(sessions(d)["f" * 16]) == 2,
+       "a session with many records holds up no other", left(d), count, len(sessions(d)[name]))
+
+
+def test_crowded(d):
+    """If the folder is full, a run says that its events are not in the log, and the daemon records how many are missing."""
+    d.stop()
+    others = [f"{missed(d)}/other-{i}" for i in range(4096)]
+    for name in others:
+        with open(name, "w"):
+            pass
+    done = [run(d, "--", "true") for _ in range(2)]
+    texts = [re.fullmatch(r"corral: ([0-9]+) events of this run are not in the daemon's log: 4096 runs have left theirs, and no daemon took them\n", p.stderr)
+             for p in done]
+    ok([p.returncode for p in done] == [0, 0] and all(texts) and left(d) == [], "a run that finds too many files says so in one line", done, left(d))
+    count = sum(int(m[1]) for m in texts if m)
+    with open(missed(d) + "/.full", "rb") as f:
+        ok(len(f.read()) == 8, "and is counted")
+    before = len(d.said())
+    d.start()
+
+    def told():
+        return [r["count"] for r in records(d) if r["action"] == "store" and r["target"] == "missed" and r["decision"] == "failed"]
+
+    ok(until(lambda: told() == [count], LONG) and not os.path.exists(missed(d) + "/.full") and f"2 runs could not leave {count} events" in d.said(before),
+       "the daemon puts into its log how many events are missing", told(), count, d.said(before))
+    d.stop()
+    for name in others:
+        os.unlink(name)
+    done = run(d, "--", "true")
+    ok(done.returncode == 0 and done.stderr == "" and len(left(d)) == 1, "with room again, all is as before", done)
+    d.start()
+    ok(until(lambda: left(d) == [], LONG) and told() == [count], "and nothing is counted twice", told())
 
 
 def test_kills(d):
@@ -334,6 +442,25 @@ def test_files(d):
     os.chmod(missed(d), 0o700)
 
 
+def test_stuck(d):
+    """A file that cannot be renamed is reported once."""
+    d.stop()
+    name, before = "a" * 16, len(records(d))
+    os.makedirs(f"{missed(d)}/{name}.bad/in-the-way")
+    with open(os.open(f"{missed(d)}/{name}", os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+        f.write("damaged")
+    d.start()
+    for _ in range(3):
+        done = run(d, "--", "true", env={"XDG_RUNTIME_DIR": d.place + "/data"})
+        ok(done.returncode == 0 and until(lambda: left(d) == [name], LONG), "the daemon looks, and takes others", done, left(d))
+    d.get("/api/audit?limit=1")  # all is committed
+    refused = [r for r in records(d)[before:] if r["target"] == "missed/" + name]
+    ok(len(refused) == 1, "a file that cannot be renamed is reported once", refused)
+    ok(until(lambda: f"{missed(d)}/{name}" in kinds(d), LONG), "and is a finding")
+    os.unlink(f"{missed(d)}/{name}")
+    shutil.rmtree(f"{missed(d)}/{name}.bad")
+
+
 def test_full(d):
     """A disk that is full: in a mount namespace, with a state folder of its own."""
     words = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
@@ -403,7 +530,8 @@ def main():
         return full(sys.argv[2])
     d = Daemon()
     try:
-        for test in (test_never, test_down, test_killed, test_stopped, test_repeated, test_kills, test_two, test_commands, test_files, test_full):
+        for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_repeated, test_many, test_crowded, test_kills, test_two,
+                     test_commands, test_files, test_stuck, test_full):
             test(d)
     finally:
         d.end()

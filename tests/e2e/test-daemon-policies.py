@@ -34,10 +34,17 @@ class Policies(daemon.Daemon):
         return self.call("PUT", "/" + urllib.parse.quote(name, safe=""), {"text": text, "etag": etag})
 
     def write(self, name, text):
+        """Writes to a file in place if it exists. The daemon may read at any moment, and must not find it empty or incomplete."""
         path = os.path.join(self.policies, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as f:
-            f.write(text)
+        if not os.path.exists(path):
+            new = os.path.join(os.path.dirname(path), ".new")
+            with open(new, "w") as f:
+                f.write(text)
+            os.rename(new, path)
+            return
+        with open(path, "r+b", buffering=0) as f:
+            f.write(text.encode().ljust(os.path.getsize(path), b"\n"))
 
     def reads(self):
         done = subprocess.run([daemon.CORRAL, "run", "--", "cat", "file"], cwd=self.work, env=self.env, capture_output=True, text=True, timeout=60, check=False)

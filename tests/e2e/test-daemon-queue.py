@@ -8,6 +8,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import sys
 import threading
 
@@ -17,11 +18,11 @@ from broker_tap import end, ok
 RUN, LINE = 8, 128  # at once; waiting, of each channel
 PATIENCE = 90
 
-# Stands for corral: a check of a policy says that it began, and waits until there is a file.
+# Stands for corral: a check of a policy says that it began, and waits until there is a file, or the test is over.
 SLOW = """#!/bin/sh
 if [ "$1 $2" = "policy check" ]; then
 	echo begun >> {place}/begun
-	while ! [ -e {place}/open ]; do sleep 0.05; done
+	while [ -d {place} ] && ! [ -e {place}/open ]; do sleep 0.05; done
 fi
 exec {corral} "$@"
 """
@@ -158,6 +159,14 @@ def test_flood(d):
         os.unlink(d.place + "/" + name)
 
 
+def ended(d):
+    """Reasons of the records of checks whose corrald-http ended."""
+    done = subprocess.run([daemon.CORRAL, "audit", "list", "--json", d.place + "/state/corral/audit.db"], env=d.env, capture_output=True, text=True,
+                          check=False)
+    return [r["reason"] for r in map(json.loads, done.stdout.splitlines())
+            if r["target"] == "POST /api/policies/check" and "corrald-http ended" in r["reason"]]
+
+
 def test_deaths(d):
     """A line belongs to the corrald-http whose clients wait in it."""
     slow = Slow(d)
@@ -165,6 +174,9 @@ def test_deaths(d):
     os.kill(d.status()["http"]["pid"], 9)
     ok(all(c.answer()[0] == 0 for c in running + waiting), "corrald-http is killed: its clients see the end of their connections")
     ok(daemon.until(lambda: daemon.works(d), PATIENCE), "another one is there")
+    ok(daemon.until(lambda: len(ended(d)) == RUN + LINE, PATIENCE), "each call is in the log", len(ended(d)))
+    ok(sum("may have been carried out" in reason for reason in ended(d)) == RUN, "those that ran may have been carried out", set(ended(d)))
+    ok(sum("before the call was carried out" in reason for reason in ended(d)) == LINE, "those that waited were not", set(ended(d)))
     new = slow.wait(LINE)
     ok(not any(c.is_answered() for c in new), "the line is empty again")
     late = [c.answer() for c in new]

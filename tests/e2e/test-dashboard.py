@@ -225,10 +225,13 @@ def test_failures(p):
     with open(p.folder + "/config/corral/daemon.json", "w") as file:
         file.write('{"daemon": {"prt": 1}}')
     done = p.corral("dashboard", "--print")
-    ok(done.returncode == 2 and "unknown key `prt`" in done.stderr and "run `corrald`" in done.stderr, "a daemon that does not start says why", done.stderr)
+    ok(done.returncode == 2 and "unknown key `prt`\n  did you mean `port`?" in done.stderr, "a daemon that does not start says why", done.stderr)
     said = subprocess.run([CORRALD], env=p.env, capture_output=True, text=True, timeout=60, check=False)
     ok("unknown key `prt`" in said.stderr, "`corrald` says it, too")
     os.unlink(p.folder + "/config/corral/daemon.json")
+    done = p.corral("dashboard", "--print", XDG_RUNTIME_DIR=p.folder + "/none")
+    ok(done.stderr == f"corral: the daemon does not start: cannot make {p.folder}/none/corral: No such file or directory\n"
+       "  set XDG_RUNTIME_DIR to a folder of your own that is there: mkdir -m 700 FOLDER\n", "its hint is the hint", done.stderr)
     done = p.corral("dashboard", CORRALD="/nonexistent/corrald")
     ok(done.returncode == 2 and "/nonexistent/corrald" in done.stderr, "as does one that is not there", done.stderr)
     with subprocess.Popen([CORRALD, "--port", "none"], env=p.env, stderr=subprocess.DEVNULL) as daemon:

@@ -10,12 +10,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import daemon_tap as daemon
 from broker_tap import as_user, end, ok
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("CORRAL", "CORRALD", "CORRALD_HTTP", "CORRALD_ENCLAVE", "CORRAL_WARDEN")
+SECONDS = f"31.{os.getpid():07}"  # of a sleep that no other test has
 
 
 def invoke(d, name, **args):
@@ -44,6 +46,7 @@ def grants(folder, *programs):
 def test_denied(d, granted):
     status, body = invoke(d, "fs_read", path="/etc/passwd")
     ok(status == 403 and body["error"].startswith("Permission denied") and body["denial"]["op"] == "fs.read", "by default /etc/passwd is denied", status, body)
+    ok(f"there is no {d.place}/config/corral/enclave.yaml" in body["error"], "the refusal names the file that is missing", body)
     ok(curl(d, "fs_read", path="/etc/passwd")["error"].startswith("Permission denied"), "by curl, too")
     log = invoke(d, "get_audit_log", limit=100)[1]["entries"]
     ok(any(e["action"] == "fs.read" and e["target"] == "/etc/passwd" and e["decision"] == "denied" for e in log), "and that is in the audit", log)
@@ -52,7 +55,7 @@ def test_denied(d, granted):
     for name, args in (("fs_write", {"path": granted + "/x", "content": "x"}), ("fs_list", {"path": granted}), ("shell_exec", {"cmd": "true"}),
                        ("export_audit_log", {"path": granted + "/log"})):
         status, body = invoke(d, name, **args)
-        ok(status == 403, f"{name} is denied", status, body)
+        ok(status == 403 and "enclave.yaml" in body["error"], f"{name} is denied", status, body)
 
 
 def test_granted(d, granted, secret):
@@ -64,7 +67,7 @@ def test_granted(d, granted, secret):
     for name, path in (("..", granted + "/../secret.txt"), ("a link", granted + "/link"), ("a link of a folder", granted + "/up/secret.txt"),
                        ("a link of /proc", granted + "/proc/1/environ"), ("a device", granted + "/null")):
         status, body = invoke(d, "fs_read", path=path)
-        ok(status == 403 and "denied" in body["error"], f"by {name} nothing else is read", status, body)
+        ok(status == 403 and "denied" in body["error"] and "enclave.yaml" not in body["error"], f"by {name} nothing else is read", status, body)
         status, body = invoke(d, "fs_write", path=path, content="x")
         ok(status == 403, f"or written, by {name}", status, body)
     ok(open(secret).read() == "secret", "the file outside is as it was")
@@ -230,12 +233,24 @@ def test_death(d, granted):
     else:
         write(file, before)
     invoke(d, "set_policy", policy=grants(granted, "sh", "sleep"))
-    process = waits(d, ["31.0625"])
+    process = waits(d, [SECONDS])
     ok(daemon.until(sleeps), "a command runs")
     os.kill(enclave_pid(d), signal.SIGKILL)
-    ok("503" in process.communicate(timeout=60)[1], "who waits for it hears that it has gone")
+    said = process.communicate(timeout=60)[1]
+    ok("503" in said and "may have been carried out" in said, "who waits for it hears that it has gone", said)
     ok(daemon.until(lambda: not sleeps()), "its command ends with it")
     ok(d.get("/api/status")[0] == 200, "the daemon goes on")
+    # The same with the process that would pass the answer on.
+    process = waits(d, [SECONDS])
+    ok(daemon.until(sleeps), "another command runs")
+    os.kill(d.status()["http"]["pid"], signal.SIGKILL)
+    ok("503" not in process.communicate(timeout=60)[1] and process.returncode, "corrald-http is killed: there is no answer", process.returncode)
+    ok(daemon.until(lambda: daemon.works(d)), "another one is there")
+    found = [r for r in d.get("/api/audit?limit=1000&action=service")[2]["records"] if "corrald-http ended" in r["reason"]]
+    ok(any(r["target"] == "POST /api/invoke/shell_exec" and "may have been carried out" in r["reason"] for r in found),
+       "the log says that the call may have been carried out", found)
+    os.kill(enclave_pid(d), signal.SIGKILL)
+    ok(daemon.until(lambda: not sleeps()), "its command ends with the enclave")
 
 
 def test_joins(d, granted):
@@ -247,7 +262,7 @@ def test_joins(d, granted):
     invoke(d, "fs_read", path="/etc/gshadow")
     ok(daemon.until(lambda: any(r["target"] == "/etc/gshadow" and r["decision"] == "denied" for r in d.get("/api/audit?limit=1000&session=" + own["id"])[2]["records"])),
        "what it denies is in the daemon's log")
-    process = waits(d, ["31.0625"])
+    process = waits(d, [SECONDS])
     ok(daemon.until(sleeps), "a command runs")
     ok(d.get("/api/sandboxes/" + own["id"], method="DELETE")[0] == 200, "the user ends it")
     process.communicate(timeout=60)
@@ -255,10 +270,39 @@ def test_joins(d, granted):
     ok(daemon.until(lambda: invoke(d, "fs_read", path=granted + "/file.txt")[0] == 200), "a later call has another one")
 
 
+def test_grants(d, granted):
+    """It takes grants from the daemon as any enclave does: below its policy, until that is another one."""
+    asked = os.path.realpath(granted) + "/file.txt"
+    asks = {"rules": [{"id": "asks", "action": "ask", "operations": ["fs.read"], "patterns": [os.path.realpath(granted) + "/**"]}]}
+    invoke(d, "set_policy", policy=json.dumps(asks))
+    ok(invoke(d, "fs_read", path=asked)[0] == 409, "what its policy asks about is not read")
+    pid = enclave_pid(d)
+    ok(daemon.until(lambda: pid in [b["pid"] for b in d.get("/api/sandboxes")[2]["sandboxes"]]), "it has joined")
+    own = next(b for b in d.get("/api/sandboxes")[2]["sandboxes"] if b["pid"] == pid)
+    over = threading.Event()
+
+    def call():
+        # It hears the daemon in calls.
+        while not over.wait(0.05):
+            invoke(d, "fs_read", path="/etc/gshadow")
+    caller = threading.Thread(target=call, daemon=True)
+    caller.start()
+    grants = "/api/sandboxes/" + own["id"] + "/grants"
+    status = d.get(grants, method="POST", body={"action": "fs.read", "target": asked})[0]
+    ok(status in (200, 201) and invoke(d, "fs_read", path=asked)[0] == 200, "granted at the daemon, it is", status)
+    status, _, body = d.get(grants, method="POST", body={"action": "fs.read", "target": "/etc/passwd"})
+    ok(status in (403, 409) and "ceiling" in json.dumps(body), "what its policy does not name is above its ceiling", status, body)
+    over.set()
+    caller.join()
+    ok(invoke(d, "set_policy", policy=json.dumps(asks))[0] == 200 and invoke(d, "fs_read", path=asked)[0] == 409
+       and daemon.until(lambda: not d.get("/api/grants")[2]["grants"]), "set_policy ends it")
+
+
 def waits(d, args):
     """shell_exec of sleep in a process of its own."""
-    return subprocess.Popen([sys.executable, "-c", "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], sys.argv[3].encode(), "
-                             "{'Authorization': 'Bearer ' + sys.argv[2], 'Content-Type': 'application/json'}))",
+    return subprocess.Popen([sys.executable, "-c", "import sys, urllib.request as u, urllib.error\ntry: u.urlopen(u.Request(sys.argv[1], sys.argv[3].encode(), "
+                             "{'Authorization': 'Bearer ' + sys.argv[2], 'Content-Type': 'application/json'})).read()\n"
+                             "except urllib.error.HTTPError as e: sys.exit(f'{e.code} {e.read()}')",
                              f"http://127.0.0.1:{d.port}/api/invoke/shell_exec", d.token, json.dumps({"cmd": "sleep", "args": args})],
                             stderr=subprocess.PIPE, text=True)
 
@@ -266,7 +310,7 @@ def waits(d, args):
 def sleeps():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if b"31.0625" in open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0"):
+            if SECONDS.encode() in open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0"):
                 return True
         except OSError:
             continue
@@ -327,6 +371,7 @@ def main():
         test_death(d, granted)
         test_audit(d, granted)
         test_joins(d, granted)
+        test_grants(d, granted)
         test_client(d, granted)
     finally:
         d.end()

@@ -4,6 +4,7 @@
 one that is killed meanwhile; and what a command inside, of the same user, tries in order to answer for itself.
 As root, once more as an ordinary user. Prints TAP."""
 
+import errno
 import http.client
 import http.server
 import json
@@ -24,23 +25,32 @@ CORRAL, CORRALD = (os.path.abspath(os.environ[name]) for name in ("CORRAL", "COR
 PATIENCE = 60
 
 # Inside: answers each line of its input. "read PATH", "write PATH", "exec WORDS" by the broker; by itself "try PATH", and
-# "connect PORT", "get URL"; "many PORTS" at once, which says first what the last one got; "leave HOST:PORT BYTES", which sends that and goes;
-# "keep PORT" and "more", on a connection that stays; "flood NUMBER" names. Any other word ends it with a failure.
+# "connect [ADDRESS:]PORT", "get URL"; "many PORTS" at once, which says first what the last one got; "leave HOST:PORT BYTES", which sends that and goes;
+# "curl WORDS"; "send PORT HEX", "send - HEX", "receive NUMBER" and "hang-up", on one connection;
+# "udp HOST:PORT TEXT" by a new socket, "udp-to HOST:PORT TEXT" by the same, "udp-receive" from it, and "udp-flood HOST PORT NUMBER MORE" by a socket for
+# each port, which says how many are refused as soon as MORE are;
+# "keep PORT" and "more", on a connection that stays; "flood NUMBER" names; "while FILE LINE" does what the line says until that
+# is refused, and writes the answer to the file. Any other word ends it with a failure.
 INSIDE = r"""
-import json, os, socket, sys
+import json, os, socket, sys, time
 def call(called, **params):
-    with socket.socket(socket.AF_UNIX) as s:
-        s.connect(os.environ["SANDBOX_SOCKET"])
-        s.sendall((json.dumps({"jsonrpc": "2.0", "id": 1, "method": called, "params": params}) + "\n").encode())
-        for answer in map(json.loads, s.makefile()):
-            if "method" not in answer:
-                return answer["result"] if "result" in answer else answer["error"]["message"]
-        return "closed"
-def connect(port):
+    # A broker that dies resets the connections that wait for it.
     try:
-        with socket.create_connection(("127.0.0.1", int(port)), timeout=40) as s:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(os.environ["SANDBOX_SOCKET"])
+            s.sendall((json.dumps({"jsonrpc": "2.0", "id": 1, "method": called, "params": params}) + "\n").encode())
+            for answer in map(json.loads, s.makefile()):
+                if "method" not in answer:
+                    return answer["result"] if "result" in answer else answer["error"]["message"]
+            return "closed"
+    except OSError as error:
+        return type(error).__name__
+def connect(where):
+    host, _, port = where.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]") or "127.0.0.1", int(port)), timeout=40) as s:
             s.sendall(b"x")
-            return s.recv(1).decode() or "closed"
+            return s.recv(16).decode() or "closed"
     except OSError as error:
         return type(error).__name__
 def get(url):
@@ -86,6 +96,76 @@ def on_one(words):
     broker.flush()
     answer = json.loads(broker.readline())
     return answer["result"] if "result" in answer else answer["error"]["message"]
+def curl(words):
+    import subprocess
+    done = subprocess.run(["curl", "-sS", "--noproxy", "*", *words.split()], capture_output=True, text=True, timeout=120)
+    return done.stdout if done.returncode == 0 else [done.returncode]
+stream = []
+def send(words):
+    # "PORT HEX": sends it on a connection that stays open, the first time; then "- HEX".
+    port, _, data = words.partition(" ")
+    if port != "-":
+        stream[:] = [socket.create_connection(("127.0.0.1", int(port)), timeout=40)]
+    stream[0].sendall(bytes.fromhex(data))
+    return "sent"
+def receive(number):
+    # So many bytes, or what came before the end.
+    got = b""
+    try:
+        while len(got) < int(number):
+            got += stream[0].recv(int(number) - len(got)) or (_ for _ in ()).throw(EOFError)
+    except (OSError, EOFError) as error:
+        return got.decode() + " " + type(error).__name__
+    return got.decode()
+def keep_open(words):
+    send(words)
+    held.append(stream.pop())
+    return "sent"
+flow = []
+def udp(words):
+    host = words.partition(" ")[0].rpartition(":")[0]
+    flow[:] = [socket.socket(socket.AF_INET6 if host.startswith("[") else socket.AF_INET, socket.SOCK_DGRAM)]
+    flow[0].settimeout(40)
+    # It hears of errors, and takes datagrams of all senders.
+    flow[0].setsockopt(*((41, 25) if host.startswith("[") else (0, 11)), 1)
+    return udp_to(words)
+def udp_to(words):
+    where, _, text = words.partition(" ")
+    host, _, port = where.rpartition(":")
+    try:
+        flow[0].sendto(bytes.fromhex(text[4:]) if text.startswith("hex:") else text.encode(), (host.strip("[]"), int(port)))
+        return "sent"
+    except OSError as error:
+        return type(error).__name__
+def udp_receive(_):
+    try:
+        return flow[0].recv(2048).decode("latin-1")
+    except OSError as error:
+        return type(error).__name__
+def udp_flood(words):
+    host, first, number, more = words.split()
+    waits = []
+    for port in range(int(first), int(first) + int(number)):
+        waits.append(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM))
+        waits[-1].connect((host, port))
+        waits[-1].send(b"x")
+        waits[-1].setblocking(False)
+        held.append(waits[-1])
+    refused, last = 0, time.monotonic() + 40
+    while refused < int(more) and time.monotonic() < last:
+        for s in list(waits):
+            try:
+                s.recv(1)
+            except BlockingIOError:
+                continue
+            except ConnectionRefusedError:
+                refused += 1
+            waits.remove(s)
+        time.sleep(0.01)
+    return refused
+def hang_up(_):
+    stream.pop().close()
+    return "closed"
 held = []
 def keep(port):
     held.append(socket.create_connection(("127.0.0.1", int(port)), timeout=40))
@@ -124,10 +204,24 @@ def reach(path):
         return type(error).__name__
 does = {"one": on_one, "read": lambda p: call("fs.read", path=p), "write": lambda p: call("fs.write", path=p, content="new"),
         "exec": lambda w: call("exec.run", command=w.split()[0], args=w.split()[1:]), "http": lambda w: call("network.http", method=w.split()[0], url=w.split()[1]),
-        "call": lambda w: call(**json.loads(w)), "connect": connect, "get": get, "many": many, "leave": leave, "keep": keep, "more": more, "flood": flood, "try": attempt, "reach": reach}
-for line in iter(sys.stdin.readline, ""):
+        "call": lambda w: call(**json.loads(w)), "connect": connect, "get": get, "curl": curl, "send": send, "receive": receive, "hang-up": hang_up, "keep-open": keep_open, "udp": udp, "udp-to": udp_to, "udp-receive": udp_receive, "udp-flood": udp_flood, "many": many, "leave": leave, "keep": keep, "more": more, "flood": flood, "try": attempt, "reach": reach}
+def do(line):
     what, _, rest = line.strip().partition(" ")
-    print(json.dumps(does[what](rest)), flush=True)
+    return does[what](rest)
+def repeat(words):
+    name, _, line = words.partition(" ")
+    open(name + ".begun", "w").close()
+    answer = do(line)
+    while answer == "y" or isinstance(answer, dict):
+        time.sleep(0.05)
+        answer = do(line)
+    with open(name + ".new", "w") as f:
+        json.dump(answer, f)
+    os.rename(name + ".new", name)
+    return answer
+does["while"] = repeat
+for line in iter(sys.stdin.readline, ""):
+    print(json.dumps(do(line)), flush=True)
 """
 
 
@@ -139,6 +233,11 @@ def until(condition, seconds=PATIENCE):
             return found
         time.sleep(0.02)
     return condition()
+
+
+def remove(folder):
+    """Removes all of it, also if files are created or removed in it meanwhile."""
+    until(lambda: shutil.rmtree(folder, ignore_errors=True) or not os.path.exists(folder))
 
 
 class Place:
@@ -209,7 +308,7 @@ class Place:
 
 
 class Run:
-    """A run that does as it is told, line by line."""
+    """A run that carries out orders, line by line."""
 
     def __init__(self, place, policy, *options):
         self.place = place
@@ -264,9 +363,9 @@ def policy(place, *rules, **more):
             "rules": [*asks, *rules], **more}
 
 
-def serve():
+def serve(port=0):
     """A server on loopback that answers each byte; its port."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", port))
 
     def answer(c):
         with c:
@@ -282,6 +381,30 @@ def serve():
             threading.Thread(target=answer, args=(c,), daemon=True).start()
     threading.Thread(target=loop, daemon=True).start()
     return listener.getsockname()[1]
+
+
+def serve_both():
+    """Servers on one port of both addresses of loopback, each of which says which one it is; the port."""
+    for _ in range(100):
+        first = socket.create_server(("127.0.0.1", 0))
+        port = first.getsockname()[1]
+        try:
+            second = socket.create_server(("::1", port), family=socket.AF_INET6)
+            break
+        except OSError:
+            first.close()
+
+    def loop(listener, name):
+        while True:
+            with listener.accept()[0] as c:
+                try:
+                    c.recv(1)
+                    c.sendall(name)
+                except OSError:
+                    pass
+    for listener, name in ((first, b"127.0.0.1"), (second, b"[::1]")):
+        threading.Thread(target=loop, args=(listener, name), daemon=True).start()
+    return port
 
 
 def answers(place):
@@ -325,8 +448,8 @@ def answers(place):
     ok(done.returncode == 0 and place.question("/data/b") is not None and len(run.lines) == waits, "corral grants remove: the next call asks again", done.stderr)
     q = place.question("/data/b")
     ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "allow", "scope": "/**"})[0] == 400, "a scope that was not offered is refused")
-    ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "allow", "seconds": 3}) == (200, {"answered": True}) and content(run.answer(waits)) == "second",
-       "an answer for three seconds")
+    ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "allow", "seconds": 8}) == (200, {"answered": True}) and content(run.answer(waits)) == "second",
+       "an answer for eight seconds")
     ok(until(lambda: not place.api("GET", "/api/grants")[1]["grants"]), "its time is over by itself")
     waits = run.begin(f"write {place.path}/work/asked")
     q = place.question("/work/asked")
@@ -414,7 +537,7 @@ def ends(place):
     ok("granted while it runs" in log and "the answer was yes" in log and "the answer was no" in log, "answers and grants are in the log", log[-2000:])
     place.kill()
     run = Run(place, policy(place), "--broker")
-    shutil.rmtree(place.path + "/run/corral")
+    remove(place.path + "/run/corral")
     run.end()
     run = Run(place, policy(place), "--broker")
     answer = run.do(f"read {place.path}/data/a")
@@ -438,6 +561,13 @@ def ends(place):
     waits = run.begin("leave name.test:443 00")
     q = place.question("name.test:443")
     ok(q, "with a daemon the same is asked")
+    place.put("open.json", json.dumps({"default": "allow"}))
+    beside = Run(place, rules, "--policy", place.path + "/open.json")
+    sandbox = beside.joined()
+    beside.begin("leave name.test:443 00")
+    ok(until(lambda: [q for q in place.questions() if q["sandbox"] == sandbox]), "also beside a policy that allows what it does not name, as stored ones do", place.questions())
+    beside.process.kill()
+    beside.process.wait()
     place.api("POST", "/api/questions/" + q["id"], {"answer": "deny"})
     run.begin("go")
     run.answer(waits)
@@ -478,7 +608,11 @@ def connections(place):
     run.end()
     unrelated(place, port, other, granted)
     run = Run(place, policy(place, hosts(f"127.0.0.1:{port}")), "--ask", "1s")
-    ok(run.do(f"connect {port}") == "ConnectionResetError" and until(lambda: not place.questions()) and "in time" in run.end(), "no answer: refused after the stated time", run.lines)
+    answer = run.do(f"connect {port}")
+    ok(answer == "ConnectionResetError" and until(lambda: not place.questions()), "no answer: refused after the stated time", run.lines)
+    said = run.end()
+    ok("did not agree to it in time" in said and "1 question was not answered in time: `corral questions list` shows" in said,
+       "and the run says so, and where it could have been answered", said)
 
 
 def unrelated(place, port, other, third):
@@ -506,12 +640,57 @@ def unrelated(place, port, other, third):
 
 def web(place):
     """Requests of HTTP on the command's own connections."""
-    host = serve_http()
-    for pattern in (host, "localhost:" + host.split(":")[1]):
-        run = Run(place, policy(place, hosts(pattern)))
-        q, waits = asks(run, f"get http://{host}/v1")
-        ok(q["id"] != "none" and settle(run, q, waits, answer="once") == (200, "GET"), f"a request to an address that was agreed to once by the rule about {pattern}", q, run.lines[waits:])
-        run.end()
+    for host in (serve_http(), serve_http("::1")):
+        for pattern in (host, "localhost:" + host.rpartition(":")[2]):
+            run = Run(place, policy(place, hosts(pattern)))
+            q, waits = asks(run, f"get http://{host}/v1")
+            ok(q["id"] != "none" and settle(run, q, waits, answer="once") == (200, "GET"), f"a request to {host} that was agreed to once by the rule about {pattern}", q, run.lines[waits:])
+            run.end()
+
+
+def own_ports(place):
+    """Ports 1 and 2 of loopback, where the relay listens inside: they are asked about and dialled as any other."""
+    for address in ("127.0.0.1", "[::1]"):
+        for port in (1, 2):
+            target = f"{address}:{port}"
+            run = Run(place, policy(place, hosts(target)))
+            q, waits = asks(run, f"connect {target}")
+            ok(q and q.get("target") == target and len(run.lines) == waits, f"{target} is asked about", q, run.lines)
+            settle(run, q, waits, answer="deny")
+            ok("did not agree" in run.end(), f"{target}: a no is one")
+    try:
+        serve(2)
+        foreign = False
+    except OSError as error:
+        # An ordinary user may not have it; or it is taken, by what is not known.
+        foreign = error.errno == errno.EADDRINUSE
+    run = Run(place, policy(place, network={"allow": ["127.0.0.1:2"]}))
+    got = run.do("connect 2")
+    said = run.end()
+    ok(got == "y" or "127.0.0.1:2: cannot be reached" in said or foreign, "one that is granted leads to the host", got, said)
+
+
+def localhost(place):
+    """A rule about localhost is about two addresses; an answer is about the one that was shown."""
+    name = "localhost"
+    ports = [serve_both() for _ in range(3)]
+    run = Run(place, policy(place, hosts(*(f"{name}:{port}" for port in ports))))
+    run.joined()
+    for port, own, other in ((ports[0], "[::1]", "127.0.0.1"), (ports[1], "127.0.0.1", "[::1]")):
+        q, waits = asks(run, f"connect {own}:{port}")
+        ok(q["target"] == f"{own}:{port}" and q["scopes"][0] == q["target"] and f"{name}:{port}" in q["scopes"], f"the rule about {name} asks about {own}", q, run.lines[waits:])
+        ok(settle(run, q, waits, answer="once")[1] == own, "once leads to the very address", run.lines[waits:])
+        q, waits = asks(run, f"connect {own}:{port}")
+        ok(settle(run, q, waits, answer="allow")[1] == own and run.do(f"connect {own}:{port}") == own and not place.questions(), "allow grants that address", run.lines[waits:])
+        q, waits = asks(run, f"connect {other}:{port}")
+        ok(q["id"] != "none" and q["target"] == f"{other}:{port}", "and not the other one", q, run.lines[waits:])
+        settle(run, q, waits, answer="deny")
+        ok(run.do(f"connect {own}:{port}") == own and run.do(f"connect {other}:{port}") not in ("nothing", "127.0.0.1", "[::1]"), "which has an answer of its own", run.lines[waits:])
+    q, waits = asks(run, f"connect [::1]:{ports[2]}")
+    ok(settle(run, q, waits, answer="allow", scope=f"{name}:{ports[2]}")[1] != "nothing", "the scope of the rule")
+    got = [run.do(f"connect {address}:{ports[2]}") for address in ("127.0.0.1", "[::1]")]
+    ok(all(one in ("127.0.0.1", "[::1]") for one in got) and not place.questions(), "grants both addresses", got)
+    run.end()
 
 
 def leaving(place):
@@ -569,7 +748,7 @@ def flooding(place):
     ok("cannot be reached" in said and "too many questions" in said, "a name that was agreed to is looked up, and only then", said)
 
 
-def serve_http():
+def serve_http(address="127.0.0.1"):
     """A server that answers each request with its method; its address."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -581,9 +760,12 @@ def serve_http():
 
         def log_message(self, *_):
             pass
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    class Server(http.server.ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    server = Server((address, 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"127.0.0.1:{server.server_address[1]}"
+    return f"{f'[{address}]' if ':' in address else address}:{server.server_address[1]}"
 
 
 def asks(run, line):
@@ -775,7 +957,7 @@ def main():
     place = Place()
     try:
         place.start()
-        for test in (answers, grants, connections, web, leaving, flooding, requests, methods, commands, sockets, swapped, without_broker, attacks, ends):
+        for test in (answers, grants, connections, web, own_ports, localhost, leaving, flooding, requests, methods, commands, sockets, swapped, without_broker, attacks, ends):
             test(place)
     finally:
         place.end()

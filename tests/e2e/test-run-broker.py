@@ -281,14 +281,15 @@ def test_program(scene):
 
 
 def test_calls(scene):
-    with open("/tmp/corral-broker-outside", "w", encoding="utf-8") as file:
+    outside = f"/tmp/corral-broker-outside-{os.getpid()}"
+    with open(outside, "w", encoding="utf-8") as file:
         file.write("the host's\n")
     mine = "import os\nopen('/tmp/mine', 'w').write('of the command')\n" + CALLER
     log = scene.path("home/log")
     done = scene.python(["--broker", "--audit", log, "--env", "GRANTED"], mine, 'fs.read {"path": "file"}',
-                        'fs.read {"path": "/tmp/mine"}', 'fs.read {"path": "/tmp/corral-broker-outside"}',
+                        'fs.read {"path": "/tmp/mine"}', 'fs.read {"path": "%s"}' % outside,
                         'env.get {"name": "GRANTED"}', 'env.get {"name": "SECRET"}', GRANTED="given", SECRET="kept")
-    os.unlink("/tmp/corral-broker-outside")
+    os.unlink(outside)
     lines = (done.stdout.splitlines() + [""] * 5)[:5]
     ok("in the workspace" in lines[0], "a relative path is one of the command's folder", done.stdout, done.stderr)
     ok("of the command" in lines[1], "/tmp is the command's own", done.stdout)
@@ -321,10 +322,10 @@ def test_programs(scene):
         ok("tried" in done.stdout and "spoiled" not in done.stdout and file.read() == text, "exec.run: the run's policy stays as it is",
            done.stdout, done.stderr)
     ok(os.path.exists(scene.path("work/made")), "exec.run: the rest of the workspace may be written", done.stdout, done.stderr)
-    forks = "import os, time\nfor i in range(60):\n  if os.fork() == 0: time.sleep(60)\ntime.sleep(4)\nprint('all', 'forked')"
-    done = scene.python(["--broker", "--pids", "500"], CALLER, exec_run(forks))
+    forks = "import os, time\nfor i in range(60):\n  if os.fork() == 0: time.sleep(60)\ntime.sleep(%d)\nprint('all', 'forked')"
+    done = scene.python(["--broker", "--pids", "500"], CALLER, exec_run(forks % 4))
     ok("all forked" in done.stdout, "exec.run: programs may fork", done.stdout, done.stderr)
-    done = scene.python(["--broker", "--pids", "30"], CALLER, exec_run(forks))
+    done = scene.python(["--broker", "--pids", "30"], CALLER, exec_run(forks % 25))
     ok('"result"' in done.stdout and "all forked" not in done.stdout, "exec.run: --pids holds", done.stdout, done.stderr)
     grows = "b = bytearray(600 << 20)\nprint('all', 'taken')"
     done = scene.python(["--broker", "--memory", "100M"], CALLER, exec_run(grows))

@@ -80,28 +80,28 @@ try:
     for _ in range(int(sys.argv[1])):
         pid = os.fork()
         if pid == 0:
-            time.sleep(60)
+            time.sleep(600)
             os._exit(0)
         children.append(pid)
-    time.sleep(5)  # until the limit is checked, on a busy machine
+    time.sleep(int(sys.argv[2]))  # until the limit is checked
     print("all of them")
 except BlockingIOError:
-    time.sleep(5)
+    time.sleep(5)  # it is said at which
     print("no more of them")
 for pid in children:
     os.kill(pid, signal.SIGKILL)
 END
 bomb=$((tasks + 200))
-run run -- python3 bomb.py $bomb
+run run -- python3 bomb.py $bomb 120
 ! grep -q 'all of them' "$scratch/out"
 ok $? "a fork bomb: ends at the limit"
 err_has "the limit of $tasks processes and threads, the limit of the profile workspace on this machine (change it with --pids N, or remove it with --limits none)" \
 	"a fork bomb: says at which, and what changes it"
-run run --limits none -- python3 bomb.py $bomb
+run run --limits none -- python3 bomb.py $bomb 5
 out_has "all of them" "a fork bomb: --limits none lifts it"
-run run --pids $((bomb + 100)) -- python3 bomb.py $bomb
+run run --pids $((bomb + 100)) -- python3 bomb.py $bomb 5
 out_has "all of them" "a fork bomb: --pids changes it"
-run shell -c "exec python3 bomb.py $bomb"
+run shell -c "exec python3 bomb.py $bomb 120"
 ! grep -q 'all of them' "$scratch/out"
 ok $? "a fork bomb in corral shell"
 run run -- true

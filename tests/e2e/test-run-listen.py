@@ -16,7 +16,7 @@ SERVER = """
 import socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 print("ready", flush=True)
-s.settimeout(20)
+s.settimeout(60)
 while True:
     c, _ = s.accept()
     c.sendall(b"inside")

@@ -23,21 +23,31 @@ sys.stdin.read()
 """ % EACH
 CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
 
-# Binds and removes sockets, with their folders, until its input ends.
+# Binds and removes sockets, with their folders, until its input ends. Of every second folder neither it nor its sockets can
+# be read by who sets the sandbox up.
 CHURN = """
-import os, select, shutil, socket, sys
+import os, select, socket, sys
 i = 0
 print("ready", flush=True)
 while not select.select([0], [], [], 0)[0]:
     folder = os.path.join(sys.argv[1], f"{os.getpid()}-{i}")
     os.mkdir(folder)
     kept = [socket.socket(socket.AF_UNIX) for _ in range(8)]
+    if i % 2:
+        os.chmod(folder, 0o311)
+        os.umask(0o577)
+    if i % 2 and os.getuid() == 0:
+        os.chown(folder, 65534, 65534)
+        os.seteuid(65534)
     for k, one in enumerate(kept):
         one.bind(f"{folder}/{k}")
         one.listen()
-    for one in kept:
+    os.seteuid(os.getuid())
+    os.umask(0o022)
+    for k, one in enumerate(kept):
         one.close()
-    shutil.rmtree(folder)
+        os.unlink(f"{folder}/{k}")
+    os.rmdir(folder)
     i += 1
 """
 CHURNED = 40
@@ -61,6 +71,7 @@ class Host:
 
     def __init__(self):
         self.top = os.path.realpath(tempfile.mkdtemp(prefix="corral-sockets-"))
+        os.chmod(self.top, 0o711)
         self.processes = []
         for name in ("home", "work", "away", "tmp"):
             os.mkdir(os.path.join(self.top, name))
@@ -107,6 +118,45 @@ def test_unreadable(host):
         os.chmod(host.path(folder), 0o700)
 
 
+# Connects to each path that it is given, a line each, and says what came of it.
+ASKED = """
+import socket, sys
+print("up", flush=True)
+for line in sys.stdin:
+    try:
+        socket.socket(socket.AF_UNIX).connect(line.strip())
+        print("connected", flush=True)
+    except OSError as error:
+        print(type(error).__name__, flush=True)
+"""
+
+
+def test_moved(host):
+    """A folder with a server in it is moved, and another one takes its place: the command goes on, and does not reach the server."""
+    for number, words in enumerate((["--mode", "sandbox", "--data-dir", host.path("work")], ["--policy", host.path("all.yaml")])):
+        old, new = host.path(f"away/moves-{number}"), host.path(f"away/moved-{number}")
+        os.makedirs(old + "/below")
+        with open(host.path("all.yaml"), "w", encoding="utf-8") as f:
+            f.write("fs: {read: [/**]}\n")
+        host.bind(f"away/moves-{number}/below", "socket", "s")
+        with subprocess.Popen([CORRAL, "run", *words, "--", "/usr/bin/python3", "-uc", ASKED], cwd=host.path("work"), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "HOME": host.path("home")}) as p:
+            heard = [p.stdout.readline()]
+            os.rename(old, new)
+            for path in (new, old):
+                if path == old:
+                    os.makedirs(old + "/below")
+                    host.bind(f"away/moves-{number}/below", "socket", "s")
+                bare = subprocess.run([sys.executable, "-c", CONNECT, path + "/below/s"], check=False)
+                ok(bare.returncode == 0, f"{words[0]}: it can be connected to by programs outside")
+                p.stdin.write(path + "/below/s\n")
+                p.stdin.flush()
+                heard.append(p.stdout.readline())
+            p.stdin.close()
+            said = p.stderr.read()
+        ok(p.returncode == 0 and heard[0] == "up\n" and "Error" in heard[1] and heard[2], f"{words[0]}: not by the command, which goes on", heard, said)
+
+
 def main():
     host = Host()
     try:
@@ -121,6 +171,7 @@ def main():
             host.processes.remove(churn[-1])
             churn.pop().communicate(timeout=30)
         test_unreadable(host)
+        test_moved(host)
         for i in range(9):
             host.bind("away", str(i))
         done = host.run("--", "true")

@@ -151,7 +151,7 @@ status_is 0 "--max-output: the command goes on"
 run run --max-output 5 -- sh -c 'printf 123; printf 45678 >&2'
 is "$(wc -c <"$scratch/out")" 3 "--max-output: output and error together"
 is "$("$CORRAL" run --max-output 1G -- head -c 3000000 /dev/zero | wc -c)" 3000000 "--max-output: large output passes"
-run run --pids 20 -- sh -c 'for i in $(seq 100); do sleep 5 & done 2>/dev/null; wait'
+run run --pids 20 -- sh -c 'for i in $(seq 100); do sleep 60 & done 2>/dev/null; wait'
 [ "$status" -ne 0 ]
 ok $? "--pids: a fork bomb ends"
 run run --memory 64M -- python3 -c 'print(len(b"1" * 400000000))'

@@ -4,6 +4,7 @@
 machine has none. As root, once more as an ordinary user. Prints TAP."""
 
 import json
+import mmap
 import os
 import re
 import shutil
@@ -240,7 +241,7 @@ def test_skills(d):
     ok(look(d) == (0, []), "a skill that was never approved is no finding", look(d))
     ok(approve().returncode == 0 and look(d) == (0, []), "nor is one that was", look(d))
     # Once nothing has changed for a moment, what was found is recorded, and the skill is not read again.
-    ok(until(lambda: os.path.exists(seen) and re.search('"[0-9a-f]{64} approved"', open(seen).read()), LOOK), "what was found is recorded")
+    ok(until(lambda: os.path.exists(seen) and re.search('"[0-9a-f]{64} [0-9]+ approved"', open(seen).read()), LOOK), "what was found is recorded")
     ok(os.stat(seen).st_mode & 0o777 == 0o600 and look(d) == (0, []), "for its owner alone", look(d))
     before = open(skill + "/run.sh").read()
     times = os.stat(skill + "/run.sh")
@@ -266,6 +267,52 @@ def test_skills(d):
     shutil.rmtree(skill)
     ok(look(d) == (0, []), "a skill that is gone is no finding", look(d))
     corral(d, "approve", "--remove", skill)
+
+
+def test_hidden(d):
+    """A skill is changed so that a look does not see it. Without the daemon, which looks as well."""
+    skill, state = d.place + "/skills/hidden", d.place + "/hidden"
+    seen = state + "/corral/skills.json"
+    env = {**d.env, "XDG_STATE_HOME": state}
+    os.makedirs(skill)
+    with open(skill + "/SKILL.md", "w") as f:
+        f.write("---\nname: hidden\ndescription: Says how the weather is.\n---\nIt is sunny.\n")
+
+    def run(*words, before=()):
+        return subprocess.run([*before, CORRAL, *words], env=env, capture_output=True, text=True, check=False)
+
+    def changed(*before):
+        return [f["where"] for f in json.loads(run("security", "--record", "--json", before=before).stdout)["findings"] if f["kind"] == "skill_changed"]
+
+    def is_recorded():
+        return changed() == [] and re.search('"[0-9a-f]{64} [0-9]+ approved"', open(seen).read())
+
+    ok(run("approve", "--yes", skill).returncode == 0 and until(is_recorded), "a skill is approved, and that is recorded")
+    # A page that is dirty already can be written to without a new time of the file.
+    with open(skill + "/SKILL.md", "r+b") as f, mmap.mmap(f.fileno(), 0) as bytes_:
+        at = bytes_.find(b"sunny")
+        bytes_[at:at + 5] = b"sunny"
+        ok(until(is_recorded), "its bytes are written again")
+        bytes_[at:at + 5] = b"rainy"
+        with open(seen) as before:
+            old = re.sub(" [0-9]+ ", " 0 ", before.read())
+        with open(seen, "w") as after:
+            after.write(old)
+        ok(changed() == [skill], "one that was changed without a new time is found when it is read again", open(seen).read())
+        bytes_[at:at + 5] = b"sunny"
+        bytes_.flush()
+    os.utime(skill + "/SKILL.md")
+    ok(until(is_recorded), "and is as it was")
+    # All that a skill may have: the process that reads it is ended.
+    with open(skill + "/more", "w") as f:
+        f.truncate((1 << 30) - 4096)
+    limit = ("prlimit", "--cpu=1")
+    ok(changed(*limit) == [skill], "one that ends the process that reads it is found", open(seen).read())
+    ok(changed(*limit) == [skill], "at each look", open(seen).read())
+    os.unlink(skill + "/more")
+    ok(changed() == [], "until it is right", open(seen).read())
+    shutil.rmtree(skill)
+    shutil.rmtree(state)
 
 
 def test_log(d):
@@ -301,7 +348,7 @@ def test_expiry(d):
 
             until(lambda: isinstance(grant("127.0.0.1:1", 7200), str))
             p = Provoked(d, "answer_expires", sandbox)
-            # It is told in the second half. A machine that is busy may have looked too late: then with more time.
+            # It is reported in the second half. A machine that is busy may have looked too late: then with more time.
             for seconds in (16, 90):
                 ending = grant("127.0.0.1:7", seconds)
                 if until(lambda: [f for f in findings(d, "answer_expires") if f["where"] == ending], seconds):
@@ -323,7 +370,7 @@ def main():
         with open(d.place + "/config/corral/daemon.yaml", "w") as f:
             f.write("daemon:\n  watch: 1\n")
         d.start()
-        for test in (test_healthy, test_agents, test_modes, test_drift, test_ignored, test_skills, test_expiry, test_log):
+        for test in (test_healthy, test_agents, test_modes, test_drift, test_ignored, test_skills, test_hidden, test_expiry, test_log):
             test(d)
     finally:
         d.end()

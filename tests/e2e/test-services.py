@@ -250,7 +250,7 @@ BOARD = {"clipboard": {"access": "readwrite"}}
 
 def test_clipboard():
     """With programs of this test's own; tests/acceptance has xclip."""
-    # It can write no file: what it was given is told by its status, and what it prints.
+    # It can write no file: its status, and what it prints, say what it was given.
     xclip = program("xclip", """case "$*" in
 '-in -selection clipboard') [ "$(cat)" = 'some "text" -o; $(id)' ] ;;
 '-out -selection clipboard -target UTF8_STRING')
@@ -269,7 +269,7 @@ esac
        err)
     lines, err = run(call("clipboard.read") + call("clipboard.write", "text=x"), {"clipboard": {"access": "write"}},
                      env=env)
-    ok([code(line) for line in lines] == [-32001, -32005], "what is not granted is refused; a program that fails is told",
+    ok([code(line) for line in lines] == [-32001, -32005], "what is not granted is refused; a program that fails is reported",
        lines, err)
     lines, err = run(call("clipboard.read"), {"clipboard": {"access": "read", "max_size": 5}}, env=env)
     ok([code(line) for line in lines] == [-32002], "max_size holds for what is read", lines, err)
@@ -380,7 +380,7 @@ def test_browser():
     lines, err = run(call("open_url", "url=https://example.com/") + call("open_url", "url=https://evil.example/"), OPEN)
     ok([code(line) for line in lines] == [None, 1001], "by AgenShield's name, with its codes", lines, err)
     lines, err = run(call("browser.open", "url=https://example.com/fail"), OPEN)
-    ok([code(line) for line in lines] == [-32005], "a browser that fails is told", lines, err)
+    ok([code(line) for line in lines] == [-32005], "a browser that fails is reported", lines, err)
     lines, err = run(call("browser.open", "url=https://example.com/", "browser=evil") +
                      call("browser.open", "url=https://example.com/", "browser=browse"), OPEN)
     ok([code(line) for line in lines] == [-32602, None], "the caller does not choose the program", lines, err)

@@ -6,6 +6,7 @@ each other's changes, and what else may lie in the folder. As root, once more as
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -120,7 +121,7 @@ def broken(h):
     h.corral("policy", "record")
     ok(h.reads() is True, "the last good version is the one that was changed by hand, not the one that was saved")
     (h.folder / "team.yaml").unlink()
-    ok(json.loads(h.corral("policy", "record", "--json")[1])["state"] == "removed", "a file that goes is told")
+    ok(json.loads(h.corral("policy", "record", "--json")[1])["state"] == "removed", "a file that goes is reported")
     h.put("team.yaml", "x: [")
     h.corral("policy", "record")
     ok(h.reads() is None, "of a policy that was removed there is no last good version")
@@ -139,7 +140,7 @@ def writers(h):
     status, second = h.save("team", NO_FILE, "--etag", first["etag"])
     ok(status == 0, "the first of two writers", second)
     status, no = h.save("team", OPEN + "exec: []\n", "--etag", first["etag"])
-    ok(status == 4 and "changed meanwhile" in no["error"]["text"] and h.reads() is False, "the second one is told, and changes nothing", no)
+    ok(status == 4 and "changed meanwhile" in no["error"]["text"] and h.reads() is False, "the second one is refused, and changes nothing", no)
     status, no = h.save("team", "fs: {raed: [/**]}\n", "--etag", second["etag"])
     ok(status == 1 and no["error"]["line"] == 1 and "raed" in no["error"]["text"] and h.reads() is False, "a text that is no policy is refused with its line", no)
     h.put("team.yaml", OPEN)
@@ -260,6 +261,8 @@ def modes(h):
 
     connect = ("timeout", "5", "bash", "-c", "exec 3<>/dev/tcp/198.51.100.7/443")
     ok(tried() == (False, 126, []), "enforce, the default: both are blocked", tried())
+    err = h.corral("run", "--", "ls")[2]
+    ok(re.search(f"deny   {re.escape(str(h.folder))}/team.yaml\n {{22}}nothing in exec grants it", err), "a layer with a long name has its reason below", err)
     config.write_text(json.dumps({"daemon": {"mode": "enforce"}}))
     ok(tried() == (False, 126, []), "enforce: the same", tried())
     ok(log(*connect) == [], "and a host that a rule denies is denied, not let pass")
@@ -284,6 +287,11 @@ def modes(h):
     (h.place / ".ssh/id_rsa").write_text("secret\n")
     config.write_text(json.dumps({"daemon": {"mode": "monitor"}}))
     ok("secret" not in h.corral("run", "--read", str(h.place) + "/**", "--", "cat", str(h.place / ".ssh/id_rsa"))[1], "the baseline holds in each mode")
+    h.put("custom/rules.json", '{"version": "1.0", "defaultAction": "allow", "rules": []}')
+    err = h.corral("run", "--read", str(h.place / ".ssh/id_rsa"), "--", "true")[2]
+    ok("custom/rules.json does not allow it either, and its format cannot lift the baseline" in err and "/custom/rules.json, " not in err
+       and '"] to ' + str(h.folder / "team.yaml") in err, "a line is suggested only for a file that can have it", err)
+    (h.folder / "custom/rules.json").unlink()
 
 
 def rules(h):

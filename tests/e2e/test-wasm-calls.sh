@@ -168,7 +168,7 @@ was_not_asked "and the server was never asked"
 printf '%s\ncapabilities: {network_socket: {enabled: true, allowed_hosts: ["127.0.0.1:%s"]}}\n' "$plain" "$echo_port" >calls/manifest.yaml
 run approve --yes calls
 # One worker, which keeps its connection to the broker: sockets of a call end with it, and the next has none of them.
-# A warden of the library has no environment: what it starts finds corral-fetch where that is installed, or is told.
+# A warden of the library has no environment: what it starts finds corral-fetch where that is installed, or reports that it is missing.
 printf '#!/bin/sh\nCORRAL_FETCH="%s" exec "%s" "$@"\n' "$CORRAL_FETCH" "$CORRAL_BROKER" >broker && chmod 755 broker
 CORRAL_BROKER=$PWD/broker "$SKILL_HOST" workers 1 load calls call "{\"steps\": [$(used 1), $(used 2)]}" \
 	call '{"steps": [{"f": "socket_read", "t": {"socket": 1}}, {"f": "socket_close", "t": {}}]}' call "{\"steps\": [$(used 3)]}" >"$scratch/out" 2>"$scratch/err"

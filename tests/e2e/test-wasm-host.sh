@@ -34,7 +34,7 @@ call 0 {\"success\": true, \"result\": 0}
 call 0 {\"success\": true, \"result\": 0}" "calls, each in fresh memory"
 host load ways call 'nonsense' call '{}'
 out_has 'call 125' "an input that is no JSON"
-err_has "the input is not JSON" "is told"
+err_has "the input is not JSON" "is reported"
 out_has "call 0 $good" "and the next is served"
 mkdir none && cp ways/SKILL.md none/
 host load none load nothing
@@ -68,9 +68,9 @@ call 9
 call 0 $good
 call 0 $good
 $(head -n 1 "$scratch/out")" "traps, stack, memory and exit: the same worker serves on"
-err_has "it aborted itself" "abort is told"
-err_has "its stack is full" "stack is told"
-err_has "memory that it does not have" "memory is told"
+err_has "it aborted itself" "abort is reported"
+err_has "its stack is full" "stack is reported"
+err_has "memory that it does not have" "memory is reported"
 [ "$(wc -c <"$scratch/err")" -lt 70000 ]
 ok $? "what a module prints is cut"
 host load ways time 200 call '{"do": "loop"}' call '{"do": "loop"}' time 60000 call '{}' call '{}' time 200 call '{"do": "loop"}' time 0 call '{}'
@@ -80,7 +80,7 @@ call 0 $good
 call 0 $good
 call 124 
 call 0 $good" "time: the module is stopped, and the next call is served"
-err_has "it timed out" "and is told"
+err_has "it timed out" "and is reported"
 # A worker that could not stop its module in time is replaced: on a busy machine that happens to one that works.
 for _ in 1 2 3 4 5 6 7 8; do
 	host load ways pids time 200 call '{"do": "loop"}' pids
@@ -99,7 +99,7 @@ out_is "$(head -n 1 "$scratch/out")
 call 134 
 call 0 $good
 $(head -n 1 "$scratch/out")" "fuel stops a loop, and each call has its own"
-err_has "it used up its fuel" "and is told"
+err_has "it used up its fuel" "and is reported"
 sed -i 's/^limits.*/limits: {max_execution_time: 1s}/' fuel/manifest.yaml
 host unapproved load fuel call '{"do": "loop"}' call '{}' time 60000 call '{"do": "loop"}'
 out_is "call 124 

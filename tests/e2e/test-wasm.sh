@@ -35,7 +35,7 @@ run_with '{"d": 4}' run --skill echo
 out_has '"input": {"d": 4}' "standard input"
 run_with 'nonsense' run --skill echo
 status_is 125 "an input that is no JSON"
-err_has "the input is not JSON" "is told"
+err_has "the input is not JSON" "is reported"
 run run --skill echo -- word
 err_has "neither JSON in braces nor NAME=VALUE" "an argument that is neither"
 run run --skill echo --input '{}' -- a=b
@@ -104,7 +104,7 @@ run run --yes --skill empty
 status_is 126 "half a module"
 rm empty/skill.wasm
 run run --yes --skill empty
-err_has "manifest.yaml:3" "a module that is not there is told with the line of the manifest"
+err_has "manifest.yaml:3" "a module that is not there is reported with the line of the manifest"
 
 # --- limits, each alone ---
 stops loop-fuel "it used up its fuel (1000000)" '(loop (br 0)) i32.const 0' 'limits: {max_fuel: 1000000}'
@@ -251,7 +251,7 @@ run approve --yes good
 cp no/skill.wasm good/skill.wasm
 run run --skill good
 status_is 126 "a module that was replaced after the approval"
-err_has "its files have changed" "is told"
+err_has "its files have changed" "is reported"
 skill wrong 'capabilities: {filesystem: {enabled: true, paths: [{guest: /x, host: ., mode: rw}]}}'
 cp no/skill.wasm wrong/
 run run --yes --skill wrong

@@ -63,7 +63,7 @@ class Victim:
         self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, **popen)
         threading.Thread(target=self.read, daemon=True).start()
-        while (line := self.lines.get(timeout=30)) != "ready":
+        while (line := self.lines.get(timeout=120)) != "ready":
             key, _, value = line.partition("=")
             if not value:
                 raise RuntimeError(f"the victim says {line!r}")
@@ -83,7 +83,7 @@ class Victim:
         try:
             self.process.stdin.write("sync\n")
             self.process.stdin.flush()
-            return self.lines.get(timeout=30) == "synced"
+            return self.lines.get(timeout=120) == "synced"
         except (OSError, queue.Empty):
             return False
 

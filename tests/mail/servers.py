@@ -74,9 +74,17 @@ class Real:
         if way == "starttls":
             options["tls_context"] = tls
             options["require_starttls"] = True
-        self.controller = Controller(self.inbox, hostname=host, port=free_port(host), ssl_context=tls
-                                     if way == "tls" else None, **options)
-        self.controller.start()
+        if way == "tls":
+            options["ssl_context"] = tls
+        for left in reversed(range(20)):
+            self.controller = Controller(self.inbox, hostname=host, port=free_port(host), ready_timeout=60, **options)
+            try:
+                self.controller.start()
+                break
+            except OSError:
+                # Another test has the port by now.
+                if not left:
+                    raise
         self.port = self.controller.port
 
     def close(self):

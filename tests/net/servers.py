@@ -61,7 +61,7 @@ class Servers:
             self.asked += 1
             mine = self.asked
             os.write(self.waker, b"x")
-            self.idle.wait_for(lambda: self.settled >= mine, timeout=20)
+            self.idle.wait_for(lambda: self.settled >= mine, timeout=60)
 
     def end(self):
         self.going = False

@@ -232,7 +232,7 @@ def run_terminal(words, popen):
     text = read_all(outer, SECONDS)
     os.close(outer)  # what still runs on it is hung up on
     try:
-        process.wait(timeout=10)
+        process.wait(timeout=60)
     except subprocess.TimeoutExpired:
         end_group(process)
         process.wait()

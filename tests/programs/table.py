@@ -312,7 +312,7 @@ NET = [
 export TMUX_TMPDIR=$TMPDIR
 tmux -f /dev/null new-session -d -s s -x 80 -y 24 'exec sh'
 tmux send-keys -t s 'echo a$((1+1))b; stty size' Enter
-for i in $(seq 200); do tmux capture-pane -p -t s | grep -q '24 80' && break; sleep 0.05; done
+for i in $(seq 1200); do tmux capture-pane -p -t s | grep -q '24 80' && break; sleep 0.05; done
 tmux capture-pane -p -t s | grep -o -e a2b -e '24 80'
 tmux list-sessions -F '#S #{session_windows}'; tmux kill-server; echo $?
 """, needs=["tmux"], see=["a2b", "24 80", "s 1", "0"]),

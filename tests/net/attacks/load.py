@@ -87,7 +87,7 @@ def denied_often(stage):
                           control=["refused 2000", "web HTTP"], record=ATTACKER,
                           seconds=120)
     if result:
-        # What is kept is told once a second.
+        # What is kept is reported once a second.
         seconds = time.monotonic() - start
         stage.expect(len(result.denials) <= 20 + seconds, f"{len(result.denials)} records in {seconds:.0f} s")
 

@@ -120,7 +120,7 @@ def connect_handed(peer):
     _, fds, _, _ = socket.recv_fds(peer, 1, 4)
     for fd in fds:
         with socket.socket(fileno=fd) as given:
-            given.settimeout(10)
+            given.settimeout(60)
             if given.connect_ex((ATTACKER, 4444)) == 0:
                 given.send(b"x")
                 hear(given)
@@ -143,7 +143,7 @@ def handed_out(stage):
     server.bind(os.path.join(folder, "s"))
     os.chmod(os.path.join(folder, "s"), 0o777)
     server.listen(1)
-    server.settimeout(10)
+    server.settimeout(60)
     mark = len(stage.servers.log)
     process = stage.scene.start(["/usr/bin/python3", "{pub}/handout.py", "{ws}/s"],
                                 {"allow": [*ECHO_7, f"unix:{folder}/s"]}, folder=folder)
@@ -188,10 +188,10 @@ def visit(stage, net, look):
         stage.results.append(("inside", stage.scene.finish(process)))
 
 
-def reached(address, port):
+def reached(address, port, seconds=5):
     """What the server there says; nothing if there is none."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as sock:
-        sock.settimeout(5)
+        sock.settimeout(seconds)
         return hear(sock) if sock.connect_ex((address, port)) == 0 else b""
 
 
@@ -210,7 +210,7 @@ def listening(stage):
 def published(stage):
     def look():
         for _ in range(3):
-            stage.expect(reached("127.0.0.1", 9999) == b"served\n", "the host does not reach it")
+            stage.expect(reached("127.0.0.1", 9999, 60) == b"served\n", "the host does not reach it")
         stage.expect(not reached("127.0.0.1", 9998), "another port is reached")
         with stage.scene.world.internet.inside():
             stage.expect(not reached(HOST, 9999), "it is reached from the internet")
