@@ -118,6 +118,7 @@ install: ## build for use and install under PREFIX (/usr/local); DESTDIR is hono
 	$(call compile,$(BUILD)-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
 	@meson install -C $(BUILD)-install --no-rebuild
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH";; esac
+	@test -f build-wasmtime/version || echo "WASM skills are not built in: \`tools/setup wasm\` fetches Wasmtime, then install again"
 	@echo "next: corral doctor; docs/tutorial.md"
 
 uninstall: ## remove what `make install` installed from this tree

@@ -38,8 +38,9 @@ static double seconds = 2;
 
 /* Joining */
 
+/* state: without a daemon, a folder that has no `missed`, as where no daemon ever ran. */
 struct joining {
-	const char *runtime;
+	const char *runtime, *state;
 	int null[3];
 };
 
@@ -48,7 +49,8 @@ static double bench_run(void *context)
 	const struct joining *j = context;
 	const char *const argv[] = { corral, "run", "--", "/bin/true", NULL };
 
-	if (setenv("XDG_RUNTIME_DIR", j->runtime, 1) < 0)
+	if (setenv("XDG_RUNTIME_DIR", j->runtime, 1) < 0 ||
+		(j->state ? setenv("XDG_STATE_HOME", j->state, 1) : unsetenv("XDG_STATE_HOME")) < 0)
 		return -1;
 	return measure_command(argv, j->null);
 }
@@ -56,8 +58,8 @@ static double bench_run(void *context)
 static bool bench_joining(size_t rounds)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct joining without = { host.nothing, { null, null, STDERR_FILENO } },
-		       with = { host.runtime, { null, null, STDERR_FILENO } };
+	struct joining without = { host.nothing, host.nothing, { null, null, STDERR_FILENO } },
+		       with = { host.runtime, NULL, { null, null, STDERR_FILENO } };
 	struct measure kinds[] = {
 		{ .name = "corral run -- /bin/true", .run = bench_run, .context = &without },
 		{ .name = "the same, with a daemon", .run = bench_run, .context = &with },
@@ -66,6 +68,7 @@ static bool bench_joining(size_t rounds)
 	measure_all(kinds, N(kinds), rounds);
 	measure_print(kinds, N(kinds));
 	(void)setenv("XDG_RUNTIME_DIR", host.runtime, 1);
+	(void)unsetenv("XDG_STATE_HOME");
 	(void)close(null);
 	return measure_judge_value("joining costs a run",
 		1e3 * (measure_median(&kinds[1]) - measure_median(&kinds[0])), " ms", 0.3);
