@@ -257,7 +257,8 @@ bool asker_join(struct asker *a, struct asker_wait *w, struct net_judgement *j, 
 	if (asker_is_refused(a, request ? request : j->target))
 		return asker_refuse(j, disagreed);
 	if (a->n_waiting >= ASKER_CONNECTIONS_MAX || (w->is_flow && a->n_flows >= ASKER_FLOWS_MAX))
-		return asker_refuse(j, "too many connections wait for an answer");
+		return asker_refuse(j, w->is_flow ? "too many datagrams wait for an answer"
+						  : "too many connections wait for an answer");
 	if (!q)
 		q = asker_begin(a, j, request, w->is_flow);
 	if (!q)

@@ -288,9 +288,9 @@ const struct verb verb_questions = {
 	.synopsis = "COMMAND [OPTION]... [ID]",
 	.summary = "answer what sandboxes ask",
 	.description =
-		"Where a policy says ask and the daemon, corrald(8), runs, a call of a sandbox "
-		"waits for an answer: `corral run --ask` says how long. Processes inside a "
-		"sandbox cannot answer.\n"
+		"Where a policy says ask and the daemon, corrald(8), runs, a call, a connection "
+		"or a datagram of a sandbox waits for an answer: `corral run --ask` says how long. "
+		"Processes inside a sandbox cannot answer.\n"
 		"Exit status: 0 done, 2 an error, such as no daemon.",
 	.examples = "corral questions list\n"
 		    "corral questions allow 0123456789abcdef.1 --for 10m\n"

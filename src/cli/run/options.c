@@ -200,16 +200,16 @@ static int run_options_check(const struct run *r, struct call *c)
 			options_list, &(o)->env, OPTIONS_MANY                                     \
 	}
 
-#define LIVE_ROWS(o)                                                                         \
-	{ "ceiling", 0, "FILE",                                                              \
-		"what may be granted at most while it runs (corral grants); without\n"       \
-		"this option: what its policies allow or ask about",                         \
-		options_list, &(o)->ceilings, OPTIONS_MANY },                                \
-	{                                                                                    \
-		"ask", 0, "TIME",                                                            \
-			"how long a call or connection waits for an answer where a policy\n" \
-			"says ask (60s); 0s: it does not",                                   \
-			run_options_take_wait, &(o)->ask_ms, OPTIONS_OPTIONAL                \
+#define LIVE_ROWS(o)                                                                        \
+	{ "ceiling", 0, "FILE",                                                             \
+		"what may be granted at most while it runs (corral grants); without\n"      \
+		"this option: what its policies allow or ask about",                        \
+		options_list, &(o)->ceilings, OPTIONS_MANY },                               \
+	{                                                                                   \
+		"ask", 0, "TIME",                                                           \
+			"how long a call, a connection or a datagram waits for an answer\n" \
+			"where a policy says ask (60s); 0s: it does not",                   \
+			run_options_take_wait, &(o)->ask_ms, OPTIONS_OPTIONAL               \
 	}
 
 #define BROKER_ROWS(o)                                                                            \

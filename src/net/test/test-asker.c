@@ -307,7 +307,7 @@ static void test_flows(void **state)
 	make(&s, LONG_MS);
 	for (n = 0; n <= ASKER_FLOWS_MAX; n++)
 		assert_int_equal(join(&s, &c[n], "udp://a.com:53"), n < ASKER_FLOWS_MAX);
-	assert_non_null(strstr(c[n - 1].reason, "too many connections"));
+	assert_non_null(strstr(c[n - 1].reason, "too many datagrams"));
 	for (; n <= ASKER_CONNECTIONS_MAX; n++)
 		assert_true(join(&s, &c[n], "a.com:443"));
 	assert_false(join(&s, &c[ASKER_FLOWS_MAX], "a.com:443"));
