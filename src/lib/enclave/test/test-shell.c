@@ -890,7 +890,9 @@ static void test_changes_from_a_callback(void **state)
 	corral_enclave_free(enclave);
 }
 
-static struct corral_shell *start_shell(struct corral_enclave *enclave, const char *const *argv)
+/* What it prints counts in *said. */
+static struct corral_shell *start_shell(
+	struct corral_enclave *enclave, const char *const *argv, size_t *said)
 {
 	char actor[] = "agent";
 	const struct corral_by by = { .size = sizeof(by), .actor = actor };
@@ -898,7 +900,9 @@ static struct corral_shell *start_shell(struct corral_enclave *enclave, const ch
 	struct corral_error *e = NULL;
 	struct corral_shell *s = NULL;
 
-	call.timeout_ms = 20000;
+	call.timeout_ms = 600000;
+	call.output = said ? count_output : NULL;
+	call.context = said;
 	if (corral_enclave_shell_start(&s, enclave, &by, argv, &call, &e) < 0)
 		fail_msg("%s", corral_error_message(e));
 	/* Nothing of the caller's is used any more. */
@@ -910,12 +914,14 @@ static struct corral_shell *start_shell(struct corral_enclave *enclave, const ch
 static void test_commands_that_are_not_waited_for(void **state)
 {
 	static const char *const read_it[] = { "/bin/sh", "-c", "read x; echo never", NULL };
+	static const char *const wait_long[] = { "/bin/sh", "-c", "echo up; exec /bin/sleep 600",
+		NULL };
 	struct corral_enclave *enclave =
 		test_enclave("exec: [/usr/bin/echo, /bin/sleep, /bin/sh]", NULL);
 	struct corral_shell *quick =
-		start_shell(enclave, (const char *const[]){ ECHO, "quick", NULL });
-	struct corral_shell *slow =
-		start_shell(enclave, (const char *const[]){ "/bin/sleep", "100", NULL });
+		start_shell(enclave, (const char *const[]){ ECHO, "quick", NULL }, NULL);
+	size_t said = 0;
+	struct corral_shell *slow = start_shell(enclave, wait_long, &said);
 	struct pollfd p = { .fd = corral_shell_fd(quick), .events = POLLIN };
 	struct corral_result *result = NULL;
 	struct corral_shell *none = NULL;
@@ -923,6 +929,12 @@ static void test_commands_that_are_not_waited_for(void **state)
 	(void)state;
 	while (corral_shell_dispatch(quick) == 0)
 		assert_int_equal(poll(&p, 1, 60000), 1);
+	/* What is killed before it began has no result. */
+	p.fd = corral_shell_fd(slow);
+	while (said == 0) {
+		assert_int_equal(corral_shell_dispatch(slow), 0);
+		assert_true(said > 0 || poll(&p, 1, 60000) == 1);
+	}
 	assert_int_equal(corral_shell_wait(quick, 0, &result, NULL), 0);
 	assert_string_equal(corral_result_stdout(result, NULL), "quick\n");
 	corral_result_free(result);
@@ -939,10 +951,11 @@ static void test_commands_that_are_not_waited_for(void **state)
 	corral_shell_free(quick);
 	corral_shell_free(slow);
 	/* What is freed while it runs is killed, and that is in the log. */
-	corral_shell_free(start_shell(enclave, (const char *const[]){ "/bin/sleep", "77", NULL }));
+	corral_shell_free(
+		start_shell(enclave, (const char *const[]){ "/bin/sleep", "77", NULL }, NULL));
 	assert_int_equal(test_enclave_told(enclave, "command.end", NULL, "77", "did not wait"), 1);
 	/* It has an empty stdin, not the host's. */
-	quick = start_shell(enclave, read_it);
+	quick = start_shell(enclave, read_it, NULL);
 	assert_int_equal(corral_shell_wait(quick, -1, &result, NULL), 0);
 	assert_string_equal(corral_result_stdout(result, NULL), "never\n");
 	corral_result_free(result);

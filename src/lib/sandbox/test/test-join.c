@@ -102,6 +102,53 @@ static bool daemon_is_asked(void)
 	return poll(&p, 1, 0) == 1;
 }
 
+/* A command that runs until it is killed. What is killed before it began has no result. */
+#define RUNS_ON "echo up; exec sleep 600"
+
+static int keep_up(void *context, enum corral_stream stream, const void *data, size_t len)
+{
+	(void)stream;
+	(void)data;
+	*(size_t *)context += len;
+	return 0;
+}
+
+/* It began. */
+static struct corral_process *start_up(struct corral_sandbox *s)
+{
+	struct corral_call call = CORRAL_CALL;
+	struct corral_process *p = NULL;
+	struct corral_error *e = NULL;
+	static size_t said;
+
+	said = 0;
+	call.output = keep_up;
+	call.context = &said;
+	if (corral_process_start_line(&p, s, RUNS_ON, &call, &e) < 0)
+		fail_msg("%s", corral_error_message(e));
+	while (said == 0)
+		assert_int_equal(corral_process_wait(p, 10, NULL, NULL), -EAGAIN);
+	return p;
+}
+
+static struct corral_shell *start_shell_up(struct corral_enclave *enclave)
+{
+	const char *const argv[] = { "sh", "-c", RUNS_ON, NULL };
+	struct corral_call call = CORRAL_CALL;
+	struct corral_shell *shell = NULL;
+	struct corral_error *e = NULL;
+	static size_t said;
+
+	said = 0;
+	call.output = keep_up;
+	call.context = &said;
+	if (corral_enclave_shell_start(&shell, enclave, NULL, argv, &call, &e) < 0)
+		fail_msg("%s", corral_error_message(e));
+	while (said == 0)
+		assert_int_equal(corral_shell_wait(shell, 10, NULL, NULL), -EAGAIN);
+	return shell;
+}
+
 static void test_none(void **state)
 {
 	struct corral_sandbox *s = test_sandbox();
@@ -172,9 +219,8 @@ static void test_events(void **state)
 /* A command that runs is killed, and no other begins. */
 static void test_stop(void **state)
 {
-	const char *const argv[] = { "sleep", "30", NULL };
-	struct corral_process *p = NULL;
 	struct corral_result *r = NULL;
+	struct corral_process *p;
 	struct corral_error *e = NULL;
 	struct corral_sandbox *s;
 	auto_frame f = { 0 };
@@ -185,8 +231,7 @@ static void test_stop(void **state)
 	daemon_start();
 	s = test_sandbox();
 	fd = daemon_accept(&who, &f);
-	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
-	assert_int_equal(corral_process_wait(p, 50, &r, NULL), -EAGAIN);
+	p = start_up(s);
 	assert_int_equal(frame_send(fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
 	assert_int_equal(corral_process_wait(p, PATIENCE_MS, &r, NULL), 0);
 	assert_int_equal(corral_result_killed(r), 1);
@@ -276,9 +321,9 @@ static struct corral_sandbox *sandbox_of(const char *yaml, uint64_t ask_ms)
 #define ASKS                                                                     \
 	SYSTEM                                                                   \
 	"rules: [{id: hosts, action: ask, operations: [net.connect], patterns: " \
-	"['127.0.0.1:45671', "                                                   \
-	"'127.0.0.1:45672']}]\n"
-#define CONNECT "bash -c 'exec 3<>/dev/tcp/127.0.0.1/45671 && cat <&3' 2>/dev/null; echo done"
+	"['127.0.0.1:4571', "                                                    \
+	"'127.0.0.1:4572']}]\n"
+#define CONNECT "bash -c 'exec 3<>/dev/tcp/127.0.0.1/4571 && cat <&3' 2>/dev/null; echo done"
 
 /* Above the ceiling, or what no part of it can enforce; it costs nothing else. */
 static void test_order(void **state)
@@ -323,7 +368,7 @@ static void test_grant(void **state)
 	daemon_start();
 	s = sandbox_of(ASKS, PATIENCE_MS);
 	fd = daemon_accept(&who, &f);
-	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:45671");
+	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:4571");
 	test_prints(s, "true", "", 0);
 	daemon_awaits(fd, FRAME_GRANTED, &f);
 	grant = f.id;
@@ -337,7 +382,7 @@ static void test_grant(void **state)
 	daemon_hears_reply(fd, 2, 0, "");
 	daemon_awaits_of(p, fd, FRAME_QUESTION, &f);
 	assert_int_equal(question_decode(&q, f.body, f.len), 0);
-	assert_string_equal(q.target, "127.0.0.1:45671");
+	assert_string_equal(q.target, "127.0.0.1:4571");
 	answer = no;
 	answer.question = f.id;
 	assert_int_equal(answer_encode(&answer, &body), 0);
@@ -362,7 +407,7 @@ static void test_grant_and_update(void **state)
 	daemon_start();
 	s = sandbox_of(ASKS, 0);
 	fd = daemon_accept(&who, &f);
-	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:45671");
+	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:4571");
 	test_prints(s, "true", "", 0);
 	daemon_hears_reply(fd, 1, 0, "");
 	assert_int_equal(
@@ -372,7 +417,7 @@ static void test_grant_and_update(void **state)
 		0);
 	corral_permissions_free(p);
 	daemon_awaits(fd, FRAME_GRANT_OVER, &f);
-	daemon_order_grant(fd, 2, OPERATION_NET_CONNECT, "127.0.0.1:45671");
+	daemon_order_grant(fd, 2, OPERATION_NET_CONNECT, "127.0.0.1:4571");
 	test_prints(s, "true", "", 0);
 	daemon_hears_reply(fd, 2, EPERM, "above the ceiling");
 	corral_sandbox_free(s);
@@ -401,8 +446,7 @@ static void test_question_without_daemon(void **state)
 /* In the host's own loop. */
 static void test_stop_by_descriptor(void **state)
 {
-	const char *const argv[] = { "sleep", "30", NULL };
-	struct corral_process *p = NULL;
+	struct corral_process *p;
 	struct corral_sandbox *s;
 	auto_frame f = { 0 };
 	auto_fd fd = -1;
@@ -412,7 +456,7 @@ static void test_stop_by_descriptor(void **state)
 	daemon_start();
 	s = test_sandbox();
 	fd = daemon_accept(&who, &f);
-	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
+	p = start_up(s);
 	for (int i = 0; i < 1000; i++) {
 		struct pollfd polled = { .fd = corral_process_fd(p), .events = POLLIN };
 
@@ -431,8 +475,7 @@ static void test_stop_by_descriptor(void **state)
 /* A daemon goes, and another one comes while a command runs: it hears what happened meanwhile. */
 static void test_again(void **state)
 {
-	const char *const argv[] = { "sleep", "600", NULL };
-	struct corral_process *p = NULL;
+	struct corral_process *p;
 	struct corral_sandbox *s;
 	auto_frame f = { 0 };
 	char id[33];
@@ -448,7 +491,7 @@ static void test_again(void **state)
 	daemon_stop();
 	test_prints(s, "echo meanwhile", "meanwhile\n", 0);
 	daemon_start();
-	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
+	p = start_up(s);
 	for (int i = 0; i < PATIENCE_MS / 100 && !daemon_is_asked(); i++)
 		assert_int_equal(corral_process_wait(p, 100, NULL, NULL), -EAGAIN);
 	assert_int_equal(corral_process_kill(p), 0);
@@ -474,7 +517,7 @@ static void test_late(void **state)
 	(void)state;
 	test_prints(s, "echo before", "before\n", 0);
 	daemon_start();
-	for (int i = 0; i < 100 && !daemon_is_asked(); i++) {
+	for (int i = 0; i < PATIENCE_MS / 100 && !daemon_is_asked(); i++) {
 		(void)poll(NULL, 0, 100);
 		test_prints(s, "echo after", "after\n", 0);
 	}
@@ -486,12 +529,11 @@ static void test_late(void **state)
 
 static void test_enclave(void **state)
 {
-	const char *const argv[] = { "sleep", "30", NULL };
 	struct corral_enclave_options o = CORRAL_ENCLAVE_OPTIONS;
 	struct corral_enclave *enclave = NULL;
 	char token[CORRAL_TOKEN_BYTES], *data = NULL;
-	struct corral_shell *shell = NULL;
 	struct corral_result *r = NULL;
+	struct corral_shell *shell;
 	struct corral_error *e = NULL;
 	auto_frame f = { 0 };
 	auto_fd fd = -1;
@@ -506,9 +548,9 @@ static void test_enclave(void **state)
 	fd = daemon_accept(&who, &f);
 	assert_int_equal(who.kind, JOIN_ENCLAVE);
 	assert_true(daemon_hears(fd, AUDIT_FS_READ, "/etc/shadow", NULL));
+	assert_int_equal(corral_enclave_grant(enclave, token, CORRAL_EXEC, "sh", NULL, NULL), 0);
 	assert_int_equal(corral_enclave_grant(enclave, token, CORRAL_EXEC, "sleep", NULL, NULL), 0);
-	assert_int_equal(corral_enclave_shell_start(&shell, enclave, NULL, argv, NULL, NULL), 0);
-	assert_int_equal(corral_shell_wait(shell, 50, &r, NULL), -EAGAIN);
+	shell = start_shell_up(enclave);
 	assert_int_equal(frame_send(fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
 	assert_int_equal(corral_shell_wait(shell, PATIENCE_MS, &r, NULL), 0);
 	assert_int_equal(corral_result_killed(r), 1);
@@ -850,9 +892,7 @@ static void test_enclave_grant_ends(void **state)
 /* While it waits for a command, an enclave carries out what the daemon orders. */
 static void test_enclave_grant_in_wait(void **state)
 {
-	const char *const argv[] = { "sleep", "600", NULL };
-	struct corral_shell *shell = NULL;
-	struct corral_error *e = NULL;
+	struct corral_shell *shell;
 	struct pollfd p = { .events = POLLIN };
 	char asked[256];
 	auto_frame f = { 0 };
@@ -861,10 +901,9 @@ static void test_enclave_grant_in_wait(void **state)
 	(void)state;
 	(void)snprintf(asked, sizeof(asked), "%s", test_file("ask-a", "text", 0600));
 	scene_make(&s,
-		"fs: {read: ['/usr/**', '/etc/alternatives/**']}\nexec: [sleep]\n" ASKS_FILES,
+		"fs: {read: ['/usr/**', '/etc/alternatives/**']}\nexec: [sh, sleep]\n" ASKS_FILES,
 		NULL);
-	if (corral_enclave_shell_start(&shell, s.enclave, NULL, argv, NULL, &e) < 0)
-		fail_msg("%s", corral_error_message(e));
+	shell = start_shell_up(s.enclave);
 	daemon_order_grant(s.fd, 1, OPERATION_FS_READ, asked);
 	p.fd = s.fd;
 	do {

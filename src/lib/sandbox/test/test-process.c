@@ -65,6 +65,17 @@ static int hear(void *context, enum corral_stream stream, const void *data, size
 	return h->also ? h->also(h) : 0;
 }
 
+/* It said that on stdout or stderr, which hear() keeps. */
+static void await_text(struct corral_process *p, const char *stream, const char *text)
+{
+	struct pollfd fd = { .fd = corral_process_fd(p), .events = POLLIN };
+
+	while (!strstr(stream, text)) {
+		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
+		assert_int_equal(corral_process_dispatch(p), 0);
+	}
+}
+
 static void test_loop(void **state)
 {
 	struct corral_sandbox *s = test_sandbox();
@@ -212,12 +223,7 @@ static void test_signal_and_kill(void **state)
 	c.context = &h;
 	p = start(
 		s, "trap 'echo caught; exit 9' USR1; echo ready; while :; do sleep 0.01; done", &c);
-	while (!strstr(h.out, "ready")) {
-		struct pollfd fd = { .fd = corral_process_fd(p), .events = POLLIN };
-
-		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-		assert_int_equal(corral_process_dispatch(p), 0);
-	}
+	await_text(p, h.out, "ready");
 	assert_int_equal(corral_process_signal(p, 0), -EINVAL);
 	assert_int_equal(corral_process_signal(p, SIGUSR1), 0);
 	r = finish(p);
@@ -225,7 +231,10 @@ static void test_signal_and_kill(void **state)
 	assert_int_equal(corral_result_exit_code(r), 9);
 	corral_result_free(r);
 
-	p = start(s, "(setsid sleep 1000 &); sleep 1000", NULL);
+	/* What is killed before it began has no result. */
+	h = (struct heard){ 0 };
+	p = start(s, "(setsid sleep 1000 &); echo up; sleep 1000", &c);
+	await_text(p, h.out, "up\n");
 	assert_int_equal(corral_process_wait(p, 20, NULL, NULL), -EAGAIN);
 	assert_int_equal(corral_process_kill(p), 0);
 	assert_int_equal(corral_process_wait(p, PATIENCE_MS, &r, NULL), 0);
@@ -396,8 +405,9 @@ static void test_given_unread(void **state)
 {
 	struct corral_sandbox *s = test_sandbox();
 	struct corral_call c = CORRAL_CALL;
-	struct corral_process *p = NULL;
+	struct corral_process *p;
 	struct corral_result *r = NULL;
+	struct heard h = { 0 };
 	int out[2];
 
 	(void)state;
@@ -408,7 +418,10 @@ static void test_given_unread(void **state)
 	assert_int_equal(corral_result_timed_out(r), 1);
 	corral_result_free(r);
 	c.timeout_ms = 0;
-	assert_int_equal(corral_process_start_line(&p, s, "head -c 90000 /dev/zero", &c, NULL), 0);
+	c.output = hear;
+	c.context = &h;
+	p = start(s, "echo up >&2; head -c 90000 /dev/zero", &c);
+	await_text(p, h.err, "up\n");
 	assert_int_equal(corral_process_wait(p, 500, &r, NULL), -EAGAIN);
 	assert_int_equal(corral_process_kill(p), 0);
 	assert_int_equal(corral_process_wait(p, -1, &r, NULL), 0);
@@ -440,12 +453,7 @@ static void test_terminal(void **state)
 	p = start(
 		s, "trap 'stty size; exit 3' WINCH; echo ready; while :; do sleep 0.01; done", &c);
 	assert_int_equal(corral_process_resize(p, 1, 1), -EBADF);
-	while (!strstr(h.out, "ready")) {
-		struct pollfd fd = { .fd = corral_process_fd(p), .events = POLLIN };
-
-		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-		assert_int_equal(corral_process_dispatch(p), 0);
-	}
+	await_text(p, h.out, "ready");
 	assert_int_equal(corral_process_resize(p, 44, 55), 0);
 	r = finish(p);
 	assert_non_null(strstr(h.out, "44 55"));
@@ -456,12 +464,7 @@ static void test_terminal(void **state)
 	h = (struct heard){ 0 };
 	p = start(s, "trap 'exit 4' INT; echo ready; while :; do sleep 0.01; done", &c);
 	assert_int_equal(corral_process_write(p, "", 0), 0);
-	while (!strstr(h.out, "ready")) {
-		struct pollfd fd = { .fd = corral_process_fd(p), .events = POLLIN };
-
-		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-		assert_int_equal(corral_process_dispatch(p), 0);
-	}
+	await_text(p, h.out, "ready");
 	assert_int_equal(corral_process_write(p, "\003", 1), 1);
 	r = finish(p);
 	assert_int_equal(corral_result_exit_code(r), 4);
