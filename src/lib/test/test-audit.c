@@ -253,7 +253,8 @@ static void test_a_log(void **state)
 	assert_string_equal(v.fault, "fine");
 	assert_int_equal(v.records, 100);
 	assert_int_equal(strlen(v.key), 32);
-	assert_true(corral_audit_wait_ms(a) > 0);
+	/* A head is to be signed: in some seconds, or now, if the disk took that long. */
+	assert_true(corral_audit_wait_ms(a) >= 0);
 	assert_int_equal(add(a, "exec", "/bin/true", "allowed"), 0);
 	close_audit(a);
 	close_audit(second);

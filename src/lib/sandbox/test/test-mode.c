@@ -101,7 +101,7 @@ static const struct {
 	{ "echo x >%s/data/file", true },
 	{ "mkdir -p %s/data/a/b && rmdir %s/data/a/b", true },
 	{ "echo x >%s/extra/file", true },
-	{ "echo x >/tmp/corral-test-mode && rm /tmp/corral-test-mode", true },
+	{ "f=/tmp/corral-test-mode.$$; echo x >$f && rm $f", true },
 	{ "cat %s/outside", true },
 	{ "cat /etc/passwd", true },
 	{ "echo x >%s/outside", false },
@@ -167,7 +167,7 @@ static void test_appears_later(void **state)
 	assert_true(does(
 		NULL, "grep -q canary %s/home/.netrc && grep -q canary %s/home/.aws/credentials"));
 	/* For a moment it may be seen. */
-	assert_true(does(s, "for i in $(seq 400); do grep canary %s/home/.netrc ||"
+	assert_true(does(s, "for i in $(seq 2400); do grep canary %s/home/.netrc ||"
 			    " grep canary %s/home/.aws/credentials || exit 0; sleep 0.05; done;"
 			    " exit 1"));
 	/* Corral's own folders were made before, and are hidden. */
@@ -315,6 +315,7 @@ static void test_rwx_limits(void **state)
 	struct corral_sandbox *s;
 	struct corral_call c = CORRAL_CALL;
 	struct corral_result *r;
+	bool printed = false;
 
 	(void)state;
 	assert_int_equal(corral_builder_output_limit(b, 10), 0);
@@ -325,13 +326,17 @@ static void test_rwx_limits(void **state)
 	assert_string_equal(corral_result_stdout(r, NULL), "64\n1\n2\n3\n4");
 	assert_int_equal(corral_result_stdout_truncated(r), 1);
 	corral_result_free(r);
-	c.timeout_ms = 200;
-	r = test_run(s, "sleep 60 & echo $!; wait", &c);
-	assert_int_equal(corral_result_timed_out(r), 1);
-	assert_int_equal(corral_result_exit_code(r), 124);
-	assert_true(is_dead(corral_result_stdout(r, NULL)));
-	corral_result_free(r);
-	r = test_run(s, "sleep 60 >/dev/null 2>&1 & echo $!", NULL);
+	/* On a busy machine the time may be over before it printed anything: then it gets more. */
+	for (c.timeout_ms = 200; !printed && c.timeout_ms < 50000; c.timeout_ms *= 2) {
+		r = test_run(s, "sleep 600 & echo $!; wait", &c);
+		assert_int_equal(corral_result_timed_out(r), 1);
+		assert_int_equal(corral_result_exit_code(r), 124);
+		printed = strchr(corral_result_stdout(r, NULL), '\n') != NULL;
+		assert_true(is_dead(corral_result_stdout(r, NULL)));
+		corral_result_free(r);
+	}
+	assert_true(printed);
+	r = test_run(s, "sleep 600 >/dev/null 2>&1 & echo $!", NULL);
 	assert_int_equal(corral_result_exit_code(r), 0);
 	assert_true(is_dead(corral_result_stdout(r, NULL)));
 	corral_result_free(r);
@@ -349,7 +354,7 @@ static void test_rwx_processes(void **state)
 	(void)state;
 	c.flags = CORRAL_CALL_INPUT;
 	assert_int_equal(corral_process_start_line(&p, s, "read a; echo got $a", &c, &e), 0);
-	assert_int_equal(corral_process_start_line(&other, s, "exec sleep 60", NULL, &e), 0);
+	assert_int_equal(corral_process_start_line(&other, s, "exec sleep 600", NULL, &e), 0);
 	assert_int_equal(corral_process_write(p, "line\n", 5), 5);
 	assert_int_equal(corral_process_wait(p, 60000, &r, &e), 0);
 	assert_string_equal(corral_result_stdout(r, NULL), "got line\n");
@@ -363,7 +368,7 @@ static void test_rwx_processes(void **state)
 	assert_int_equal(corral_result_signal(r), SIGUSR1);
 	corral_result_free(r);
 	corral_process_free(other);
-	assert_int_equal(corral_process_start_line(&p, s, "exec sleep 60", NULL, &e), 0);
+	assert_int_equal(corral_process_start_line(&p, s, "exec sleep 600", NULL, &e), 0);
 	assert_int_equal(corral_process_kill(p), 0);
 	assert_int_equal(corral_process_wait(p, 60000, &r, &e), 0);
 	assert_int_equal(corral_result_killed(r), 1);
@@ -387,7 +392,7 @@ static void check_end(bool killed)
 	int fd;
 
 	assert_int_equal(test_count_children("corral-warden", &warden), 1);
-	assert_int_equal(corral_process_start_line(&p, s, "echo $$; exec sleep 60", NULL, &e), 0);
+	assert_int_equal(corral_process_start_line(&p, s, "echo $$; exec sleep 600", NULL, &e), 0);
 	fd = corral_process_take_fd(p, CORRAL_STDOUT);
 	assert_true(fd >= 0);
 	while (read(fd, pid, sizeof(pid) - 1) < 0 && errno == EAGAIN)
