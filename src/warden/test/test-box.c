@@ -81,7 +81,7 @@ static void on_event(void *context, const struct session_event *event)
 
 void box_until(struct session *s, struct seen *seen, size_t n)
 {
-	for (int i = 0; i < 1000 && seen->n < n; i++) {
+	for (int i = 0; i < BOX_ROUNDS && seen->n < n; i++) {
 		struct pollfd p = { .fd = session_fd(s), .events = POLLIN };
 
 		assert_int_equal(poll(&p, 1, BOX_PATIENCE_MS), 1);

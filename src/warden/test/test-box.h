@@ -10,6 +10,8 @@
 #include "warden/session/session.h"
 
 enum { BOX_EVENTS = 512, BOX_PATIENCE_MS = 60000, BOX_FAMILY = 1024 };
+/* Of a session's descriptor: on a slow machine each brings a part of one event. */
+enum { BOX_ROUNDS = 100000 };
 
 /* The events of a session, in order. */
 struct seen {

@@ -330,7 +330,8 @@ static void covers_again(struct cover *c, bool single)
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
 	(void)snprintf(line, sizeof(line),
 		"cd %s && echo >&1 && n=0; while test $n -lt 2000; do n=$((n+1)); "
-		"test -r secret || ! test -s kept || exit 0; test -w kept || exit 0; done; exit 1",
+		"test -r secret || ! test -s kept || exit 0; test -w kept || exit 0; sleep 0.05; "
+		"done; exit 1",
 		c->folder);
 	box_start(s, 1, line, pipes[1], 0);
 	box_until(s, &seen, 1);
