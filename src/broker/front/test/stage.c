@@ -81,6 +81,11 @@ int stage_make_impatient(void **state)
 
 int stage_make_http(void **state)
 {
+	return stage_make_with(state, 0, true);
+}
+
+int stage_make_http_impatient(void **state)
+{
 	return stage_make_with(state, 200, true);
 }
 

@@ -32,6 +32,7 @@ int stage_make(void **state);
 int stage_make_impatient(void **state);
 /* The front serves HTTP, too; a client must go on within 200 ms. */
 int stage_make_http(void **state);
+int stage_make_http_impatient(void **state);
 int stage_remove(void **state);
 int stage_connect(const struct stage *s);
 int stage_connect_http(const struct stage *s);

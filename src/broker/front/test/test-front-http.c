@@ -272,6 +272,8 @@ static void test_many(void **state)
 		fds[i] = stage_connect_http(s);
 		ask(s, fds[i], CALL("fs.read", "\"path\":\"/a\""));
 	}
+	for (int i = 0; i < TURNS_MAX && front_clients(s->front) < MANY; i++)
+		stage_turn(s);
 	assert_int_equal(front_clients(s->front), MANY);
 	other = stage_connect_http(s);
 	ask(s, other, PING);
@@ -302,7 +304,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_methods, stage_make_http, stage_remove),
 		cmocka_unit_test_setup_teardown(test_order, stage_make_http, stage_remove),
 		cmocka_unit_test_setup_teardown(test_smuggling, stage_make_http, stage_remove),
-		cmocka_unit_test_setup_teardown(test_slow, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_slow, stage_make_http_impatient, stage_remove),
 		cmocka_unit_test_setup_teardown(test_bytes, stage_make_http, stage_remove),
 		cmocka_unit_test_setup_teardown(test_many, stage_make_http, stage_remove),
 		cmocka_unit_test_setup_teardown(

@@ -21,6 +21,9 @@
 #include "broker/monitor/test/test-stage.h"
 #include "wire/frame.h"
 
+/* A minute, as turns are counted here. */
+enum { TURNS_MAX = 12000 };
+
 #define POLICY "{\"fs\":{\"read\":[\"$WORK_DIR/{,**}\"]}}"
 #define ASKING                                                                       \
 	"{\"rules\":[{\"id\":\"q\",\"action\":\"ask\",\"operations\":[\"fs.read\"]," \
@@ -91,8 +94,8 @@ static void test_shortage(void **state)
 	asks_to_read(1, stage_path(&stage, "large"));
 	failing_stays = true;
 	failing_start(0);
-	for (int i = 0; i < 50 && !failing_did; i++)
-		assert_true(loop_turn(stage.loop, 100) >= 0);
+	for (int i = 0; i < TURNS_MAX && !failing_did; i++)
+		assert_true(loop_turn(stage.loop, 5) >= 0);
 	/* Those behind it wait for it. */
 	asks_to_read(2, stage_path(&stage, "a"));
 	for (int i = 0; i < 5; i++)
@@ -209,7 +212,7 @@ static void somebody_says(enum corral_verdict verdict)
 	struct monitor *m = stage.monitor;
 	uint64_t id = 0;
 
-	for (int i = 0; i < 2000 && (!m->first || !m->first->is_asking); i++)
+	for (int i = 0; i < TURNS_MAX && (!m->first || !m->first->is_asking); i++)
 		assert_int_equal(loop_turn(stage.loop, 5), 0);
 	assert_int_equal(corral_enclave_questions(m->enclave, keep_number, &id), 1);
 	if (verdict != CORRAL_ASK)
@@ -323,7 +326,7 @@ static void test_limits(void **state)
 	}
 	assert_int_equal(monitor_calls(stage.monitor), MONITOR_CALLER_CALLS_MAX);
 	stage_reconnect(&stage);
-	for (int i = 0; i < 2000 && monitor_calls(stage.monitor); i++)
+	for (int i = 0; i < TURNS_MAX && monitor_calls(stage.monitor); i++)
 		assert_int_equal(loop_turn(stage.loop, 5), 0);
 	assert_int_equal(monitor_calls(stage.monitor), 0);
 }
@@ -357,7 +360,7 @@ static void test_random_frames(void **state)
 				    stage.frame.type == FRAME_CALL_ANSWER);
 	}
 	stage_reconnect(&stage);
-	for (int i = 0; i < 2000 && monitor_calls(stage.monitor); i++)
+	for (int i = 0; i < TURNS_MAX && monitor_calls(stage.monitor); i++)
 		assert_int_equal(loop_turn(stage.loop, 5), 0);
 	is_well();
 	assert_int_equal(stat(stage_path(&stage, "a"), &after), 0);

@@ -326,7 +326,7 @@ static void test_exec_cancelled(void **state)
 		assert_int_equal(loop_turn(stage.loop, 10), 0);
 	stage_send(&stage, FRAME_CALL_CANCEL, 1, NULL, 0);
 	stage_refused(&stage, 1, RPC_INTERNAL);
-	for (int i = 0; i < 1000 && monitor_calls(stage.monitor); i++)
+	for (int i = 0; i < 6000 && monitor_calls(stage.monitor); i++)
 		assert_int_equal(loop_turn(stage.loop, 10), 0);
 	assert_int_equal(monitor_calls(stage.monitor), 0);
 }
