@@ -166,6 +166,7 @@ static void is_refused(int type, const char *address, uint16_t port)
 	if (type == SOCK_DGRAM) {
 		assert_int_equal(r, 0);
 		assert_int_equal(send(fd, "x", 1, 0), 1);
+		netns_wait(fd);
 		r = (int)recv(fd, &(char){ 0 }, 1, MSG_DONTWAIT);
 	}
 	if (r != -1 || errno != ECONNREFUSED)
