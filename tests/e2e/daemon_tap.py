@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 import broker_tap
@@ -44,6 +45,7 @@ class Daemon:
                     "XDG_CONFIG_HOME": self.place + "/config", "CORRAL_PROGRAM": CORRAL}
         for name in ("NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"):
             self.env.pop(name, None)
+        self.missed = self.place + "/state/corral/missed"
         self.process = None
         self.needs_inotify = True
 
@@ -117,6 +119,27 @@ class Daemon:
     def status(self):
         return self.get("/api/status")[2]
 
+    def settle(self):
+        """All of the runs that have ended is in the log. None waits for long until the daemon has committed its events: it leaves them
+        as a file, which is there until they are."""
+        settled = until(lambda: os.listdir(self.missed) == [] and self.get("/api/sandboxes")[2]["sandboxes"] == [])
+        assert settled, (os.listdir(self.missed), self.get("/api/sandboxes")[2])
+
+
+class Notify(threading.Thread):
+    """A service manager: what is sent to its socket. It reads all the time, because what finds no room is lost."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.words = []
+        self.s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.s.bind(path)
+        self.start()
+
+    def run(self):
+        while word := self.s.recv(4096):
+            self.words.append(word)
+
 
 class Events:
     """A client of /sse/events."""
@@ -144,6 +167,13 @@ class Events:
             elif line and not line.startswith(":"):
                 key, _, value = line.partition(": ")
                 event[key] = value
+        return None
+
+    def finding(self, kind):
+        """The next finding of this kind: the watcher may have others."""
+        while event := self.next("finding"):
+            if event["data"]["finding"]["kind"] == kind and event["data"]["state"] == "found":
+                return event
         return None
 
     def hears(self, request):

@@ -7,6 +7,7 @@ afterwards, once.
 
     test-daemon-kills.py [KILLS]    8 if not given; `make soak` takes 200. Prints TAP."""
 
+import datetime
 import json
 import os
 import random
@@ -228,6 +229,15 @@ def named(rows):
     return [r["target"].split()[-1] for r in rows if r["action"] == "command.start"]
 
 
+def last_time(d, pid):
+    """Of a sandbox's last record; events come in order."""
+    try:
+        one = next(b["id"] for b in d.get("/api/sandboxes")[2]["sandboxes"] if b["pid"] == pid)
+        return d.get("/api/audit?limit=1&session=" + one)[2]["records"][0]["time"]
+    except Exception:
+        return ""
+
+
 def test_runs(d):
     rng = random.Random(KILLS)
     os.makedirs(d.place + "/data", exist_ok=True)
@@ -247,7 +257,8 @@ def test_runs(d):
         d.start("--port", str(d.port))
         # It keeps 1,024 events, and leaves 64 KiB of them: now and then, and before it ends, a daemon must get them.
         if i % 8 == 7 or i == KILLS - 1:
-            until(lambda: long.pid in listed(d))
+            now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+            ok(until(lambda: last_time(d, long.pid) > now, BACK), "a daemon gets what one that ran all the time has kept", last_time(d, long.pid), now)
     for r in runs:
         r.over = True
         r.join(PATIENCE)

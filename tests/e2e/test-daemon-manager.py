@@ -15,7 +15,7 @@ import sys
 import time
 
 from broker_tap import end, ok, skip
-from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, as_user, until, works
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Notify, as_user, until, works
 
 ACTIVATE = shutil.which("systemd-socket-activate", path=os.environ.get("PATH", "") + ":/usr/bin:/lib/systemd")
 
@@ -55,32 +55,27 @@ def test_metrics(d):
     ok(after["corrald_http_starts_total"] == 1 and after["corrald_audit_failed"] == 0, "and the daemon itself", after)
 
 
-def drain(notify):
-    said = []
-    notify.setblocking(False)
-    try:
-        while True:
-            said.append(notify.recv(4096))
-    except BlockingIOError:
-        return said
+def heard(manager):
+    """What the manager heard since it was asked last."""
+    words, manager.words = manager.words, []
+    return words
 
 
 def test_watchdog(d):
     path = d.place + "/notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
-        notify.bind(path)
-        d.start(env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"})
-        ok(until(lambda: b"WATCHDOG=1" in drain(notify)), "while corrald-http answers, the manager hears so")
-        victim = d.status()["http"]["pid"]
-        os.kill(victim, signal.SIGSTOP)
-        # It is there, and does not answer: the manager hears nothing, and then there is another one.
-        quiet = until(lambda: not drain(notify) and not (time.sleep(0.5) or drain(notify)), 2 * PATIENCE)
-        ok(quiet and os.path.exists(f"/proc/{victim}"), "of one that hangs it hears nothing")
-        ok(until(lambda: works(d) and d.status()["http"]["pid"] != victim, 2 * PATIENCE), "one that hangs is started again")
-        ok("does not answer" in d.said(), "and the log says why", d.said())
-        drain(notify)
-        ok(until(lambda: b"WATCHDOG=1" in drain(notify)), "then all is well")
-        d.stop()
+    manager = Notify(path)
+    d.start(env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"})
+    ok(until(lambda: b"WATCHDOG=1" in heard(manager)), "while corrald-http answers, the manager hears so")
+    victim = d.status()["http"]["pid"]
+    os.kill(victim, signal.SIGSTOP)
+    # It is there, and does not answer: the manager hears nothing, and then there is another one.
+    quiet = until(lambda: not heard(manager) and not (time.sleep(0.5) or heard(manager)), 2 * PATIENCE)
+    ok(quiet and os.path.exists(f"/proc/{victim}"), "of one that hangs it hears nothing")
+    ok(until(lambda: works(d) and d.status()["http"]["pid"] != victim, 2 * PATIENCE), "one that hangs is started again")
+    ok("does not answer" in d.said(), "and the log says why", d.said())
+    heard(manager)
+    ok(until(lambda: b"WATCHDOG=1" in heard(manager)), "then all is well")
+    d.stop()
 
 
 def free_port():
@@ -106,20 +101,18 @@ def test_activation(d):
         os.unlink(unix)
     path = d.place + "/notify2"
     passed = [word for name in (*d.env, "NOTIFY_SOCKET") for word in ("-E", name)]
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify, open(d.log, "a") as log:
-        notify.bind(path)
-        notify.settimeout(PATIENCE)
+    manager = Notify(path)
+    with open(d.log, "a") as log:
         before = log.tell()
         d.process = subprocess.Popen([ACTIVATE, "-l", f"127.0.0.1:{d.port}", "-l", unix, *passed, CORRALD], env={**d.env, "NOTIFY_SOCKET": path}, stderr=log)
         ok(until(lambda: os.path.exists(unix)) and "ready" not in d.said(before), "nothing runs before a client connects", d.said(before))
         status, _, body = d.get("/api/health", {})
         ok(status == 200 and body["status"] == "ok", "the first connection starts it, and is answered", body)
-        ok(notify.recv(4096) == b"READY=1", "and it says that it is ready")
+        ok(until(lambda: manager.words == [b"READY=1"]), "and it says that it is ready", manager.words)
         d.token = open(d.folder + "/token").read().strip()
         ok(d.status()["port"] == d.port and d.get("/api/status", unix=True)[2]["pid"] == d.process.pid, "both sockets are the manager's")
         d.stop()
-        word = notify.recv(4096)
-        ok(word == b"STOPPING=1" and d.process.returncode == 0, "it stops, and says so", word)
+        ok(until(lambda: manager.words == [b"READY=1", b"STOPPING=1"]) and d.process.returncode == 0, "it stops, and says so", manager.words)
 
 
 def test_units():

@@ -21,6 +21,7 @@ class System(daemon.Daemon):
     def __init__(self):
         super().__init__()
         self.folder = "/run/corral"
+        self.missed = "/var/lib/corral/missed"
         for name in ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
             self.env.pop(name)
         self.work = self.place + "/work"
@@ -74,7 +75,8 @@ def test_config(d):
 
 
 def test_joining(d):
-    ends = lambda: len({r["session"] for r in d.get("/api/audit?limit=1000")[2]["records"] if r["action"] == "command.end"})
+    ends = lambda: len({r["session"] for r in d.get("/api/audit?limit=1000&action=command.end")[2]["records"]})
+    d.settle()
     before = ends()
     ok(d.reads() is True and daemon.until(lambda: ends() == before + 1), "a run of root joins it", ends() - before)
     pid = d.process.pid

@@ -36,7 +36,7 @@ def test(d, name, sysctl):
     ok(status["watch"]["error"] == sysctl + " is used up", "so does the status", status)
     shown = subprocess.run([CORRAL, "status"], env=d.env, capture_output=True, text=True, check=False)
     ok(sysctl + " is used up" in shown.stdout, "and corral status", shown)
-    ok(f"sysctl {sysctl}=" in findings(d)[sysctl]["remedy"], "it is a finding, with the command that helps", findings(d))
+    ok(until(lambda: sysctl in findings(d)) and f"sysctl {sysctl}=" in findings(d)[sysctl]["remedy"], "it is a finding, with the command that helps", findings(d))
     os.makedirs(d.place + "/data", exist_ok=True)
     ran = subprocess.run([CORRAL, "run", "--", "true"], env={**d.env, "XDG_RUNTIME_DIR": d.place + "/data"}, cwd=d.place + "/data", capture_output=True,
                          text=True, timeout=LONG, check=False)

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from broker_tap import end, ok
-from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Events, as_user, until, works
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Events, Notify, as_user, until, works
 
 
 def test_start(d):
@@ -83,8 +83,8 @@ def test_api(d):
     def told(decision):
         return d.get("/api/audit?limit=1000&decision=" + decision)[2]["records"]
 
-    asked = {(r["target"], r["decision"]) for decision in ("allowed", "denied") for r in told(decision)}
-    ok({("GET /api/status", "allowed"), ("GET /api/status", "denied")} <= asked, "what was asked and what was refused is in the log", asked)
+    asked = lambda: {(r["target"], r["decision"]) for decision in ("allowed", "denied") for r in told(decision)}
+    ok(until(lambda: {("GET /api/status", "allowed"), ("GET /api/status", "denied")} <= asked()), "what was asked and what was refused is in the log", asked())
     # 7 paths by 2 ways with 3 wrong tokens each, 6 bodies, 8 queries, a path and a method that there are not,
     # and a policy that cannot be read.
     refused = lambda: sum(r["count"] for r in told("denied") if r["program"] == "corrald-http")
@@ -329,8 +329,7 @@ def test_agent(d):
             continue
         done = subprocess.run([*prefix, *ask], capture_output=True, text=True)
         ok("only processes outside of sandboxes may ask" in done.stdout, f"a peer with {name} is refused", done.stdout + done.stderr)
-        finding = e.next("finding")
-        ok(finding["data"]["finding"]["kind"] == "refused_peer" and finding["data"]["state"] == "found", "and that is an event", finding)
+        ok(e.finding("refused_peer"), "and that is an event")
     e.close()
     denied = [r for r in d.get("/api/audit?limit=1000")[2]["records"] if r["target"] == "api.sock"]
     ok(denied and all(r["decision"] == "denied" for r in denied), "and in the log", denied)
@@ -357,6 +356,7 @@ def records(d, action):
 
 
 def test_join(d):
+    d.settle()
     e = Events(d)
     e.next()
     script = "import socket, time, sys\nsys.stdin.readline()\ns = socket.socket()\ntry:\n s.connect(('198.51.100.7', 80)); s.send(b'x'); s.recv(1)\n" \
@@ -386,6 +386,7 @@ def test_join(d):
     p.stdin.close()
     p.stdout.close()
     e.close()
+    d.settle()
     # Short ones, many at once: none is missing, and none is taken for a stranger.
     e = Events(d)
     e.next()
@@ -404,7 +405,7 @@ def test_join(d):
     ok(("finding", "refused_peer") not in kinds and ("sandbox", None) in kinds, "and that was no finding", kinds)
     # Strangers.
     with subprocess.Popen(["setpriv", "--no-new-privs", CORRAL, "run", "--", "cat"], env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE) as p:
-        found = e.next("finding")
+        found = e.finding("refused_peer")
         p.communicate(timeout=PATIENCE)
     ok(p.returncode == 0 and found["data"]["finding"]["where"].startswith("join.sock"), "a confined process cannot join, and runs all the same",
        (p.returncode, found))
@@ -431,6 +432,9 @@ def test_words(d):
     ok(until(lambda: str(p.pid) in corral("ps").stdout), "ps lists a run", corral("ps"))
     listed = json.loads(corral("ps", "--json").stdout)["sandboxes"]
     ok([b["pid"] for b in listed] == [p.pid], "the same for programs", listed)
+    # All events of its beginning, and of the watcher's first look, have come: what is heard from then on is something else.
+    until(lambda: any(r["session"] == listed[0]["id"] for r in records(d, "command.start")))
+    until(lambda: (lambda s: s["checked_ms"] and s["verified_ms"])(d.get("/api/security")[2]))
     done = corral("status")
     ok(done.returncode == 0 and f"pid {d.process.pid}" in done.stdout and "sandboxes  1" in done.stdout, "status", done)
     ok(json.loads(corral("status", "--json").stdout)["pid"] == d.process.pid, "the same for programs")
@@ -464,16 +468,12 @@ def test_words(d):
 def test_manager(d):
     d.stop()
     path = os.path.join(d.place, "notify")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
-        notify.bind(path)
-        notify.settimeout(PATIENCE)
-        d.start(env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "400000"})
-        ok(notify.recv(4096) == b"READY=1", "the manager hears that it is ready")
-        ok(notify.recv(4096) == b"WATCHDOG=1", "and that it lives")
-        d.stop()
-        while (word := notify.recv(4096)) == b"WATCHDOG=1":
-            pass
-        ok(word == b"STOPPING=1", "and that it stops", word)
+    manager = Notify(path)
+    d.start(env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "400000"})
+    ok(until(lambda: manager.words) and manager.words[0] == b"READY=1", "the manager hears that it is ready", manager.words)
+    ok(until(lambda: len(manager.words) > 1) and manager.words[1] == b"WATCHDOG=1", "and that it lives", manager.words)
+    d.stop()
+    ok(until(lambda: manager.words[-1] != b"WATCHDOG=1") and manager.words[-1] == b"STOPPING=1", "and that it stops", manager.words)
     listener, unix = socket.socket(), socket.socket(socket.AF_UNIX)
     listener.bind(("127.0.0.1", 0))
     unix.bind(d.place + "/given.sock")
@@ -481,13 +481,13 @@ def test_manager(d):
         s.listen()
 
     # The manager puts them behind the first three and says so.
-    manager = ("import os, sys\n[os.dup2(int(f), 100 + i) for i, f in enumerate(sys.argv[2:])]\n"
+    passes = ("import os, sys\n[os.dup2(int(f), 100 + i) for i, f in enumerate(sys.argv[2:])]\n"
                "[os.dup2(100 + i, 3 + i) for i in range(2)]\n"
                "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2')\nos.execv(sys.argv[1], sys.argv[1:2])")
 
     def words():
         fds = listener.fileno(), unix.fileno()
-        return {"args": [sys.executable, "-c", manager, CORRALD, *map(str, fds)], "pass_fds": fds, "env": d.env}
+        return {"args": [sys.executable, "-c", passes, CORRALD, *map(str, fds)], "pass_fds": fds, "env": d.env}
 
     with open(d.log, "a") as log:
         before = log.tell()
