@@ -403,7 +403,25 @@ def test_join(d):
     while (event := e.next())["data"].get("request") != "GET /api/status":
         kinds.add((event["event"], (event["data"].get("finding") or {}).get("kind")))
     ok(("finding", "refused_peer") not in kinds and ("sandbox", None) in kinds, "and that was no finding", kinds)
-    # Strangers.
+    # One that ends before the daemon, which is stopped, has looked at it.
+    d.process.send_signal(signal.SIGSTOP)
+    ran = [run(d, "--", "true") for _ in range(2)]
+    d.process.send_signal(signal.SIGCONT)
+    ok([r.returncode for r in ran] == [0, 0] and until(lambda: ends() == before + 33), "runs that a daemon has no time for are in the log", ran, ends() - before)
+    d.settle()
+    found = [f for f in d.get("/api/security")[2]["findings"] if f["where"].startswith("join.sock")]
+    ok(found == [], "and are no finding", found)
+    # Strangers. One that connects and goes, while another one has the socket.
+    d.process.send_signal(signal.SIGSTOP)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        maker = os.fork()
+        if maker == 0:
+            s.connect(d.folder + "/join.sock")
+            os._exit(0)
+        os.waitpid(maker, 0)
+        d.process.send_signal(signal.SIGCONT)
+        found = e.finding("refused_peer")["data"]["finding"]
+        ok(found["where"] == f"join.sock, pid {maker}" and "has ended" in found["text"], "a connection that its maker left to another is refused", found)
     with subprocess.Popen(["setpriv", "--no-new-privs", CORRAL, "run", "--", "cat"], env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE) as p:
         found = e.finding("refused_peer")
         p.communicate(timeout=PATIENCE)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -30,6 +31,22 @@ static int origin_pidfd(int socket, pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+/* Of the process behind a pidfd; without one, if the kernel said so. */
+static bool origin_has_ended(int pidfd, int error)
+{
+	if (pidfd < 0)
+		return error == ESRCH;
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) != 0;
+}
+
+/* No process has the other end. */
+static bool origin_is_closed(int socket)
+{
+	struct pollfd p = { .fd = socket };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
 int origin_check(const struct marks *own, int socket, struct origin_peer *ret, const char **ret_why)
 {
 	struct ucred cred = { 0 };
@@ -37,6 +54,7 @@ int origin_check(const struct marks *own, int socket, struct origin_peer *ret, c
 	struct marks marks = { 0 };
 	auto_fd pidfd = -1;
 	char process[16];
+	int error, r;
 
 	*ret = (struct origin_peer){ 0 };
 	*ret_why = "the process cannot be looked at";
@@ -48,14 +66,16 @@ int origin_check(const struct marks *own, int socket, struct origin_peer *ret, c
 		return -EACCES;
 	}
 	pidfd = origin_pidfd(socket, cred.pid);
+	error = errno;
 	(void)snprintf(process, sizeof(process), "%d", (int)cred.pid);
-	if (pidfd < 0 || marks_read(process, &marks) < 0)
-		return -EACCES;
-	/* It has not ended: so it was the one that was looked at. */
-	if (poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) != 0) {
+	r = marks_read(process, &marks);
+	/* If it has not ended, it was the one that was looked at. */
+	if (origin_has_ended(pidfd, error)) {
 		*ret_why = "the process has ended";
-		return -EACCES;
+		return origin_is_closed(socket) ? -ESRCH : -EACCES;
 	}
+	if (pidfd < 0 || r < 0)
+		return -EACCES;
 	*ret_why = marks_differ(own, &marks);
 	return *ret_why ? -EACCES : 0;
 }

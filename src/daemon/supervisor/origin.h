@@ -22,8 +22,9 @@ struct origin_peer {
 };
 
 /*
- * 0: the peer runs as we do. -EACCES: it does not, and *ret_why says how that was seen. *ret is
- * filled in both cases, as far as the kernel knows.
+ * 0: the peer runs as we do. -EACCES: it does not, and *ret_why says how that was seen. -ESRCH: it
+ * has ended, and no process holds the socket in its place. *ret is filled in all cases, as far as
+ * the kernel knows.
  */
 int origin_check(
 	const struct marks *own, int socket, struct origin_peer *ret, const char **ret_why);
