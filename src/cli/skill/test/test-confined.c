@@ -126,7 +126,7 @@ static void test_attempts(void **state)
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_buffer out = { 0 };
 		struct error e = { 0 };
-		const int r = run_in(rows[i].task, 10000, &out, &e);
+		const int r = run_in(rows[i].task, 60000, &out, &e);
 
 		if (r != rows[i].expected)
 			fail_msg("%s: %d, not %d: %s", rows[i].name, r, rows[i].expected, e.text);
@@ -187,16 +187,16 @@ static void test_bounds(void **state)
 	struct error e = { 0 };
 
 	(void)state;
-	assert_int_equal(run_in(print, 10000, &out, &e), 7);
+	assert_int_equal(run_in(print, 60000, &out, &e), 7);
 	assert_string_equal(buffer_text(&out), "text");
-	assert_int_equal(run_in(print_much, 10000, &out, &e), -EFBIG);
+	assert_int_equal(run_in(print_much, 60000, &out, &e), -EFBIG);
 	assert_int_equal(run_in(hang, 100, &out, &e), -ETIME);
 	assert_string_equal(e.text, "reading it took too long");
 	/* One that closes the pipe has no more time either. */
 	assert_int_equal(run_in(spin, 100, &out, &e), -ETIME);
 	assert_int_equal(run_in(close_and_hang, 100, &out, &e), -ETIME);
 	assert_string_equal(e.text, "reading it took too long");
-	assert_int_equal(run_in(crash, 10000, &out, &e), -EIO);
+	assert_int_equal(run_in(crash, 60000, &out, &e), -EIO);
 }
 
 static int set_up(void **state)

@@ -19,7 +19,8 @@
 #include "base/file.h"
 #include "services/browser/page.h"
 
-enum { SOON = 3000 };
+/* What is answered comes long before; what is not is waited for no longer than that. */
+enum { SOON = 60000, NEVER = 400 };
 
 /* What the peer says to a command: text with ID for the command's id, or one of these. */
 #define SILENCE "silence"
@@ -237,12 +238,18 @@ static void test_documents_are_asked_about(void **state)
 		{ "Page.navigate", PAUSED("file:///etc/passwd", "") GONE }, COMMON
 	};
 	struct peer p;
-	struct browser *b = begin(&p, redirect);
+	struct browser *b;
+	bool refused = false;
 
 	(void)state;
-	assert_int_equal(navigate(b, 300), -ETIMEDOUT);
-	assert_string_equal(b->page.refused, "http://b.example/x");
-	end(b, &p, NULL);
+	/* The peer may need more time than that to say where it leads. */
+	for (uint64_t ms = NEVER; !refused && ms < SOON; ms *= 2) {
+		b = begin(&p, redirect);
+		assert_int_equal(navigate(b, ms), -ETIMEDOUT);
+		refused = strcmp(b->page.refused, "http://b.example/x") == 0;
+		end(b, &p, NULL);
+	}
+	assert_true(refused);
 	b = begin(&p, file);
 	assert_int_equal(navigate(b, SOON), -EACCES);
 	assert_string_equal(b->page.refused, "file:///etc/passwd");
@@ -318,9 +325,11 @@ static void test_answers(void **state)
 		struct peer p;
 		struct browser *b = begin(&p, lines);
 		auto_arena a = { 0 };
+		uint64_t ms;
 
 		assert_int_equal(navigate(b, SOON), 0);
-		assert_int_equal(page_eval(b, &a, browser_now() + 400, &script), rows[i].code);
+		ms = rows[i].code == -ETIMEDOUT ? NEVER : SOON;
+		assert_int_equal(page_eval(b, &a, browser_now() + ms, &script), rows[i].code);
 		if (rows[i].code == -ETIMEDOUT)
 			browser_settle(b);
 		if (rows[i].json)
@@ -374,16 +383,16 @@ static void test_hangs(void **state)
 	struct browser *b = begin(&p, page);
 
 	(void)state;
-	assert_int_equal(navigate(b, 200), -ETIMEDOUT);
+	assert_int_equal(navigate(b, NEVER), -ETIMEDOUT);
 	browser_settle(b);
 	assert_false(b->is_lost);
 	assert_string_equal(b->page.target, "");
 	end(b, &p, NULL);
 	b = begin(&p, all);
-	assert_int_equal(navigate(b, 200), -ETIMEDOUT);
+	assert_int_equal(navigate(b, NEVER), -ETIMEDOUT);
 	browser_settle(b);
 	assert_true(b->is_lost);
-	assert_int_equal(navigate(b, 200), -EPIPE);
+	assert_int_equal(navigate(b, NEVER), -EPIPE);
 	end(b, &p, NULL);
 }
 
