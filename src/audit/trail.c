@@ -377,6 +377,23 @@ int audit_trail_flush(struct audit_trail *t, struct error *e)
 	return r;
 }
 
+int audit_trail_try_flush(struct audit_trail *t, struct error *e)
+{
+	const uint64_t number = audit_ring_count(t->ring);
+	int r = 0;
+
+	if (!t->store)
+		return 0;
+	if (clock_ms(CLOCK_MONOTONIC) < atomic_load(&t->batch.retry_ms) ||
+		pthread_mutex_trylock(&t->carrier) != 0)
+		return error_set(e, -EBUSY, NULL, "the log cannot be written now");
+	r = trail_carry(t, PATIENCE_ADD_MS, e);
+	if (r == 0 && t->reader.next <= number)
+		r = error_set(e, -EBUSY, NULL, "a thread has not finished writing an event");
+	(void)pthread_mutex_unlock(&t->carrier);
+	return r;
+}
+
 int audit_trail_tick(struct audit_trail *t, struct error *e)
 {
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC);

@@ -55,6 +55,11 @@ uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *e);
  * time; the log says how many.
  */
 int audit_trail_flush(struct audit_trail *t, struct error *e);
+/*
+ * The same for who has a loop: waits as audit_trail_add() does, and not at all if the log could not
+ * be written a moment ago. Events that were lost are no error.
+ */
+int audit_trail_try_flush(struct audit_trail *t, struct error *e);
 /* Carries over, commits and signs what is due, unless another thread is at it; and how long until
  * there is something, -1: nothing. Neither waits for the carrier. */
 int audit_trail_tick(struct audit_trail *t, struct error *e);

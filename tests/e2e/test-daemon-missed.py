@@ -6,6 +6,7 @@ are links, FIFOs, too large, damaged, or of others, two daemons with one log, a 
 user. Prints TAP."""
 
 import collections
+import fcntl
 import json
 import os
 import random
@@ -23,6 +24,16 @@ from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, as_user, until
 
 KILLS = 12
 LONG = 90
+# For each line, a connection that is denied.
+EACH = ("--net", "a.test:443", "--", "/usr/bin/python3", "-c", """
+import socket, sys
+for line in sys.stdin:
+    try:
+        s = socket.create_connection(('198.51.100.7', 80), 5); s.send(b'x'); s.recv(1)
+    except OSError:
+        pass
+    print(line, end='', flush=True)
+""")
 # Inside, a connection that is denied.
 DENIED = ("--net", "a.test:443", "--", "/usr/bin/python3", "-c",
           "import socket\ntry:\n s = socket.create_connection(('198.51.100.7', 80), 5); s.send(b'x'); s.recv(1)\nexcept OSError: pass")
@@ -203,6 +214,64 @@ def test_stopped(d):
         p.stdin.flush()
         p.wait(PATIENCE)
     ok(until(lambda: left(d) == [] and one in sessions(d) and is_once(sessions(d)[one]), LONG), "and all of it is in the log, once", left(d), sessions(d)[one])
+
+
+class Locked:
+    """Another process has the log."""
+
+    def __init__(self, d):
+        self.path = d.place + "/state/corral/audit.db.lock"
+
+    def __enter__(self):
+        self.fd = os.open(self.path, os.O_RDWR)
+        fcntl.flock(self.fd, fcntl.LOCK_EX)
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+
+def joined(d):
+    """{pid: its sandbox}"""
+    return {b["pid"]: b for b in d.get("/api/sandboxes")[2]["sandboxes"]}
+
+
+def test_locked(d):
+    """A run that comes again while another process has the log is not blamed for that. One that ends then leaves a file. Neither loses anything."""
+    start = lambda *words: subprocess.Popen([CORRAL, "run", *words], env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            text=True)
+    both, ids = [start(*EACH) for _ in range(2)], []
+    until(lambda: {p.pid for p in both} <= set(joined(d)))
+    with Locked(d):
+        for p in both:
+            before = joined(d)[p.pid]["events"]
+            ids.append(joined(d)[p.pid]["id"])
+            p.stdin.write("\n")
+            p.stdin.flush()
+            p.stdout.readline()
+            ok(until(lambda: joined(d)[p.pid]["events"] > before), "a run sends what the daemon cannot commit")
+            p.send_signal(signal.SIGSTOP)
+        d.stop(signal.SIGKILL)
+    os.makedirs(d.place + "/config/corral", exist_ok=True)
+    with open(d.place + "/config/corral/daemon.json", "w") as f:
+        f.write('{"version": "1.0", "daemon": {"logLevel": "debug"}}')
+    d.start()
+    os.unlink(d.place + "/config/corral/daemon.json")
+    with Locked(d):
+        other, since = start("--", "cat"), len(d.said())
+        ok(until(lambda: joined(d).get(other.pid, {"events": 0})["events"] > 0), "there is something that waits for its commit")
+        for p in both:
+            p.send_signal(signal.SIGCONT)
+        later = [f"pid {p.pid} is to join again later" for p in both]
+        ok(until(lambda: all(text in d.said(since) for text in later)), "runs that come again are to come later", d.said(since))
+        both[1].communicate(timeout=LONG)
+        ok([name.split(".")[0] for name in left(d)] == ids[1:], "one that ends leaves a file", left(d), ids)
+        ok("broke the rules" not in d.said(since) and d.status()["pid"] == d.process.pid, "none of them is blamed", d.said(since))
+    ok(until(lambda: both[0].pid in joined(d), LONG), "the other one joins when the log is free", d.said(since))
+    for p in (both[0], other):
+        p.communicate(timeout=LONG)
+    ok(until(lambda: left(d) == [] and all(is_once(sessions(d)[one]) for one in ids), LONG), "all of each of them is in the log, once", left(d),
+       [sessions(d)[one] for one in ids])
+    ok("broke the rules" not in d.said(since), "and none was blamed", d.said(since))
 
 
 def test_repeated(d):
@@ -537,8 +606,8 @@ def main():
         return full(sys.argv[2])
     d = Daemon()
     try:
-        for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_repeated, test_many, test_crowded, test_kills, test_two,
-                     test_commands, test_files, test_stuck, test_full):
+        for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_repeated, test_many, test_crowded,
+                     test_kills, test_two, test_commands, test_files, test_stuck, test_full):
             test(d)
     finally:
         d.end()

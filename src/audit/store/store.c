@@ -308,6 +308,7 @@ static int store_open_file(struct audit_store *s, struct error *e)
 	r = sql_open(&s->sql, s->path, SQL_WRITE, e);
 	if (r < 0)
 		return r;
+	sql_patience(&s->sql, s->patience_ms);
 	/* What SQLite answers is the mode that it has in the end. */
 	r = sql_answers(&s->sql, "PRAGMA journal_mode=WAL", "wal", e);
 	if (r == 0)
@@ -388,7 +389,7 @@ int audit_store_open(struct audit_store **ret, const struct audit_store_options 
 	if (!s)
 		return error_no_memory(e);
 	s->lock = -1;
-	s->patience_ms = PATIENCE_MS;
+	s->patience_ms = o->patience_ms ? o->patience_ms : PATIENCE_MS;
 	audit_batch_init(&s->batch, o->batch, o->batch_ms);
 	s->options = *o;
 	s->options.path = s->options.key_path = s->options.head_path = NULL;

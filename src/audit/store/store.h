@@ -45,6 +45,7 @@ struct audit_store_options {
 	/* Retention: a segment goes when so many records came after it, or when it is so old,
 	 * whichever is first. 0: never. */
 	uint64_t keep_records, keep_seconds;
+	unsigned patience_ms; /* as audit_store_patience(), for opening, too; 0: 5 seconds */
 };
 
 /*

@@ -455,6 +455,38 @@ static void others_have_the_log_while_it_closes(void **state)
 	bench_free(b);
 }
 
+/* Who has a loop waits for a moment, and after that in vain not at all for a while. */
+static void others_have_the_log_of_a_loop(void **state)
+{
+	struct bench *b = bench_new();
+	struct audit_trail *t;
+	struct error e = { 0 };
+	char lock[128];
+	int fd;
+
+	(void)state;
+	t = open_trail(b, 0);
+	snprintf(lock, sizeof(lock), "%s.lock", b->path);
+	fd = open(lock, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	/* Nothing waits for its commit. */
+	assert_int_equal(audit_trail_try_flush(t, &e), 0);
+	(void)add(t, "/x");
+	slept_ns = 0;
+	assert_int_equal(audit_trail_try_flush(t, &e), -EBUSY);
+	assert_true(slept_ns < UINT64_C(200000000));
+	slept_ns = 0;
+	assert_int_equal(audit_trail_try_flush(t, &e), -EBUSY);
+	assert_int_equal(slept_ns, 0);
+	assert_int_equal(close(fd), 0);
+	now_ms += 1000;
+	assert_int_equal(audit_trail_try_flush(t, &e), 0);
+	assert_int_equal(stored(b), 1);
+	close_trail(t);
+	bench_free(b);
+}
+
 static int check_long(void *context, const struct audit_row *row)
 {
 	uint64_t *n = context;
@@ -653,6 +685,7 @@ int main(void)
 		cmocka_unit_test_setup(others_have_the_log, reset_time),
 		cmocka_unit_test_setup(others_have_the_log_at_the_end, reset_time),
 		cmocka_unit_test_setup(others_have_the_log_while_it_closes, reset_time),
+		cmocka_unit_test_setup(others_have_the_log_of_a_loop, reset_time),
 		cmocka_unit_test_setup(long_events_are_stored_whole, reset_time),
 		cmocka_unit_test_setup(a_full_disk, reset_time),
 		cmocka_unit_test_setup(closing_tells, reset_time),

@@ -9,6 +9,7 @@
  * what it leaves or sends again must be looked for from there.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -19,10 +20,17 @@ enum { ACKS_AGAIN_MAX = 4096 };
 
 int acks_open(struct sandbox *b, const char *session, uint64_t id)
 {
+	int r;
+
 	if (id == 0)
 		return 0;
 	b->acks.since = id - 1;
-	return known_read(b->s, session, b->acks.since, &b->acks.known);
+	r = known_read(b->s, session, b->acks.since, &b->acks.known);
+	if (r == 0)
+		return 0;
+	journal_say(b->s, CONFIG_DEBUG, "pid %d is to join again later: the log cannot be read: %s",
+		(int)b->peer.pid, strerror(-r));
+	return -EBUSY;
 }
 
 void acks_joined(struct sandbox *b)

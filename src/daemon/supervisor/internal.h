@@ -435,7 +435,7 @@ void missed_doubt(struct supervisor *s);
 
 /* known.c */
 /* Reads what the log has, the last ones if these are many; all that we got is committed before.
- * number: of the log. */
+ * number: of the log. Negative: not now, as -EBUSY if another process holds the log. */
 int known_read(struct supervisor *s, const char *session, uint64_t number, struct known *ret);
 /* True if it was among them; it is removed. */
 bool known_take(struct known *k, const struct audit_event *e);
@@ -443,7 +443,8 @@ void known_deinit(struct known *k);
 #define auto_known __attribute__((cleanup(known_deinit))) struct known
 
 /* acks.c */
-/* JOIN: its session, and the id of the frame (wire/join.h). */
+/* JOIN: its session, and the id of the frame (wire/join.h). -EBUSY: what the log has of it cannot
+ * be read now. The connection is closed then, and the run comes again, or leaves a file. */
 int acks_open(struct sandbox *b, const char *session, uint64_t id);
 /* JOINED. */
 void acks_joined(struct sandbox *b);

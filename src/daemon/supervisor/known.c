@@ -4,6 +4,9 @@
  * acknowledge. They are in records after a number that the sender knows (wire/join.h), so only a
  * few records are read. An event is identified by its number in the session, its time and its
  * action.
+ *
+ * What we got must be committed before. Another process may hold the log for long: the loop does
+ * not wait for that, and who asks comes again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +49,7 @@ int known_read(struct supervisor *s, const char *session, uint64_t number, struc
 	struct audit_log *log = NULL;
 	uint64_t first, last = 0;
 	struct error e = { 0 };
-	int r = audit_trail_flush(s->trail, &e);
+	int r = audit_trail_try_flush(s->trail, &e);
 
 	if (r == 0)
 		r = audit_log_open(&log, buffer_text(&s->log_path), &e);

@@ -49,10 +49,12 @@ enum {
 	MISSED_SETTLE_MS = 30,
 	MISSED_AGAIN_MS = 1000, /* after a failure, doubled so many times */
 	MISSED_FAILURES = 6,
+	MISSED_BUSY = 3,  /* the same if another process has the log: that mostly ends soon */
 	MISSED_TURN = 64, /* files in one turn */
 	MISSED_RECORDS = AUDIT_BATCH_MAX,
 	MISSED_FILE_RECORDS = AUDIT_MISSED_BYTES_MAX / 64, /* of one file: more than fit */
 	MISSED_BATCH_MS = 3600 * 1000,                     /* it is committed when we say so */
+	MISSED_PATIENCE_MS = 50,   /* for others who have the log: the loop waits meanwhile */
 	MISSED_ABANDONED_S = 3600, /* what was being written so long ago never will be complete */
 };
 
@@ -136,7 +138,8 @@ static int missed_open_store(struct missed_turn *t)
 {
 	const struct audit_store_options o = { .path = buffer_text(&t->s->log_path),
 		.batch = MISSED_RECORDS,
-		.batch_ms = MISSED_BATCH_MS };
+		.batch_ms = MISSED_BATCH_MS,
+		.patience_ms = MISSED_PATIENCE_MS };
 	struct error e;
 	int r = t->store ? 0 : audit_store_open(&t->store, &o, &e);
 
@@ -361,7 +364,7 @@ static int missed_turn(struct supervisor *s, bool *ret_more)
 	(void)flock(s->missed.presence, LOCK_SH | LOCK_NB);
 	(void)flock(folder, LOCK_UN);
 	*ret_more = t.is_more;
-	return r == 0 && t.is_waiting && !t.is_more ? -EBUSY : r;
+	return r == 0 && t.is_waiting && !t.is_more ? -EAGAIN : r;
 }
 
 /* Every run that ends changes the folder: what follows within a moment does not wake us. */
@@ -391,13 +394,15 @@ static void missed_on_timer(struct timer *timer)
 	struct supervisor *s = container_of(timer, struct supervisor, missed.timer);
 	struct missed *m = &s->missed;
 	bool is_more = false;
+	unsigned most;
 	int r;
 
 	missed_listen(s);
 	r = missed_turn(s, &is_more);
 	/* A full disk may be mended, and not within a second. A folder that is gone is not wanted.
 	 */
-	m->failures = r < 0 ? m->failures + (m->failures < MISSED_FAILURES) : 0;
+	most = r == -EBUSY ? MISSED_BUSY : MISSED_FAILURES;
+	m->failures = r == 0 ? 0 : m->failures < most ? m->failures + 1 : most;
 	if (is_more && r == 0)
 		missed_wait(s, 1);
 	else if (r < 0 && r != -ENOENT && r != -EPERM)

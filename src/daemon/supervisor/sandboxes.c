@@ -261,7 +261,8 @@ static void sandboxes_on_ready(struct watcher *w, uint32_t events)
 	(void)events;
 	if (r == -EAGAIN || r == 0)
 		return;
-	if (r != -EPIPE && r != -ECONNRESET)
+	/* -EBUSY: it is for us that it has to come again. */
+	if (r != -EPIPE && r != -ECONNRESET && r != -EBUSY)
 		journal_say(b->s, CONFIG_WARN, "pid %d broke the rules of joining: %s",
 			(int)b->peer.pid, strerror(-r));
 	sandboxes_drop(b);
