@@ -50,6 +50,14 @@ int audit_missed_open(const char *folder, int *ret)
 	return 0;
 }
 
+bool audit_missed_is_of(int folder, const char *log)
+{
+	struct stat ours, other;
+
+	return stat(log, &ours) == 0 && fstatat(folder, "../audit.db", &other, 0) == 0 &&
+	       ours.st_dev == other.st_dev && ours.st_ino == other.st_ino;
+}
+
 /* Writing */
 
 static void missed_add_length(struct buffer *out, size_t len)

@@ -19,6 +19,7 @@
  * Files and folder are for the owner alone, and hidden from every sandbox as the log is. What is
  * read from them is foreign all the same: bounded, and checked to the last byte before it is used.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,8 @@ int audit_missed_place(bool is_system, struct buffer *out);
  * or others can enter it. -ENOTDIR, -ELOOP: it is no folder.
  */
 int audit_missed_open(const char *folder, int *ret);
+/* Whether it is beside this log, which is there: by the files, not by their names. */
+bool audit_missed_is_of(int folder, const char *log);
 
 /* Writing */
 

@@ -274,6 +274,13 @@ static int join_missed_open(struct launch_join *j)
 	return r;
 }
 
+/* By the folder that the daemon named: it may have another environment, and so another log. */
+static void join_compare_logs(struct launch_join *j)
+{
+	if (j->log)
+		j->is_written = join_missed_open(j) == 0 && audit_missed_is_of(j->folder, j->log);
+}
+
 static bool join_is_folder(const struct frame *f)
 {
 	const char *path = f->body;
@@ -305,6 +312,7 @@ static void join_on_joined(struct launch_join *j, struct frame *f)
 	}
 	if (j->prepared >= 0 && !audit_missed_is_prepared(j->prepared))
 		fd_close(&j->prepared);
+	join_compare_logs(j);
 	/* Who has a loop waits for its sandbox now. */
 	if (j->delay_ms && !j->is_written && join_missed_open(j) == 0 && j->prepared < 0)
 		(void)audit_missed_prepare(j->folder, &j->prepared);
@@ -474,6 +482,8 @@ uint64_t launch_join_close(struct launch_join *j)
 		(void)poll(&(struct pollfd){ .fd = j->fd, .events = POLLIN }, 1, JOIN_PATIENCE_MS);
 	if (j->is_on && j->fd >= 0)
 		(void)join_hear(j);
+	if (j->is_on)
+		join_compare_logs(j);
 	if (j->is_on && j->first < j->next && !j->is_written && join_leave_missed(j) == -EDQUOT) {
 		missing = join_events(j);
 		if (missing)

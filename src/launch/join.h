@@ -53,7 +53,8 @@ struct launch_join {
 	bool is_unsure;                 /* the log may have some of those that are kept */
 	bool is_on;                     /* there was a daemon, now or once */
 	bool was_there;                 /* its socket was, at the beginning */
-	bool is_written;                /* its log gets the events by another way: none are left */
+	const char *log;                /* that we write ourselves, for as long as this; or NULL */
+	bool is_written;                /* that is the daemon's: no events are left for it */
 	struct buffer hello;            /* the body of FRAME_JOIN */
 	struct launch_join_frame *kept; /* in a ring */
 	uint64_t first, sent, next;     /* first that is kept; first to be sent; end */

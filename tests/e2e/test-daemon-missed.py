@@ -269,6 +269,15 @@ def test_locked(d):
     ok(until(lambda: both[0].pid in joined(d), LONG), "the other one joins when the log is free", d.said(since))
     for p in (both[0], other):
         p.communicate(timeout=LONG)
+    # What another log has is not in this one.
+    with Locked(d):
+        names = set(left(d))
+        done = run(d, "--audit", "default", "--", "true", env={"XDG_STATE_HOME": d.place + "/other"})
+        new = set(left(d)) - names
+        ok(done.returncode == 0 and len(new) == 1, "a run that writes another log leaves a file for the daemon's", done, left(d))
+        d.stop(signal.SIGKILL)
+    d.start()
+    ids += [name.split(".")[0] for name in new]
     ok(until(lambda: left(d) == [] and all(is_once(sessions(d)[one]) for one in ids), LONG), "all of each of them is in the log, once", left(d),
        [sessions(d)[one] for one in ids])
     ok("broke the rules" not in d.said(since), "and none was blamed", d.said(since))

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "audit/missed.h"
-#include "audit/place.h"
 #include "base/clock.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
@@ -305,16 +304,6 @@ static void run_audit_forget(struct run *r)
 	(void)launch_join_close(&r->audit.join);
 }
 
-/* The log of --audit is the one that the daemon has. */
-static bool run_audit_is_daemons(const struct run *r)
-{
-	auto_buffer place = { 0 };
-	struct error e;
-
-	return r->audit.path && audit_place(&place, &e) == 0 &&
-	       strcmp(buffer_text(&place), r->audit.path) == 0;
-}
-
 int run_audit_begin(struct run *r)
 {
 	int ret;
@@ -328,7 +317,7 @@ int run_audit_begin(struct run *r)
 	ret = run_audit_open_trail(r);
 	/* Its loop comes back to what is kept. */
 	r->audit.join.delay_ms = LAUNCH_JOIN_DELAY_MS;
-	r->audit.join.is_written = run_audit_is_daemons(r);
+	r->audit.join.log = r->audit.path;
 	if (ret == 0 && r->audit.join.is_on)
 		run_audit_hello(r);
 	if (ret == 0)

@@ -632,6 +632,55 @@ static void test_join_handed_over(void **state)
 	}
 }
 
+static void stand_in_touch(const char *path)
+{
+	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+}
+
+/* Who writes a log itself leaves nothing for the daemon of that log, and for others it does: the
+ * folder that the daemon names counts, not the one that our environment suggests. */
+static void test_join_writes_itself(void **state)
+{
+	(void)state;
+	for (int is_daemons = 0; is_daemons < 2; is_daemons++) {
+		auto_buffer bytes = { 0 };
+		struct stand_in s, other;
+		struct audit_event e;
+		char ours[128], theirs[128], missed[128];
+
+		stand_in_begin(&s);
+		stand_in_make_folder(&s);
+		other = s;
+		(void)snprintf(other.folder, sizeof(other.folder), "%s/other", s.place);
+		assert_int_equal(mkdir(other.folder, 0700), 0);
+		stand_in_make_folder(&other);
+		(void)snprintf(ours, sizeof(ours), "%s/audit.db", s.folder);
+		(void)snprintf(theirs, sizeof(theirs), "%s/audit.db", other.folder);
+		(void)snprintf(missed, sizeof(missed), "%s/missed", other.folder);
+		stand_in_touch(ours);
+		stand_in_touch(theirs);
+		s.join.delay_ms = 1;
+		s.join.log = is_daemons ? theirs : ours;
+		launch_join_connect(&s.join);
+		stand_in_accept(&s);
+		assert_int_equal(
+			frame_send(s.peer, FRAME_JOINED, 5, missed, strlen(missed) + 1, NULL, 0),
+			0);
+		assert_false(launch_join_dispatch(&s.join, true));
+		stand_in_tell(&s, 2);
+		(void)launch_join_close(&s.join);
+		assert_int_equal(stand_in_left_as(&other, "0123456789abcdef.5", &bytes, &e),
+			is_daemons ? 0 : 2);
+		assert_int_equal(unlink(ours), 0);
+		assert_int_equal(unlink(theirs), 0);
+		assert_int_equal(rmdir(missed), 0);
+		assert_int_equal(rmdir(other.folder), 0);
+		stand_in_end_with_folder(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -650,6 +699,7 @@ int main(void)
 		cmocka_unit_test(test_join_flood),
 		cmocka_unit_test(test_join_folder),
 		cmocka_unit_test(test_join_handed_over),
+		cmocka_unit_test(test_join_writes_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
