@@ -87,20 +87,21 @@ static bool missed_is_id(const char *id, size_t len)
 	return len == AUDIT_MISSED_ID && strspn(id, "0123456789abcdef") >= len;
 }
 
-static bool missed_is_full(int folder)
+/* -EDQUOT: there are too many files. Or why they cannot be counted. */
+static int missed_check_room(int folder)
 {
 	auto_fd fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	size_t n = 0;
 
 	if (!d)
-		return true;
+		return -errno;
 	(void)fd_take(&fd);
 	while (n <= AUDIT_MISSED_FILES_MAX + 2 && readdir(d))
 		n++;
 	(void)closedir(d);
 	/* With "." and "..". */
-	return n >= AUDIT_MISSED_FILES_MAX + 2;
+	return n >= AUDIT_MISSED_FILES_MAX + 2 ? -EDQUOT : 0;
 }
 
 int audit_missed_print_name(const struct audit_missed_name *n, char ret[AUDIT_MISSED_NAME])
@@ -116,10 +117,10 @@ int audit_missed_print_name(const struct audit_missed_name *n, char ret[AUDIT_MI
 
 int audit_missed_prepare(int folder, int *ret)
 {
-	int fd;
+	int fd, r = missed_check_room(folder);
 
-	if (missed_is_full(folder))
-		return -EDQUOT;
+	if (r < 0)
+		return r;
 	fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -152,10 +153,10 @@ static int missed_put_fresh(
 {
 	char fresh[AUDIT_MISSED_ID + 2];
 	auto_fd fd = -1;
-	int r;
+	int r = missed_check_room(folder);
 
-	if (missed_is_full(folder))
-		return -EDQUOT;
+	if (r < 0)
+		return r;
 	(void)snprintf(fresh, sizeof(fresh), ".%s", n->id);
 	fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)

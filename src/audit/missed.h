@@ -65,7 +65,7 @@ int audit_missed_prepare(int folder, int *ret);
 bool audit_missed_is_prepared(int fd);
 /*
  * Ends the bytes and puts them into the folder, at once or not at all. prepared: as above, or -1.
- * -EDQUOT: there are too many files. -EINVAL: the name is none.
+ * -EDQUOT: there are too many files. -EINVAL: the name is none. Or of opening and writing it.
  */
 int audit_missed_put(
 	int folder, int prepared, const struct audit_missed_name *name, struct buffer *bytes);

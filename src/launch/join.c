@@ -2,6 +2,7 @@
 #include "launch/join.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -419,6 +420,13 @@ static uint64_t join_events(const struct launch_join *j)
 	return n;
 }
 
+/* No folder that is for us: no daemon of this user was here, or it does not keep such files. */
+static bool join_is_unwanted(int error)
+{
+	return error == -ENOENT || error == -EPERM || error == -EACCES || error == -ELOOP ||
+	       error == -ENOTDIR;
+}
+
 /*
  * What no daemon acknowledged, as a file. Where that cannot be done, it is lost; -EDQUOT: there are
  * too many files.
@@ -434,10 +442,10 @@ static int join_leave_missed(struct launch_join *j)
 	uint64_t lost = j->lost + j->forgotten;
 	struct audit_event e;
 	bool is_any = false;
-	int r;
+	int r = join_missed_open(j);
 
-	if (join_missed_open(j) < 0)
-		return 0;
+	if (r < 0)
+		return join_is_unwanted(r) ? 0 : r;
 	for (uint64_t i = j->first; i < j->next; i++) {
 		const struct launch_join_frame *f = join_kept(j, i);
 
@@ -470,9 +478,30 @@ static int join_leave_missed(struct launch_join *j)
 	return r;
 }
 
-uint64_t launch_join_close(struct launch_join *j)
+/* Those that are not sent could not be left, either. */
+static uint64_t join_tell_missing(struct launch_join *j, int error, struct error *why)
+{
+	const uint64_t n = join_events(j);
+
+	if (n && error == -EDQUOT) {
+		audit_missed_count(j->folder, n);
+		(void)error_set(why, error, NULL,
+			"%" PRIu64 " events of this run are not in the daemon's log: %d runs have "
+			"left theirs, and no daemon took them",
+			n, AUDIT_MISSED_FILES_MAX);
+	} else if (n) {
+		(void)error_set(why, error, NULL,
+			"%" PRIu64 " events of this run are not in the daemon's log: they cannot "
+			"be left in %s: %s",
+			n, buffer_text(&j->missed), strerror(-error));
+	}
+	return n;
+}
+
+uint64_t launch_join_close(struct launch_join *j, struct error *why)
 {
 	uint64_t missing = 0;
+	int r = 0;
 
 	j->delay_ms = 0;
 	/* Nothing more is sent to a daemon that has not let us in: what it would not read is left
@@ -484,13 +513,12 @@ uint64_t launch_join_close(struct launch_join *j)
 		(void)join_hear(j);
 	if (j->is_on)
 		join_compare_logs(j);
-	if (j->is_on && j->first < j->next && !j->is_written && join_leave_missed(j) == -EDQUOT) {
-		missing = join_events(j);
-		if (missing)
-			audit_missed_count(j->folder, missing);
-	}
+	if (j->is_on && j->first < j->next && !j->is_written)
+		r = join_leave_missed(j);
 	if (j->is_on && j->is_known)
 		join_flush(j);
+	if (r < 0)
+		missing = join_tell_missing(j, r, why);
 	for (; j->kept && j->first < j->next; j->first++)
 		buffer_deinit(&join_kept(j, j->first)->body);
 	free(j->kept);

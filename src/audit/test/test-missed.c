@@ -3,6 +3,7 @@
 #include "test/unit.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "audit/missed.h"
 #include "audit/test/test-audit.h"
@@ -161,6 +162,27 @@ static void a_folder_has_a_bound(void **state)
 	folder_free(&f);
 }
 
+/* A folder that cannot be read is not a full one. */
+static void a_process_has_a_bound(void **state)
+{
+	struct folder f = folder_new();
+	struct rlimit before, none;
+	auto_buffer bytes = { 0 };
+	int fd = -1;
+
+	(void)state;
+	add(&bytes, id, "one");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(audit_missed_put(f.fd, -1, &plain, &bytes), -EMFILE);
+	assert_int_equal(audit_missed_prepare(f.fd, &fd), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(fd, -1);
+	folder_free(&f);
+}
+
 /* Runs that find the folder full add up, to a bound; the file is not one that others put there. */
 static void what_is_not_there_is_counted(void **state)
 {
@@ -287,6 +309,7 @@ int main(void)
 		cmocka_unit_test(a_file_has_a_bound),
 		cmocka_unit_test(a_prepared_file),
 		cmocka_unit_test(a_folder_has_a_bound),
+		cmocka_unit_test(a_process_has_a_bound),
 		cmocka_unit_test(what_is_not_there_is_counted),
 		cmocka_unit_test(what_is_no_file_of_ours),
 		cmocka_unit_test(folders_of_others),

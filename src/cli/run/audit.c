@@ -18,7 +18,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "audit/missed.h"
 #include "base/clock.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
@@ -301,7 +300,7 @@ static void run_audit_forget(struct run *r)
 {
 	(void)audit_trail_close(r->audit.trail, NULL);
 	r->audit.trail = NULL;
-	(void)launch_join_close(&r->audit.join);
+	(void)launch_join_close(&r->audit.join, NULL);
 }
 
 int run_audit_begin(struct run *r)
@@ -484,7 +483,7 @@ void run_audit_end(struct run *r, int status)
 {
 	struct audit_trail *trail = r->audit.trail;
 	struct error why = { 0 }, told = { 0 };
-	uint64_t lost, missing;
+	uint64_t lost;
 	int ret;
 
 	if (!trail)
@@ -502,14 +501,8 @@ void run_audit_end(struct run *r, int status)
 		ret = audit_trail_close(trail, &why);
 	else
 		(void)audit_trail_close(trail, NULL);
-	missing = launch_join_close(&r->audit.join);
-	if (missing) {
-		(void)error_set(&told, -EDQUOT, NULL,
-			"%" PRIu64 " events of this run are not in the daemon's log: %d runs have "
-			"left theirs, and no daemon took them",
-			missing, AUDIT_MISSED_FILES_MAX);
+	if (launch_join_close(&r->audit.join, &told))
 		output_error(&told);
-	}
 	if (ret == 0 && !lost)
 		return;
 	(void)error_set(&told, -EIO, NULL, "the audit log of this run is incomplete: %s",

@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* launch_join_close() would wait for JOINED. */
 	if (!j.is_known)
 		fd_close(&j.fd);
-	(void)launch_join_close(&j);
+	(void)launch_join_close(&j, NULL);
 	frame_deinit(&f);
 	fd_close(&peer);
 	return 0;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -56,7 +57,7 @@ static void stand_in_begin(struct stand_in *s)
 
 static void stand_in_end(struct stand_in *s)
 {
-	(void)launch_join_close(&s->join);
+	(void)launch_join_close(&s->join, NULL);
 	frame_deinit(&s->frame);
 	fd_close(&s->peer);
 	fd_close(&s->listener);
@@ -183,7 +184,7 @@ static void test_join_delay(void **state)
 	for (int i = 0; i < LAUNCH_JOIN_CROWDED; i++)
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 	stand_in_tell(&s, 3);
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 	stand_in_end(&s);
@@ -273,7 +274,7 @@ static void test_join_missed(void **state)
 
 	(void)state;
 	stand_in_begin(&s);
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	assert_int_equal(unlink(s.address.sun_path), 0);
 	assert_int_equal(launch_join_open(&s.join), -ENOENT);
 	assert_false(s.join.is_on);
@@ -287,7 +288,7 @@ static void test_join_missed(void **state)
 		assert_false(s.join.was_there);
 		assert_int_equal(launch_join_hello(&s.join, &who), 0);
 		stand_in_tell(&s, rows[i].told);
-		(void)launch_join_close(&s.join);
+		(void)launch_join_close(&s.join, NULL);
 		n = stand_in_left(&s, &bytes, &e);
 		assert_true(n >= rows[i].left);
 		if (rows[i].lost) {
@@ -301,7 +302,7 @@ static void test_join_missed(void **state)
 	assert_int_equal(launch_join_open(&s.join), 0);
 	s.join.is_written = true;
 	stand_in_tell(&s, 1);
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_left(&s, &(struct buffer){ 0 }, NULL), 0);
 	fd_close(&s.listener);
 	s.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -324,7 +325,7 @@ static void test_join_unheard(void **state)
 	launch_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_tell(&s, 3);
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
 	assert_int_equal(stand_in_left(&s, &bytes, &e), 3);
@@ -342,7 +343,7 @@ static void test_join_unheard(void **state)
 	fd_close(&s.listener);
 	stand_in_tell(&s, 1);
 	assert_false(launch_join_dispatch(&s.join, true));
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.7", &rest, &e), 2);
 	stand_in_end_with_folder(&s);
 }
@@ -370,7 +371,7 @@ static void test_join_acknowledged(void **state)
 	stand_in_acknowledge(&s, 2, 44);
 	stand_in_acknowledge(&s, 4, 46);
 	assert_int_equal(s.join.next - s.join.first, 1);
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_LEFT);
 	assert_int_equal(s.frame.id, 46);
 	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.46", &bytes, &e), 1);
@@ -399,7 +400,7 @@ static void test_join_all_acknowledged(void **state)
 	assert_int_equal(
 		frame_send(s.peer, FRAME_JOIN_ACK, 3, &(uint64_t){ 50 }, sizeof(uint64_t), NULL, 0),
 		0);
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	stand_in_end_with_folder(&s);
 }
 
@@ -433,7 +434,7 @@ static void test_join_again(void **state)
 	/* Until it acknowledges something, the number of the first one counts. */
 	stand_in_let_in(&s, 30);
 	stand_in_hears_events(&s, 3);
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_LEFT);
 	assert_int_equal(s.frame.id, 20);
 	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.20", &bytes, &e), 3);
@@ -521,7 +522,7 @@ static void test_join_forgotten_at_the_end(void **state)
 		while (stand_in_hear(&s) != FRAME_NONE)
 			;
 	}
-	(void)launch_join_close(&s.join);
+	(void)launch_join_close(&s.join, NULL);
 	assert_true(stand_in_left_as(&s, "0123456789abcdef.0", &bytes, &e) > 0);
 	assert_int_equal(e.action, AUDIT_STORE);
 	assert_true(e.count >= LAUNCH_JOIN_CROWDED);
@@ -586,7 +587,7 @@ static void test_join_folder(void **state)
 		assert_false(launch_join_dispatch(&s.join, true));
 		assert_int_equal(s.join.is_known, rows[i].is_let_in);
 		stand_in_tell(&s, 1);
-		(void)launch_join_close(&s.join);
+		(void)launch_join_close(&s.join, NULL);
 		assert_int_equal(
 			stand_in_left_as(&s, "0123456789abcdef.5", &bytes, &e), rows[i].is_there);
 		stand_in_end_with_folder(&s);
@@ -622,7 +623,7 @@ static void test_join_handed_over(void **state)
 			0);
 		assert_false(launch_join_dispatch(&s.join, true));
 		stand_in_tell(&s, 1);
-		(void)launch_join_close(&s.join);
+		(void)launch_join_close(&s.join, NULL);
 		assert_int_equal(stat(name, &left), 0);
 		assert_int_equal(left.st_ino == st.st_ino, !is_pipe);
 		assert_true(stand_in_left_as(&s, "0123456789abcdef.5", &bytes, &e));
@@ -670,7 +671,7 @@ static void test_join_writes_itself(void **state)
 			0);
 		assert_false(launch_join_dispatch(&s.join, true));
 		stand_in_tell(&s, 2);
-		(void)launch_join_close(&s.join);
+		(void)launch_join_close(&s.join, NULL);
 		assert_int_equal(stand_in_left_as(&other, "0123456789abcdef.5", &bytes, &e),
 			is_daemons ? 0 : 2);
 		assert_int_equal(unlink(ours), 0);
@@ -679,6 +680,35 @@ static void test_join_writes_itself(void **state)
 		assert_int_equal(rmdir(other.folder), 0);
 		stand_in_end_with_folder(&s);
 	}
+}
+
+/* What cannot be written is told: how much, where and why. */
+static void test_join_cannot_leave(void **state)
+{
+	struct rlimit before, none;
+	struct error why = { 0 };
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	assert_int_equal(unlink(s.address.sun_path), 0);
+	stand_in_tell(&s, 3);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(launch_join_close(&s.join, &why), 3);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_non_null(strstr(why.text, "3 events"));
+	assert_non_null(strstr(why.text, s.folder));
+	assert_non_null(strstr(why.text, strerror(EFBIG)));
+	assert_int_equal(stand_in_left(&s, &(struct buffer){ 0 }, NULL), 0);
+	fd_close(&s.listener);
+	s.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+		bind(s.listener, (const struct sockaddr *)&s.address, sizeof(s.address)), 0);
+	stand_in_end_with_folder(&s);
 }
 
 int main(void)
@@ -700,6 +730,7 @@ int main(void)
 		cmocka_unit_test(test_join_folder),
 		cmocka_unit_test(test_join_handed_over),
 		cmocka_unit_test(test_join_writes_itself),
+		cmocka_unit_test(test_join_cannot_leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ struct joined *joined_new(const struct joined_options *o)
 		return NULL;
 	j = calloc(1, sizeof(*j));
 	if (!j) {
-		(void)launch_join_close(&join);
+		(void)launch_join_close(&join, NULL);
 		return NULL;
 	}
 	j->join = join;
@@ -119,7 +119,7 @@ void joined_free(struct joined *j)
 	joined_tell_notes(j);
 	(void)corral_audit_free(j->audit, NULL);
 	joined_live_free(j->live);
-	(void)launch_join_close(&j->join);
+	(void)launch_join_close(&j->join, NULL);
 	(void)pthread_mutex_destroy(&j->lock);
 	free(j);
 }
