@@ -207,22 +207,34 @@ void audit_missed_count(int folder, uint64_t events)
 
 /* Reading */
 
-int audit_missed_counted(int folder, uint64_t *ret_runs, uint64_t *ret_events)
+int audit_missed_take_count(int folder)
 {
 	auto_buffer bytes = { 0 };
-	uint64_t sum = 0;
-	uint32_t n;
-	int r = audit_missed_read(folder, AUDIT_MISSED_FULL, &bytes);
+	int r;
 
-	if (r == 0 && unlinkat(folder, AUDIT_MISSED_FULL, 0) < 0)
+	if (faccessat(folder, AUDIT_MISSED_TAKEN, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	r = audit_missed_read(folder, AUDIT_MISSED_FULL, &bytes);
+	if (r == 0 && renameat(folder, AUDIT_MISSED_FULL, folder, AUDIT_MISSED_TAKEN) < 0)
 		r = -errno;
+	return r;
+}
+
+int audit_missed_counted(int folder, uint64_t after, uint64_t *ret_runs, uint64_t *ret_events)
+{
+	auto_buffer bytes = { 0 };
+	uint64_t runs, sum = 0;
+	uint32_t n;
+	int r = audit_missed_read(folder, AUDIT_MISSED_TAKEN, &bytes);
+
 	if (r < 0)
 		return r;
-	for (size_t at = 0; bytes.len - at >= sizeof(n); at += sizeof(n)) {
-		memcpy(&n, bytes.data + at, sizeof(n));
+	runs = bytes.len / sizeof(n);
+	for (uint64_t i = after; i < runs; i++) {
+		memcpy(&n, bytes.data + i * sizeof(n), sizeof(n));
 		sum += le32toh(n);
 	}
-	*ret_runs = bytes.len / sizeof(n);
+	*ret_runs = runs > after ? runs - after : 0;
 	*ret_events = sum;
 	return 0;
 }

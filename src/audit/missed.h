@@ -12,6 +12,7 @@
  *     .ID      is being written
  *     .full    4 bytes (little-endian) for each run that found the folder full: how many events
  *              it could not leave. The daemon puts their sum into the log
+ *     .full.taken    the same, while the daemon does that
  *
  * A file is a line that says what it is, then for each event its length (4 bytes, little-endian)
  * and its encoding (event.h), then the length 0. What ends anywhere else is not complete.
@@ -70,6 +71,7 @@ bool audit_missed_is_prepared(int fd);
 int audit_missed_put(
 	int folder, int prepared, const struct audit_missed_name *name, struct buffer *bytes);
 #define AUDIT_MISSED_FULL ".full"
+#define AUDIT_MISSED_TAKEN ".full.taken"
 /* After -EDQUOT: so many events are not there. Beyond the size of a file it is not counted. */
 void audit_missed_count(int folder, uint64_t events);
 
@@ -82,8 +84,12 @@ bool audit_missed_parse_name(const char *name, struct audit_missed_name *ret);
  * nor waits. -EPERM, -ELOOP, -EFBIG, or of opening and reading it.
  */
 int audit_missed_read(int folder, const char *name, struct buffer *out);
-/* What AUDIT_MISSED_FULL says, as audit_missed_read(); it is removed. *ret_events is a sum. */
-int audit_missed_counted(int folder, uint64_t *ret_runs, uint64_t *ret_events);
+/* AUDIT_MISSED_FULL becomes AUDIT_MISSED_TAKEN, so that runs begin another. -EEXIST: there is one
+ * already. -ENOENT: there is neither. Or as audit_missed_read(). */
+int audit_missed_take_count(int folder);
+/* What AUDIT_MISSED_TAKEN says, as audit_missed_read(), after so many runs. *ret_events is a sum.
+ */
+int audit_missed_counted(int folder, uint64_t after, uint64_t *ret_runs, uint64_t *ret_events);
 /* How many events are in it; -EBADMSG: it is not complete, or has events of another session. */
 int audit_missed_check(const void *data, size_t len, const char *id);
 /* The events of checked bytes, one after the other, from *at = 0 on. False: that was the last. */

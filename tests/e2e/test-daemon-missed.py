@@ -365,6 +365,28 @@ def test_crowded(d):
     ok(done.returncode == 0 and done.stderr == "" and len(left(d)) == 1, "with room again, all is as before", done)
     d.start()
     ok(until(lambda: left(d) == [], LONG) and told() == [count], "and nothing is counted twice", told())
+    path, taken = missed(d) + "/.full", missed(d) + "/.full.taken"
+
+    def put(*counts):
+        with open(os.open(d.place + "/fresh", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as f:
+            f.write(b"".join(n.to_bytes(4, "little") for n in counts))
+        os.rename(d.place + "/fresh", path)
+        return until(lambda: os.path.exists(taken) and not os.path.exists(path))
+
+    with Locked(d):
+        ok(put(3, 4), "what is counted stays until it is committed", os.listdir(missed(d)))
+        d.stop(signal.SIGKILL)
+    d.start()
+    ok(until(lambda: told() == [count, 7], LONG) and until(lambda: not os.path.exists(taken)), "kill -9 before that: the next daemon counts it", told())
+    with Locked(d):
+        ok(put(5), "a daemon counts")
+        # One run had it open before, another one comes after.
+        with open(taken, "ab") as f:
+            f.write((6).to_bytes(4, "little"))
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
+            f.write((1).to_bytes(4, "little"))
+    ok(until(lambda: told() == [count, 7, 5, 6, 1], LONG) and until(lambda: not os.path.exists(taken) and not os.path.exists(path)),
+       "what is added meanwhile is counted, too", told(), os.listdir(missed(d)))
 
 
 def test_kills(d):

@@ -190,22 +190,35 @@ static void what_is_not_there_is_counted(void **state)
 	uint64_t runs = 0, events = 0;
 
 	(void)state;
-	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), -ENOENT);
+	assert_int_equal(audit_missed_take_count(f.fd), -ENOENT);
+	assert_int_equal(audit_missed_counted(f.fd, 0, &runs, &events), -ENOENT);
 	audit_missed_count(f.fd, 3);
 	audit_missed_count(f.fd, UINT64_MAX);
-	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), 0);
+	assert_int_equal(audit_missed_take_count(f.fd), 0);
+	assert_int_equal(audit_missed_counted(f.fd, 0, &runs, &events), 0);
 	assert_int_equal(runs, 2);
 	assert_int_equal(events, 3 + (uint64_t)UINT32_MAX);
-	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), -ENOENT);
+	assert_int_equal(audit_missed_counted(f.fd, 1, &runs, &events), 0);
+	assert_int_equal(runs, 1);
+	assert_int_equal(events, (uint64_t)UINT32_MAX);
+	/* What comes meanwhile is in another one, which waits. */
 	for (int i = 0; i < AUDIT_MISSED_BYTES_MAX / 4 + 2; i++)
 		audit_missed_count(f.fd, 1);
-	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), 0);
+	assert_int_equal(audit_missed_take_count(f.fd), -EEXIST);
+	assert_int_equal(audit_missed_counted(f.fd, 2, &runs, &events), 0);
+	assert_int_equal(runs, 0);
+	assert_int_equal(unlinkat(f.fd, AUDIT_MISSED_TAKEN, 0), 0);
+	assert_int_equal(audit_missed_take_count(f.fd), 0);
+	assert_int_equal(audit_missed_counted(f.fd, 0, &runs, &events), 0);
 	assert_int_equal(runs, AUDIT_MISSED_BYTES_MAX / 4);
 	assert_int_equal(events, runs);
+	assert_int_equal(unlinkat(f.fd, AUDIT_MISSED_TAKEN, 0), 0);
 	assert_int_equal(symlinkat("other", f.fd, AUDIT_MISSED_FULL), 0);
 	audit_missed_count(f.fd, 1);
 	assert_int_equal(faccessat(f.fd, "other", F_OK, 0), -1);
-	assert_int_equal(audit_missed_counted(f.fd, &runs, &events), -ELOOP);
+	assert_int_equal(audit_missed_take_count(f.fd), -ELOOP);
+	assert_int_equal(symlinkat("other", f.fd, AUDIT_MISSED_TAKEN), 0);
+	assert_int_equal(audit_missed_counted(f.fd, 0, &runs, &events), -ELOOP);
 	folder_free(&f);
 }
 

@@ -231,6 +231,9 @@ struct missed {
 	int prepared;    /* a file for the next run (audit/missed.h); -1: none */
 	struct missed_leaving *leaving; /* MISSED_LEAVING_MAX */
 	size_t n_leaving;
+	/* Of AUDIT_MISSED_TAKEN: the runs that were counted, and in the trail's ring the number of
+	 * the record that says so; 0: it is committed. */
+	uint64_t full_runs, full_number;
 };
 
 /* What is counted for Prometheus (metrics.c), since the daemon started. */

@@ -263,28 +263,62 @@ static int missed_take(struct missed_turn *t, const char *name)
 
 /* One turn */
 
-/* Runs that found the folder full. It says so when it is counted, and once. */
-static void missed_take_full(const struct missed_turn *t)
+/* Nothing was added since it was counted. */
+static bool missed_forget_full(struct missed *m, int folder)
 {
 	uint64_t runs, events;
-	int r = audit_missed_counted(t->folder, &runs, &events);
 
+	if (audit_missed_counted(folder, m->full_runs, &runs, &events) < 0 || runs > 0)
+		return false;
+	(void)unlinkat(folder, AUDIT_MISSED_TAKEN, 0);
+	m->full_runs = 0;
+	return true;
+}
+
+/*
+ * Runs that found the folder full. It says so when it is counted. The file goes when the record is
+ * committed (missed_settle): if we are killed before, the next daemon counts it. Two things can
+ * still happen: it is counted twice if we are killed between commit and removal; and a run is not
+ * counted that opened it before it was taken, and writes to it after we looked for the last time.
+ */
+static void missed_take_full(struct missed_turn *t)
+{
+	struct missed *m = &t->s->missed;
+	uint64_t runs = 0, events = 0;
+	int r;
+
+	if (m->full_number)
+		return;
+	r = audit_missed_take_count(t->folder);
+	if (r == -EEXIST && !m->full_runs && !t->is_alone) {
+		t->is_waiting = true;
+		return;
+	}
+	if (r < 0 && r != -EEXIST && r != -ENOENT)
+		missed_add_strange(m, AUDIT_MISSED_FULL);
+	if (r < 0 && r != -EEXIST)
+		return;
+	r = audit_missed_counted(t->folder, m->full_runs, &runs, &events);
+	if (r < 0)
+		m->full_runs = 0;
 	if (r < 0 && r != -ENOENT)
-		missed_add_strange(&t->s->missed, AUDIT_MISSED_FULL);
-	if (r < 0 || runs == 0)
+		missed_add_strange(m, AUDIT_MISSED_TAKEN);
+	if (r < 0 || missed_forget_full(m, t->folder))
 		return;
 	journal_say(t->s, CONFIG_WARN,
 		"%" PRIu64 " %s could not leave %" PRIu64 " events: %s had %d files", runs,
 		runs == 1 ? "run" : "runs", events, buffer_text(&t->s->missed.folder),
 		AUDIT_MISSED_FILES_MAX);
-	journal_record(t->s, &(struct audit_event){ .action = AUDIT_STORE,
-				     .program = "corrald",
-				     .pid = (uint32_t)getpid(),
-				     .target = "missed",
-				     .decision = AUDIT_FAILED,
-				     .reason = "events were dropped: runs had left too many files",
-				     .exact = true,
-				     .count = events });
+	m->full_runs += runs;
+	m->full_number = journal_record(
+		t->s, &(struct audit_event){ .action = AUDIT_STORE,
+			      .program = "corrald",
+			      .pid = (uint32_t)getpid(),
+			      .target = "missed",
+			      .decision = AUDIT_FAILED,
+			      .reason = "events were dropped: runs had left too many files",
+			      .exact = true,
+			      .count = events });
 }
 
 static void missed_sweep(const struct missed_turn *t, const char *name)
@@ -314,7 +348,8 @@ static int missed_look(struct missed_turn *t)
 			     t->n_records + MISSED_FILE_RECORDS > MISSED_RECORDS;
 		if (t->is_more)
 			break;
-		if (strcmp(entry->d_name, AUDIT_MISSED_FULL) == 0)
+		if (strcmp(entry->d_name, AUDIT_MISSED_FULL) == 0 ||
+			strcmp(entry->d_name, AUDIT_MISSED_TAKEN) == 0)
 			missed_take_full(t);
 		else if (entry->d_name[0] == '.')
 			missed_sweep(t, entry->d_name);
@@ -447,10 +482,18 @@ void missed_leave(struct supervisor *s, const char *id, uint64_t number, uint64_
 void missed_settle(struct supervisor *s, uint64_t committed)
 {
 	struct missed *m = &s->missed;
+	const bool is_full = m->full_number && m->full_number <= committed;
 	auto_fd folder = -1;
 
-	if (m->n_leaving == 0 || audit_missed_open(buffer_text(&m->folder), &folder) < 0)
+	if ((m->n_leaving == 0 && !is_full) ||
+		audit_missed_open(buffer_text(&m->folder), &folder) < 0)
 		return;
+	if (is_full) {
+		m->full_number = 0;
+		(void)missed_forget_full(m, folder);
+		/* There may be more of it, or another one. */
+		missed_look_soon(s);
+	}
 	for (size_t i = m->n_leaving; i > 0; i--) {
 		if (m->leaving[i - 1].last > committed)
 			continue;
@@ -462,6 +505,7 @@ void missed_settle(struct supervisor *s, uint64_t committed)
 void missed_doubt(struct supervisor *s)
 {
 	s->missed.n_leaving = 0;
+	s->missed.full_runs = s->missed.full_number = 0;
 	missed_look_soon(s);
 }
 
