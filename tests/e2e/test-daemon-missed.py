@@ -217,13 +217,13 @@ def test_stopped(d):
 
 
 class Locked:
-    """Another process has the log."""
+    """Another process has the log, or its folder."""
 
-    def __init__(self, d):
-        self.path = d.place + "/state/corral/audit.db.lock"
+    def __init__(self, d, name="/audit.db.lock"):
+        self.path = d.place + "/state/corral" + name
 
     def __enter__(self):
-        self.fd = os.open(self.path, os.O_RDWR)
+        self.fd = os.open(self.path, os.O_RDONLY)
         fcntl.flock(self.fd, fcntl.LOCK_EX)
 
     def __exit__(self, *_):
@@ -437,6 +437,21 @@ def test_two(d):
     d.start()
 
 
+def test_folder_locked(d):
+    """A process that locks the folder of the log does not keep a daemon from starting. What another daemon may have got waits."""
+    d.stop()
+    for _ in range(2):
+        run(d, "--", "true")
+    plain, noted = left(d)
+    os.rename(f"{missed(d)}/{noted}", f"{missed(d)}/{noted}.0")
+    with Locked(d, ""):
+        since = len(d.said())
+        d.start()
+        ok("another process has locked the folder of the log" in d.said(since), "the daemon starts, and says so", d.said(since))
+        ok(until(lambda: left(d) == [noted + ".0"], LONG), "it takes what no daemon got", left(d))
+    ok(until(lambda: left(d) == [], LONG) and all(is_once(sessions(d)[name]) for name in (plain, noted)), "and the rest when it has the lock", left(d))
+
+
 # What a command tries. Prints what worked.
 COMMAND = r"""
 import os, sys
@@ -639,7 +654,7 @@ def main():
     d = Daemon()
     try:
         for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_repeated, test_many, test_crowded,
-                     test_kills, test_two, test_commands, test_files, test_stuck, test_full):
+                     test_kills, test_two, test_folder_locked, test_commands, test_files, test_stuck, test_full):
             test(d)
     finally:
         d.end()

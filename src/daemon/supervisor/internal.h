@@ -228,6 +228,7 @@ struct missed {
 	size_t n_stuck;
 	int presence;    /* the log's folder, locked: this daemon is there; -1: nothing is kept */
 	bool is_guarded; /* other users cannot lock it */
+	bool is_present; /* it is locked: another daemon knows of us */
 	int prepared;    /* a file for the next run (audit/missed.h); -1: none */
 	struct missed_leaving *leaving; /* MISSED_LEAVING_MAX */
 	size_t n_leaving;

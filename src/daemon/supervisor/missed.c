@@ -49,7 +49,8 @@ enum {
 	MISSED_SETTLE_MS = 30,
 	MISSED_AGAIN_MS = 1000, /* after a failure, doubled so many times */
 	MISSED_FAILURES = 6,
-	MISSED_BUSY = 3,  /* the same if another process has the log: that mostly ends soon */
+	MISSED_BUSY = 3, /* the same if another process has the log: that mostly ends soon */
+	MISSED_PRESENCE_MS = 1000,
 	MISSED_TURN = 64, /* files in one turn */
 	MISSED_RECORDS = AUDIT_BATCH_MAX,
 	MISSED_FILE_RECORDS = AUDIT_MISSED_BYTES_MAX / 64, /* of one file: more than fit */
@@ -379,27 +380,38 @@ static int missed_commit(struct missed_turn *t)
 	return r;
 }
 
+/* Says to other daemons that we are there. Also after the lock was one for us alone. */
+static void missed_be_present(struct missed *m)
+{
+	m->is_present = flock(m->presence, LOCK_SH | LOCK_NB) == 0;
+}
+
 static int missed_turn(struct supervisor *s, bool *ret_more)
 {
 	struct missed_turn t = { .s = s };
+	struct missed *m = &s->missed;
 	auto_fd folder = -1;
-	int r = audit_missed_open(buffer_text(&s->missed.folder), &folder);
+	int r = audit_missed_open(buffer_text(&m->folder), &folder);
 
 	if (r < 0)
 		return r;
 	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	t.folder = folder;
-	t.is_alone = !s->missed.is_guarded || flock(s->missed.presence, LOCK_EX | LOCK_NB) == 0;
+	missed_be_present(m);
+	t.is_alone =
+		!m->is_guarded || (m->is_present && flock(m->presence, LOCK_EX | LOCK_NB) == 0);
 	r = missed_look(&t);
 	if (r == 0 && t.n_taken > 0)
 		r = missed_commit(&t);
 	/* Should this commit what was not before, the next turn finds it there. */
 	(void)audit_store_close(t.store, NULL);
-	(void)flock(s->missed.presence, LOCK_SH | LOCK_NB);
+	missed_be_present(m);
 	(void)flock(folder, LOCK_UN);
 	*ret_more = t.is_more;
-	return r == 0 && t.is_waiting && !t.is_more ? -EAGAIN : r;
+	if (r == 0 && !t.is_more && (t.is_waiting || (m->is_guarded && !m->is_present)))
+		r = -EAGAIN;
+	return r;
 }
 
 /* Every run that ends changes the folder: what follows within a moment does not wake us. */
@@ -511,16 +523,29 @@ void missed_doubt(struct supervisor *s)
 
 /* Beginning and end */
 
-/* Another daemon has it for as long as it takes files. A folder that other users can open, they
- * can lock: there nothing waits. */
-static int missed_be_present(struct missed *m)
+/*
+ * Another daemon has it for as long as it takes files, which is waited for, but not for long: it
+ * may be another process. Then our files with an N wait, and each turn tries again; until that has
+ * the lock, a daemon that comes does not know of us, and may record events twice that we got and
+ * have not committed. A folder that other users can open, they can lock: there nothing waits.
+ */
+static int missed_begin_presence(struct supervisor *s)
 {
+	struct audit_pause pause = { .most_ms = MISSED_PRESENCE_MS };
+	struct missed *m = &s->missed;
 	struct stat st;
 
 	if (fstat(m->presence, &st) < 0)
 		return -errno;
 	m->is_guarded = !(st.st_mode & 077);
-	(void)flock(m->presence, LOCK_SH | (m->is_guarded ? 0 : LOCK_NB));
+	missed_be_present(m);
+	while (m->is_guarded && !m->is_present && audit_pause(&pause))
+		missed_be_present(m);
+	if (m->is_guarded && !m->is_present)
+		journal_say(s, CONFIG_WARN,
+			"another process has locked the folder of the log, %s: some events that "
+			"runs left wait for it",
+			buffer_text(&s->log_path));
 	return 0;
 }
 
@@ -560,7 +585,7 @@ int missed_open(struct supervisor *s)
 	r = mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : audit_missed_open(path, &folder);
 	if (r == 0) {
 		m->presence = openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		r = missed_be_present(m);
+		r = missed_begin_presence(s);
 	}
 	if (r < 0) {
 		journal_say(s, CONFIG_WARN,
