@@ -49,6 +49,8 @@ extern const struct theme theme_files, theme_readonly, theme_deny, theme_proc, t
 const char *scene(const char *key);
 bool scene_has(const char *key);
 long scene_number(const char *key);
+/* In a sandbox, where pid 1 keeps the command, and not bare. */
+bool is_inside(void);
 
 /* Text that is never freed: an attempt is a process. */
 char *format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

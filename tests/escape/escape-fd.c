@@ -168,7 +168,7 @@ static void receive(const struct attempt *a, int fds[2])
 
 	(void)snprintf(un.sun_path, sizeof(un.sun_path), "%s.sock", a->name);
 	make_file(work_file(a), "here\n");
-	for (int i = 0; i < 5000 && access(un.sun_path, F_OK) < 0; i++)
+	for (int i = 0; i < 20000 && access(un.sun_path, F_OK) < 0; i++)
 		poll(NULL, 0, 1);
 	fds[0] = fds[1] = -1;
 	if (connect(s, (struct sockaddr *)&un, sizeof(un)) < 0)
@@ -267,7 +267,7 @@ static int moved_folder(const struct attempt *a)
 	if (mkdir(path, 0755) < 0 || (folder = open(path, O_RDONLY | O_DIRECTORY)) < 0)
 		broken("%s: %s", path, strerror(errno));
 	make_file(work_file(a), "here\n");
-	for (int i = 0; i < 5000 && fd < 0; i++) {
+	for (int i = 0; i < 20000 && fd < 0; i++) {
 		poll(NULL, 0, 1);
 		fd = openat(folder, "secret", O_RDONLY);
 		if (fd < 0 && errno != ENOENT)
@@ -286,7 +286,7 @@ static int moved_parent(const struct attempt *a)
 	make_file(work_file(a), "here\n");
 	if (fchdir(folder) < 0)
 		return verdict(-1);
-	for (int i = 0; i < 5000 && access("secret", F_OK) < 0; i++)
+	for (int i = 0; i < 20000 && access("secret", F_OK) < 0; i++)
 		poll(NULL, 0, 1);
 	return canary_file(format("../%s", a->name));
 }

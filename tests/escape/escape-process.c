@@ -160,7 +160,8 @@ static int keeper_signal(const struct attempt *a)
 
 	if (kill(pid, sig) < 0)
 		return verdict(-1);
-	for (int i = 0; i < 100; i++) {
+	/* Bare, it is another process, which may have to wait until it runs. */
+	for (int i = 0; i < (pid == 1 ? 100 : 20000); i++) {
 		char path[64], state[512] = "";
 		int fd;
 

@@ -44,7 +44,7 @@ static int greet(const struct attempt *a, int fd)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	(void)send(fd, line, strlen(line), MSG_NOSIGNAL);
-	if (poll(&p, 1, 5000) <= 0) {
+	if (poll(&p, 1, 20000) <= 0) {
 		note("connected, but no answer came");
 		return HELD;
 	}

@@ -40,7 +40,7 @@ static int talk(const struct attempt *a, int fd, const struct sockaddr *address,
 	if (fd < 0 || connect(fd, address, n) < 0)
 		return verdict(-1);
 	(void)send(fd, line, strlen(line), MSG_NOSIGNAL); /* it may have answered and gone */
-	if (poll(&p, 1, 5000) <= 0) {
+	if (poll(&p, 1, 20000) <= 0) {
 		note("connected, but no answer came");
 		return HELD;
 	}
@@ -218,7 +218,7 @@ static int ws_late(const struct attempt *a)
 	struct stat st;
 
 	make_file(work_file(a), "here\n");
-	for (int i = 0; i < 5000 && stat(format("%s.sock", a->name), &st) < 0; i++)
+	for (int i = 0; i < 20000 && stat(format("%s.sock", a->name), &st) < 0; i++)
 		poll(NULL, 0, 1);
 	return connect_path(a, SOCK_STREAM, format("%s.sock", a->name));
 }

@@ -215,7 +215,7 @@ class Pass:
     def wait(self, process):
         """The exit status as a shell would say it; None if it hangs."""
         try:
-            code = process.wait(timeout=60)
+            code = process.wait(timeout=240)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -458,7 +458,7 @@ class Pass:
         drain.start()
         result = self.run_one(attempt, preexec_fn=take_terminal, **stdio)
         os.close(slave)
-        drain.join(timeout=10)
+        drain.join(timeout=60)
         os.close(master)
         if attempt.name.startswith("tty-print-") and result.code == DONE:
             came = ACTS.search(b"".join(shown))
