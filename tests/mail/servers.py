@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SMTP servers on loopback for the tests of mail: aiosmtpd, and some that misbehave."""
 
+import contextlib
 import os
 import random
 import socket
@@ -102,6 +103,14 @@ def free_port(host):
                 pass
 
 
+@contextlib.contextmanager
+def closed_port():
+    """A port of loopback at which no program listens, and none can meanwhile."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        yield s.getsockname()[1]
+
+
 class Odd:
     """Each connection is given to a function; `seen` is what clients sent."""
 
@@ -162,7 +171,7 @@ HELLO = {"EHLO": b"250-odd\r\n250 SIZE 1000000\r\n", "DATA": b"354 go\r\n"}
 
 def naive_send(port, sender, to, text):
     """A client that checks nothing: what attacks on a mail are tried with first."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as s:
         reader = s.makefile("rb")
 
         def reply():

@@ -147,7 +147,8 @@ def test_replies(folder):
     ok(got[0] == "service" and "login" in got[1] and not any(b"RCPT" in w for w in odd.seen),
        "a server that offers no login gets no mail from one who has one", got, odd.seen)
     odd.close()
-    got = send(servers.free_port("127.0.0.1"), subject="x", body="x")
+    with servers.closed_port() as port:
+        got = send(port, subject="x", body="x")
     ok(got[0] == "service" and "cannot be reached" in got[1], "no server", got)
     got = send(25, host="no-such-host.invalid", subject="x", body="x")
     ok(got[0] == "service" and "no host" in got[1], "no such host", got)
