@@ -103,7 +103,7 @@ dd if=/dev/zero of=z bs=1k count=3 status=none && wc -c <z && sha256sum z && du 
     Row("timeout, nohup, setsid, flock, pkill, pgrep", r"""
 timeout 0.1 sleep 30; echo $?; nohup echo n 2>/dev/null; setsid -w sh -c 'echo s'
 flock text/old echo l
-sleep 30 & for i in $(seq 999); do pkill -P $$ sleep && break; done; wait $! 2>/dev/null; echo $?; nice -n 5 nice; env -i /bin/echo e
+sleep 30 & until pkill -P $$ sleep; do :; done; wait $! 2>/dev/null; echo $?; nice -n 5 nice; env -i /bin/echo e
 """, needs=["setsid", "flock", "pkill"], see=["124", "143"]),
     Row("ps shows what is inside and nothing else", "ps -e -o comm= | sort -u", needs=["ps"],
         see=["bash\n", "ps\n"], same=False),
