@@ -2,9 +2,9 @@
 /*
  * What a sandbox costs: one command in a session that stands, a session set up and torn down, and
  * `corral run` from nothing, also of a skill, each with /bin/true, against posix_spawn() of it and
- * against bubblewrap.
+ * against bubblewrap; and what the system calls alone cost that these need (floor.c).
  *
- *     bench-jail CORRAL WARDEN [ROUNDS]
+ *     bench-jail CORRAL WARDEN FLOOR [ROUNDS]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const char *const true_argv[] = { "/bin/true", NULL };
 struct setting {
 	struct corral_builder *builder;
 	struct corral_sandbox *sandbox;
-	const char *run[8], *skill[8];
+	const char *run[8], *skill[8], *floor[8], *floor_session[8];
 	const char *bwrap[64];
 	int null[3];
 };
@@ -129,6 +129,33 @@ static double cold_skill(void *context)
 	return measure_command(s->skill, s->null);
 }
 
+static double floor_run(void *context)
+{
+	const struct setting *s = context;
+
+	return measure_command(s->floor, s->null);
+}
+
+/* Until it stands: its end is not counted. */
+static double floor_set_up(void *context)
+{
+	const struct setting *s = context;
+	int in[2], out[2], status;
+	double start = measure_now(), seconds;
+	char byte;
+
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+		return -1;
+	pid_t pid = measure_spawn(s->floor_session, (int[]){ in[0], out[1], s->null[2] });
+	(void)close(in[0]);
+	(void)close(out[1]);
+	ssize_t n = read(out[0], &byte, 1);
+	seconds = measure_now() - start;
+	(void)close(in[1]);
+	(void)close(out[0]);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && n == 1 ? seconds : -1;
+}
+
 static double bubblewrap(void *context)
 {
 	const struct setting *s = context;
@@ -188,14 +215,21 @@ static void remove_skill(void)
 	(void)measure_command(argv, NULL);
 }
 
-static void make(struct setting *s, const char *corral, const char *warden, const char *folder)
+static void make(struct setting *s, char *const *programs, const char *folder)
 {
+	const char *corral = measure_path(programs[0]), *warden = measure_path(programs[1]),
+		   *floor = measure_path(programs[2]);
 	const char *const run[] = { corral, "run", "--", "/bin/true", NULL };
-
 	const char *const skill[] = { corral, "run", "--yes", "--skill", "skill", NULL };
+	const char *const floor_run_argv[] = { floor, "run", folder, NULL };
+	const char *const floor_session[] = { floor, "stand", folder, NULL };
 
+	if (chdir(folder) < 0)
+		measure_die(folder);
 	memcpy(s->run, run, sizeof(run));
 	memcpy(s->skill, skill, sizeof(skill));
+	memcpy(s->floor, floor_run_argv, sizeof(floor_run_argv));
+	memcpy(s->floor_session, floor_session, sizeof(floor_session));
 	make_skill();
 	make_bwrap(s, folder);
 	for (size_t i = 0; i < 3; i++)
@@ -220,14 +254,13 @@ int main(int argc, char **argv)
 {
 	struct setting s = { 0 };
 	char folder[] = "/tmp/bench-jail-XXXXXX";
-	size_t rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 300;
+	size_t rounds = argc > 4 ? strtoul(argv[4], NULL, 10) : 300;
 
-	if (argc < 3 || rounds < 10 || rounds > MEASURE_ROUNDS_MAX)
-		measure_die("usage: bench-jail CORRAL WARDEN [ROUNDS]");
-	const char *corral = measure_path(argv[1]), *warden = measure_path(argv[2]);
-	if (!mkdtemp(folder) || chdir(folder) < 0)
+	if (argc < 4 || rounds < 10 || rounds > MEASURE_ROUNDS_MAX)
+		measure_die("usage: bench-jail CORRAL WARDEN FLOOR [ROUNDS]");
+	if (!mkdtemp(folder))
 		measure_die("no folder in /tmp");
-	make(&s, corral, warden, folder);
+	make(&s, argv + 1, folder);
 
 	struct measure kinds[] = {
 		{ .name = "posix_spawn /bin/true", .run = bare, .context = &s },
@@ -238,6 +271,8 @@ int main(int argc, char **argv)
 		{ .name = "session built and freed", .run = set_up_and_free, .context = &s },
 		{ .name = "corral run -- /bin/true, cold", .run = cold, .context = &s },
 		{ .name = "corral run --skill, 10 files, cold", .run = cold_skill, .context = &s },
+		{ .name = "floor, a session set up", .run = floor_set_up, .context = &s },
+		{ .name = "floor, /bin/true, cold", .run = floor_run, .context = &s },
 		{ .name = "bwrap … /bin/true, cold", .run = bubblewrap, .context = &s },
 	};
 	const struct measure_ratio ratios[] = {
@@ -247,8 +282,12 @@ int main(int argc, char **argv)
 		{ "the same, and freed", &kinds[5], &kinds[0], 0 },
 		{ "corral run, cold : posix_spawn", &kinds[6], &kinds[0], 0 },
 		{ "corral run --skill : corral run", &kinds[7], &kinds[6], 0 },
-		{ "bwrap : posix_spawn", &kinds[8], &kinds[0], 0 },
-		{ "corral run, cold : bwrap", &kinds[6], &kinds[8], 0.75 },
+		{ "floor of a session : posix_spawn", &kinds[8], &kinds[0], 0 },
+		{ "session set-up : its floor", &kinds[4], &kinds[8], 0 },
+		{ "corral run, cold : its floor", &kinds[6], &kinds[9], 0 },
+		{ "bwrap : posix_spawn", &kinds[10], &kinds[0], 0 },
+		{ "floor of a cold run : bwrap", &kinds[9], &kinds[10], 0 },
+		{ "corral run, cold : bwrap", &kinds[6], &kinds[10], 0.75 },
 	};
 	/* What needs bwrap stands last in both. */
 	bool others = have_bwrap(&s);
@@ -256,7 +295,7 @@ int main(int argc, char **argv)
 
 	measure_all(kinds, N(kinds) - !others, rounds);
 	measure_print(kinds, N(kinds) - !others);
-	for (size_t i = 0; i < N(ratios) - (others ? 0 : 2); i++)
+	for (size_t i = 0; i < N(ratios) - (others ? 0 : 3); i++)
 		met &= measure_judge(&ratios[i]);
 	if (!others)
 		(void)puts("corral run, cold : bwrap: skipped, bubblewrap does not work here");
