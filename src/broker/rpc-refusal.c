@@ -37,7 +37,8 @@ struct values rpc_refusal_values(const struct rpc_refusal *r)
 
 int rpc_refusal_read(const struct values *v, struct rpc_refusal *ret)
 {
-	if (v->v[REFUSAL_CLASS].number >= RPC_CLASS_COUNT)
+	/* One who is refused is told why. */
+	if (v->v[REFUSAL_CLASS].number >= RPC_CLASS_COUNT || !v->v[REFUSAL_MESSAGE].text[0])
 		return -EPROTO;
 	*ret = (struct rpc_refusal){
 		.class = (enum rpc_class)v->v[REFUSAL_CLASS].number,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/unit.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -338,6 +339,8 @@ static void test_refusals_travel(void **state)
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32001,\"message\":\"reading "
 		"/etc/shadow is not allowed\",\"data\":{\"class\":\"permission\",\"rule\":"
 		"\"skill.yaml:7\",\"allowed\":[\"/srv/**\",\"/tmp/**\"]}}}");
+	got.v[1] = value_text("", 0);
+	assert_int_equal(rpc_refusal_read(&got, &r), -EPROTO);
 }
 
 int main(void)
