@@ -37,12 +37,13 @@ struct values rpc_refusal_values(const struct rpc_refusal *r)
 
 int rpc_refusal_read(const struct values *v, struct rpc_refusal *ret)
 {
-	/* One who is refused is told why. */
-	if (v->v[REFUSAL_CLASS].number >= RPC_CLASS_COUNT || !v->v[REFUSAL_MESSAGE].text[0])
+	const char *message = v->v[REFUSAL_MESSAGE].text;
+
+	if (v->v[REFUSAL_CLASS].number >= RPC_CLASS_COUNT)
 		return -EPROTO;
 	*ret = (struct rpc_refusal){
 		.class = (enum rpc_class)v->v[REFUSAL_CLASS].number,
-		.message = v->v[REFUSAL_MESSAGE].text,
+		.message = message[0] ? message : "it was refused without a reason",
 		.hint = v->v[REFUSAL_HINT].text,
 		.rule = v->v[REFUSAL_RULE].text,
 		.allowed = v->v[REFUSAL_ALLOWED].items,

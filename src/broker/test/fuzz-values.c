@@ -48,10 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fields == rpc_refusal_fields) {
 		auto_buffer out = { 0 };
 
-		r = rpc_refusal_read(&v, &refusal);
-		require(r == 0 || r == -EPROTO);
-		if (r == 0)
-			rpc_print_refusal(&out, "1", false, &refusal);
+		require(rpc_refusal_read(&v, &refusal) == 0 && refusal.message[0]);
+		rpc_print_refusal(&out, "1", false, &refusal);
 	} else if (data[0] >= METHOD_COUNT) {
 		auto_buffer out = { 0 };
 
