@@ -16,8 +16,9 @@
 #include "net/dns/server.h"
 #include "wire/frame.h"
 
-/* The clock, which the test can put forward. */
+/* The clock, which the test can put forward, and stop. */
 static time_t ahead;
+static struct timespec stands_at;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
@@ -26,6 +27,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 {
 	int r = __real_clock_gettime(clock, ret);
 
+	if (stands_at.tv_sec)
+		*ret = stands_at;
 	ret->tv_sec += ahead;
 	return r;
 }
@@ -460,6 +463,7 @@ static void test_tcp_idle(void **state)
 	int fd;
 
 	(void)state;
+	assert_int_equal(__real_clock_gettime(CLOCK_MONOTONIC, &stands_at), 0);
 	start(&f, 0);
 	fd = dial(&f.tcp, SOCK_STREAM);
 	for (int i = 0; i < 3; i++) {
@@ -474,6 +478,7 @@ static void test_tcp_idle(void **state)
 	expect_end(&f, fd);
 	(void)close(fd);
 	stop(&f);
+	stands_at = (struct timespec){ 0 };
 }
 
 int main(void)
