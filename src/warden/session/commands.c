@@ -57,6 +57,13 @@ void session_begin_commands(struct session *s)
 		session_set_timer(s);
 }
 
+/* It may have sent its last frame before. */
+static void session_commands_kill_init(struct command *c)
+{
+	c->init_killed = true;
+	(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+}
+
 static void doom(struct session *s, struct command *c, uint32_t flag)
 {
 	if (c->doomed)
@@ -68,7 +75,7 @@ static void doom(struct session *s, struct command *c, uint32_t flag)
 	if (c->socket >= 0 && frame_send(c->socket, FRAME_KILL, c->id, NULL, 0, NULL, 0) == 0)
 		return;
 	if (c->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+		session_commands_kill_init(c);
 }
 
 void session_pass_deadlines(struct session *s)
@@ -89,7 +96,7 @@ void session_pass_deadlines(struct session *s)
 		if (!c->doomed)
 			doom(s, c, REPORT_TIMED_OUT);
 		else if (c->pidfd >= 0)
-			(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+			session_commands_kill_init(c);
 		else
 			c->deadline = 0;
 	}

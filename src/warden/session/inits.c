@@ -146,7 +146,8 @@ void session_keep_spare(struct session *s, int socket, int pidfd)
 
 void session_give_back(struct session *s, struct command *c)
 {
-	if (s->o.single || c->cgroup || c->socket < 0 || s->n_spares == SESSION_SPARES_MAX)
+	if (s->o.single || c->cgroup || c->init_killed || c->socket < 0 ||
+		s->n_spares == SESSION_SPARES_MAX)
 		return;
 	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
 	s->spares[s->n_spares++] = (struct spare){ fd_take(&c->socket), fd_take(&c->pidfd) };

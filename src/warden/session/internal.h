@@ -31,6 +31,7 @@ struct command {
 	uint32_t flags;    /* of the report: what we did to it */
 	uint64_t deadline; /* on the clock of clock_ms(); 0: none */
 	bool doomed;       /* it was told to end; at the deadline its init is killed */
+	bool init_killed;  /* that was done: its init is of no use to another command */
 	/* Until an init takes it: what is sent then. */
 	struct buffer body;
 	int stdio[3];

@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "warden/session/internal.h"
 
 static struct plan_entry entries[] = {
 	{ .kind = PLAN_DIR, .path = "/etc" },
@@ -89,6 +90,16 @@ void box_until(struct session *s, struct seen *seen, size_t n)
 			return;
 	}
 	assert_true(seen->n >= n);
+}
+
+void box_await_spare(struct session *s)
+{
+	while (s->n_spares == 0 || s->n_asked > 0) {
+		struct pollfd p = { .fd = session_fd(s), .events = POLLIN };
+
+		assert_int_equal(poll(&p, 1, BOX_PATIENCE_MS), 1);
+		assert_int_equal(session_dispatch(s), 0);
+	}
 }
 
 struct session *box_open(const struct plan *p, struct seen *seen, bool single)

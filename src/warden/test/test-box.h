@@ -27,6 +27,8 @@ struct session *box_open(const struct plan *p, struct seen *seen, bool single);
 struct session *box_begin(const struct plan *p, struct seen *seen);
 /* Waits until that many events were seen, or the session is gone. */
 void box_until(struct session *s, struct seen *seen, size_t n);
+/* Waits until the init that was asked for is here. */
+void box_await_spare(struct session *s);
 struct start box_shell(const char **argv, const char *line);
 /* Runs a line with the shell. out: its standard output, or -1. */
 void box_start(struct session *s, uint64_t id, const char *line, int out, uint64_t ms);

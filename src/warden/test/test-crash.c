@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "warden/session/internal.h"
 #include "warden/test/test-box.h"
 
 /* What leaves its parent, its group and its terminal after, ignores signals, and stays. */
@@ -204,6 +205,47 @@ static void spare_killed(void **state)
 	session_free(s);
 }
 
+static void await_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	assert_int_equal(poll(&p, 1, BOX_PATIENCE_MS), 1);
+}
+
+/* An init that reports the end when its time for that is just over: it is killed, and must not get
+ * the next command. */
+static void late_init_killed(void **state)
+{
+	struct plan p;
+	struct seen seen = { 0 };
+	struct session *s;
+	size_t spares;
+	pid_t init;
+
+	(void)state;
+	box_plan(&p);
+	s = box_open(&p, &seen, false);
+	start_stubborn(s, &seen, 1, 0);
+	box_await_spare(s);
+	spares = s->n_spares;
+	init = find_init();
+	assert_true(init > 0);
+	assert_int_equal(kill(init, SIGSTOP), 0);
+	assert_int_equal(session_kill(s, 1), 0);
+	/* The timer is first. */
+	await_readable(session_fd(s));
+	assert_int_equal(kill(init, SIGCONT), 0);
+	await_readable(s->commands->socket);
+	seen.n = 0;
+	box_until(s, &seen, 1);
+	assert_int_equal(seen.events[0].kind, SESSION_EXITED);
+	assert_int_equal(seen.events[0].report.flags, REPORT_KILLED);
+	assert_int_equal(s->n_spares, spares);
+	for (uint64_t i = 2; i < 5; i++)
+		assert_int_equal(box_run(s, &seen, i, "exit 3"), 3);
+	session_free(s);
+}
+
 static void times_out(void **state)
 {
 	static const char *const lines[] = {
@@ -315,6 +357,7 @@ int main(void)
 		cmocka_unit_test(holder_killed),
 		cmocka_unit_test(init_killed),
 		cmocka_unit_test(spare_killed),
+		cmocka_unit_test(late_init_killed),
 		cmocka_unit_test(times_out),
 		cmocka_unit_test(ends_while_waiting),
 		cmocka_unit_test(many_at_once),

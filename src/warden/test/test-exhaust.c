@@ -187,17 +187,6 @@ static size_t count_rounds(struct session *s)
 	return rounds;
 }
 
-/* The init that was asked for is here. */
-static void await_spare(struct session *s)
-{
-	while (s->n_spares == 0 || s->n_asked > 0) {
-		struct pollfd p = { .fd = session_fd(s), .events = POLLIN };
-
-		assert_int_equal(poll(&p, 1, BOX_PATIENCE_MS), 1);
-		assert_int_equal(session_dispatch(s), 0);
-	}
-}
-
 /* The next init comes, and there is no room for its descriptors: nobody asks over and over. */
 static void does_not_spin(void **state)
 {
@@ -219,7 +208,7 @@ static void does_not_spin(void **state)
 	for (uint64_t i = 10; i < 20; i++)
 		box_start(s, i, "sleep 1000", -1, 0);
 	box_until(s, &seen, 10);
-	await_spare(s);
+	box_await_spare(s);
 	assert_int_equal(s->n_spares, 1);
 	seen.n = 0;
 	/* As few as will do. */
