@@ -340,7 +340,7 @@ static enum http_looks http_looks_at(const uint8_t *line, size_t len, bool compl
 		return HTTP_YES;
 	/* HTTP/0.9. Not only when the line has ended: some servers take the end of the connection
 	 * for the line's, so nothing of it may pass before. */
-	if (len > (complete ? 4 : 3) && memcmp(line, "GET", 3) == 0 && http_looks_is_space(line[3]))
+	if (len > 3 && memcmp(line, "GET", 3) == 0 && http_looks_is_space(line[3]))
 		return HTTP_YES;
 	return complete ? HTTP_NO : HTTP_MAYBE;
 }

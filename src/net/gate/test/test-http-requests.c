@@ -665,6 +665,8 @@ static const struct {
 	{ S("GET / http/1.1\r\n"), HTTP_YES },
 	{ S("GET / HTTP/1.1 x\r\n"), HTTP_YES },
 	{ S("GET /\r\n"), HTTP_YES },
+	{ S("GET\r"), HTTP_YES },
+	{ S("GET\r\n"), HTTP_YES },
 	{ S("PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET / HTTP/1.1\r\n"), HTTP_YES },
 	{ S("PROXY UNKNOWN\r\n\x16\x03\x01"), HTTP_YES },
 	{ S("PROXYTYPE a\r\n"), HTTP_NO },
