@@ -114,9 +114,8 @@ def test_browser(d, scratch):
         read = {k: v for k, v in got.items() if not v.startswith("FAILED") and (k, v) != ("blind", "opaque")}
         ok(len(got) == 8 and not read, f"{name}: a page reads nothing and does nothing", got)
     server.shutdown()
-    records = d.get("/api/audit?limit=1000&decision=denied")[2]["records"]
-    refused = {r["reason"] for r in records if r["program"] == "corrald-http"}
-    ok({"pages of other origins may not call", "the Host header names another server"} <= refused, "all of it is in the log as refused", refused)
+    refused = lambda: {r["reason"] for r in d.get("/api/audit?limit=1000&decision=denied")[2]["records"] if r["program"] == "corrald-http"}
+    ok(until(lambda: {"pages of other origins may not call", "the Host header names another server"} <= refused()), "all of it is in the log as refused", refused())
 
 
 def main():

@@ -62,9 +62,11 @@ def test(d):
     refused = Source(d, "0" * 64)
     ok((refused.next("error") or {}).get("status") == 401, "without the token it is refused")
     refused.close()
-    done = subprocess.run([daemon.CORRAL, "run", "--", "true"], env=d.env, capture_output=True, check=False)
-    joined = s.next("sandbox", state="joined")
-    ok(done.returncode == 0 and joined, "a run is an event", done.stderr)
+    # It stays until then: one that ends before the daemon let it in leaves its events instead.
+    with subprocess.Popen([daemon.CORRAL, "run", "--", "cat"], env=d.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        joined = s.next("sandbox", state="joined")
+        err = run.communicate(timeout=PATIENCE)[1]
+    ok(run.returncode == 0 and joined, "a run is an event", err)
     os.kill(d.status()["http"]["pid"], signal.SIGKILL)
     ok(s.next("error"), "the process that reads HTTP is killed: it is cut off")
     ok(s.next("connected"), "and connects again")

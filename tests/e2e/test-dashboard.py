@@ -252,7 +252,7 @@ def test_modules(p):
         else:
             skip("node --test", "third-party cases not present: node")
         return
-    done = subprocess.run(["node", "--test", folder + "/test/"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["node", "--test", folder + "/test/"], capture_output=True, text=True, timeout=5 * PATIENCE, check=False)
     ok(done.returncode == 0 and re.search(r"# pass [1-9]", done.stdout), "node --test of the modules", *done.stdout.splitlines()[:80])
 
 

@@ -102,6 +102,7 @@ def held_requests(place):
     ok(q["target"] == f"POST {url}/x" and settle(run, q, waits, answer="once") == (200, "ok"), "and asks about those", q, run.lines[waits:])
     run.end()
     run = Run(place, asking(place, f"{url}/admin/**", allow=[server.host]), "--ask", "1s")
+    run.joined()
     ok(run.do(f"curl {url}/admin/late") == [56] and until(lambda: not place.questions()) and "GET /admin/late" not in server.seen and "in time" in run.end(), "no answer: refused after the stated time",
        run.lines, server.seen)
 
@@ -126,7 +127,8 @@ def smuggling(place):
     q = place.question("/admin/same")
     place.api("POST", "/api/questions/" + q["id"], {"answer": "once"})
     second = until(lambda: next((one for one in place.questions() if one["id"] != q["id"]), None))
-    ok(second and second["target"] == q["target"] and server.seen.count("GET /admin/same") == 1, "the same request once more asks once more", second, server.seen)
+    ok(second and second["target"] == q["target"] and until(lambda: "GET /admin/same" in server.seen) and server.seen.count("GET /admin/same") == 1,
+       "the same request once more asks once more", second, server.seen)
     place.api("POST", "/api/questions/" + second["id"], {"answer": "deny"})
     until(lambda: not place.questions())
     body = f"GET /admin/hidden HTTP/1.1\r\nHost: {server.host}\r\n\r\n"

@@ -512,6 +512,7 @@ def grants(place):
 
 def ends(place):
     run = Run(place, policy(place), "--broker", "--ask", "1s")
+    run.joined()
     answer = run.do(f"read {place.path}/data/a")
     ok("did not agree to it in time" in answer and until(lambda: not place.questions()), "no answer: refused after the stated time", answer)
     run.end()
@@ -608,6 +609,7 @@ def connections(place):
     run.end()
     unrelated(place, port, other, granted)
     run = Run(place, policy(place, hosts(f"127.0.0.1:{port}")), "--ask", "1s")
+    run.joined()
     answer = run.do(f"connect {port}")
     ok(answer == "ConnectionResetError" and until(lambda: not place.questions()), "no answer: refused after the stated time", run.lines)
     said = run.end()
@@ -920,6 +922,8 @@ def attacks(place):
     run = Run(place, policy(place, rules), "--broker")
     sandbox = run.joined()
     events = subprocess.Popen([CORRAL, "events", "-f", "--json"], env=place.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    # From the first line on it hears all that happens: its own request, if nothing else.
+    heard = [events.stdout.readline()]
     ok(run.do("try " + runtime + "/token") in ("FileNotFoundError", "PermissionError", "NotADirectoryError"), "a command cannot read the token", run.lines)
     ok(run.do("reach " + runtime + "/api.sock") != "connected" and run.do("reach " + runtime + "/join.sock") != "connected", "nor reach the sockets", run.lines)
     # A person who agrees to everything does not give the token away.
@@ -943,7 +947,6 @@ def attacks(place):
                                "+b'\\r\\nContent-Type: application/json\\r\\nContent-Length: 17\\r\\n\\r\\n{\"answer\":\"once\"}')\nprint(s.recv(4096).decode())",
                                runtime + "/api.sock", place.token], capture_output=True, text=True, timeout=PATIENCE)
     ok(" 403 " in confined.stdout, "one with the token is refused, because it is confined", confined.stdout, confined.stderr)
-    heard = []
     threading.Thread(target=lambda: heard.extend(iter(events.stdout.readline, "")), daemon=True).start()
     ok(until(lambda: any('"refused_peer"' in line for line in heard)), "and that is an event")
     ok(until(lambda: any('"event":"question"' in line and '"asked"' in line for line in heard) and any('"event":"question"' in line and '"answered"' in line for line in heard)),

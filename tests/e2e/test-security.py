@@ -17,8 +17,9 @@ import time
 from broker_tap import end, ok
 from daemon_tap import CORRAL, PATIENCE, Daemon, Events, as_user, until
 
-# It looks every second here. A machine with other things to do needs longer for one look.
-LOOK = 120
+# It looks every second here. A machine with other things to do needs longer for one look; and the log is verified again after 50
+# times as long as that took.
+LOOK = 300
 
 
 def corral(d, *words, **more):
@@ -39,6 +40,8 @@ class Provoked:
 
     def __init__(self, d, kind, where):
         self.d, self.kind, self.where = d, kind, where
+        # What is found already is not found once more: a look may have begun before it was cured last.
+        assert until(lambda: not [f for f in findings(d, kind) if where in f["where"]], LOOK), findings(d)
         self.events = Events(d)
         self.events.next()
 
@@ -162,16 +165,18 @@ def test_drift(d):
     profile, wrapper = profiles + "/mine.yaml", programs + "/claude"
 
     def write(path, text, mode=0o644):
-        with open(path, "w") as f:
+        # The daemon may look at any moment, and must not find it empty.
+        with open(d.place + "/new", "w") as f:
             f.write(text)
-        os.chmod(path, mode)
+        os.chmod(d.place + "/new", mode)
+        os.rename(d.place + "/new", path)
 
     lines = '#!/bin/sh\nexec corral run --mode sandbox --data-dir ~/.agent -- /usr/bin/claude "$@"\n'
     write(profile, "fs:\n  read: [/srv/**]\n")
     write(wrapper, lines, 0o755)
     recorded = d.place + "/state/corral/security.json"
     ok(until(lambda: os.path.exists(recorded) and wrapper in open(recorded).read(), LOOK), "what is new is recorded, and no finding")
-    ok(findings(d) == [] and os.stat(recorded).st_mode & 0o777 == 0o600, "for its owner alone", findings(d))
+    ok(until(lambda: findings(d) == [], LOOK) and os.stat(recorded).st_mode & 0o777 == 0o600, "for its owner alone", findings(d))
     listed = d.get("/api/wrappers")[2]["wrappers"]
     ok([(w["name"], w["path"], w["state"], w["profile"]) for w in listed] == [("claude", wrapper, "installed", "sandbox")], "the wrapper is listed", listed)
     for path, text, mode, severity in ((profile, "fs:\n  write: ['/**']\n", 0o644, "medium"), (wrapper, lines.replace("sandbox", "rwx"), 0o755, "high")):
@@ -339,8 +344,9 @@ def test_expiry(d):
         json.dump({"fs": {"read": ["/usr/**", "/etc/**", "/lib/**", "/bin/**", "/lib64/**"]}, "rules": [{"id": "hosts", "action": "ask", "operations": ["net.connect"], "patterns": ["127.0.0.1:*"]}]}, f)
     with subprocess.Popen([CORRAL, "run", "--policy", policy, "--", "sleep", "600"], env=d.env, cwd=d.place, stderr=subprocess.PIPE) as run:
         try:
-            until(lambda: d.get("/api/sandboxes")[2]["sandboxes"])
-            sandbox = d.get("/api/sandboxes")[2]["sandboxes"][0]["id"]
+            own = lambda: [b["id"] for b in d.get("/api/sandboxes")[2]["sandboxes"] if b["pid"] == run.pid]
+            until(own)
+            sandbox = own()[0]
 
             def grant(target, seconds):
                 status, _, answer = d.get(f"/api/sandboxes/{sandbox}/grants", method="POST", body={"action": "net.connect", "target": target, "seconds": seconds})
@@ -353,6 +359,7 @@ def test_expiry(d):
                 ending = grant("127.0.0.1:7", seconds)
                 if until(lambda: [f for f in findings(d, "answer_expires") if f["where"] == ending], seconds):
                     break
+            p.where = ending
             f = p.found("an answer that ends", "low", "--for 1h")
             ok(f["where"] == ending and "net.connect 127.0.0.1:7" in f["text"] and len(findings(d)) == 1, "only that one", findings(d))
             done = subprocess.run(["sh", "-c", f["remedy"]], env={**d.env, "PATH": os.path.dirname(CORRAL) + ":/usr/bin:/bin"}, capture_output=True, text=True, timeout=PATIENCE, check=False)
