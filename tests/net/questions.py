@@ -169,6 +169,7 @@ def floods(place, log):
 
 def ends(place, log):
     run = Run(place, rules(place), "--ask", "1s")
+    run.joined()
     run.do(f"udp {ECHO}:{ASKED} late")
     got = run.do("udp-receive")
     said = run.end()

@@ -123,7 +123,7 @@ class Scene:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
         status = process.returncode if process.returncode >= 0 else 128 - process.returncode
-        out, err = (text.decode(errors="replace") for text in (out, err))
+        out, err = ((text or b"").decode(errors="replace") for text in (out, err))
         events = read_audit(self.corral, process.audit)
         return Result(status, out, err, time.monotonic() - start, late, events, denials(events))
 

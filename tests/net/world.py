@@ -11,9 +11,11 @@ no test needs root, and nothing here reaches the machine's own network.
 
 import contextlib
 import ctypes
+import errno
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -160,6 +162,17 @@ addr add {HOST6}/64 dev out nodad
                + "".join(f"addr add {a}{'/128 dev in nodad' if ':' in a else '/32 dev in'}\n"
                          for a in ADDRESSES))
         ip(f"route add default via {GATE}\nroute add default via {GATE6}\n")
+        await_gate()
+
+
+def await_gate():
+    """The kernel notices a moment later that a device has its other end: until then what is sent there is lost."""
+    for address, family in ((GATE, socket.AF_INET), (GATE6, socket.AF_INET6)):
+        with socket.socket(family) as sock:
+            sock.settimeout(60)
+            error = sock.connect_ex((address, 1))
+            if error != errno.ECONNREFUSED:
+                raise RuntimeError(f"no way to {address}: {os.strerror(error)}")
 
 
 def switch_on():
@@ -217,7 +230,7 @@ class World:
                          if person.pw_uid != ORDINARY)
         us = f"{NAME}:x:{ORDINARY}:{ORDINARY}::{self.path('home')}:/bin/sh\n"
         self.write("etc/passwd", people + us)
-        self.write("etc/resolv.conf", f"nameserver {RESOLVER}\noptions timeout:2 attempts:1\n")
+        self.write("etc/resolv.conf", f"nameserver {RESOLVER}\noptions timeout:30 attempts:2\n")
         self.write("etc/hosts", f"127.0.0.1 localhost\n::1 localhost\n{ECHO} listed.example.com\n")
         self.write("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n")
         for name in os.listdir(self.path("etc")):

@@ -473,7 +473,7 @@ static int queries(const char *suffix, unsigned n)
 		while (sent < n && sent - heard < WINDOW)
 			if (send(fd, text, write_question(text, sent++, suffix), 0) < 0)
 				say("send", -1);
-		if (poll(&p, 1, 5000) != 1) {
+		if (poll(&p, 1, 60000) != 1) {
 			printf("lost: %u of %u\n", sent - heard, sent);
 			return 1;
 		}
