@@ -114,7 +114,7 @@ export class Daemon {
 export async function browser() {
   const { chromium } = await import(join(PACKAGES, "playwright-core/index.mjs"));
   const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
-  return chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
+  return chromium.launch({ executablePath: program, timeout: PATIENCE, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
 }
 
 // A page that has logged in. What it complains of is in page.complaints; a dialog is a script that ran.
@@ -134,6 +134,11 @@ export async function open(b, daemon, options = {}) {
     await page.getByText("Live", { exact: true }).waitFor();
   }
   return page;
+}
+
+// The frames that were due are drawn: what an event before has changed is seen.
+export async function drawn(page) {
+  await page.evaluate(() => new Promise((wake) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(wake)))));
 }
 
 // What axe finds, as "rule: where".

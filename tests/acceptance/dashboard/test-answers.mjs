@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { axe, browser, Daemon, end, ok, open, part, until } from "./harness.mjs";
+import { axe, browser, Daemon, end, ok, open, part, sees, until } from "./harness.mjs";
 import { shoot } from "./shots.mjs";
 
 // A network of its own, in which a server has a public address.
@@ -103,7 +103,7 @@ async function answerByKeys(page) {
   const card = await cards(page).first().innerText();
   ok(card.includes(join(asked, "invoices.csv")) && /asks to read/.test(card) && /process \d+/.test(card), "questions: what is asked, by whom", card);
   ok(text(waits) === null, "questions: the command waits");
-  ok(/^\(1\) Questions/.test(await page.title()), "questions: the title counts them");
+  ok(await until(async () => /^\(1\) Questions/.test(await page.title())), "questions: the title counts them", await page.title());
   await shoot(page, "questions");
   ok(await focusFirst(page), "questions: Tab reaches the question");
   await answer(page, () => page.keyboard.press("o"));
@@ -169,14 +169,14 @@ async function grants(page) {
   const before = read(join(other, "file"));
   ok(/status [1-9]/.test(await outcome(before)), "grants: denied before", text(before));
   await field.fill(other);
-  ok((await form.innerText()).includes(`It may then read everything in ${other}`), "grants: what it would allow, in words");
+  ok(await sees(form.getByText(`It may then read everything in ${other}`)), "grants: what it would allow, in words", await form.innerText());
   await field.press("Enter");
   await page.getByText(/^Granted: read everything in/).waitFor();
   const after = read(join(other, "file"));
   ok((await outcome(after))?.includes("granted"), "grants: a folder works on the next call", text(after));
   await shoot(page, "grants");
 
-  const reach = () => order(`/usr/bin/python3 -c 'import urllib.request; print(urllib.request.urlopen("http://${host}/", timeout=10).read().decode())'\n`);
+  const reach = () => order(`/usr/bin/python3 -c 'import urllib.request; print(urllib.request.urlopen("http://${host}/", timeout=60).read().decode())'\n`);
   const closed = reach();
   ok(/status [1-9]/.test(await outcome(closed)), "grants: a host is denied before", text(closed));
   await form.getByLabel("What").selectOption("host");

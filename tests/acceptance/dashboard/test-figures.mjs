@@ -3,7 +3,7 @@
 // opened, permissions and limits in words, a broken policy, when the watcher looked.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { browser, Daemon, end, ok, open, part, until } from "./harness.mjs";
+import { browser, Daemon, end, ok, open, part, sees, until } from "./harness.mjs";
 
 const daemon = new Daemon();
 await daemon.start();
@@ -20,12 +20,17 @@ await part("before the page", async () => {
   await page.evaluate(() => (location.hash = "#/audit"));
   await page.locator(".row.records").first().waitFor();
   for (let i = 0; i < 20; i++) await daemon.api("GET", "/api/status");
-  const total = (await daemon.api("GET", "/api/audit/summary?requests=no")).body;
-  await page.reload();
   const note = page.locator(".panel", { hasText: "Decisions over time" }).locator("header p");
-  await note.waitFor();
   const shown = async () => Number(/[\d,]+/.exec(await note.innerText())?.[0].replaceAll(",", ""));
-  ok((await asks()) > 20 && (await until(async () => (await shown()) === total.events)), "audit: the chart leaves the page's own requests out", await shown(), total.events);
+  // The end of the run may be recorded meanwhile: then it is looked at once more.
+  let total;
+  const same = async () => {
+    total = (await daemon.api("GET", "/api/audit/summary?requests=no")).body;
+    await page.reload();
+    await note.waitFor();
+    return (await shown()) === total.events;
+  };
+  ok((await asks()) > 20 && (await until(same)), "audit: the chart leaves the page's own requests out", await shown(), total.events);
   const records = () => page.locator(".row.records").allInnerTexts();
   ok(await until(async () => (await records()).length > 0 && (await records()).every((t) => !t.includes("corrald-http"))), "audit: so do the records", await records());
   await page.getByLabel("requests to the daemon").check();
@@ -43,7 +48,7 @@ await part("a sandbox", async () => {
   ok((await may.locator("> .body > ul > li").count()) < 10, "sandbox: what it may do is a few lines", await may.innerText());
   ok(!(await may.getByText("LANGUAGE").first().isVisible()), "sandbox: variables are folded");
   await summary.click();
-  ok(await may.getByText("LANGUAGE").first().isVisible(), "sandbox: and open by a click");
+  ok(await sees(may.getByText("LANGUAGE").first()), "sandbox: and open by a click");
   const limits = await may.locator("dl.facts").innerText();
   ok(/Memory\s+105 MB/.test(limits) && !/\d{7}/.test(limits), "sandbox: limits have units", limits);
   await page.context().close();
@@ -71,7 +76,7 @@ await part("the watcher", async () => {
   const time = panel.locator("header time");
   await time.waitFor();
   const first = await time.getAttribute("datetime");
-  ok(await until(async () => (await time.getAttribute("datetime")) !== first, 45_000), "security: the time of the last look goes on");
+  ok(await until(async () => (await time.getAttribute("datetime")) !== first), "security: the time of the last look goes on");
   const looked = panel.locator("details");
   await looked.locator("summary").click();
   const text = await looked.innerText();

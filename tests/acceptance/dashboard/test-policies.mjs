@@ -38,13 +38,13 @@ async function errorAndSave(page) {
   await page.keyboard.press("p");
   await lists(page).getByRole("button", { name: /^team/ }).press("Enter");
   await editor(page).waitFor();
-  ok((await editor(page).inputValue()) === GOOD, "policies: a comment that is markup is shown as it is");
+  ok(await until(async () => (await editor(page).inputValue()) === GOOD), "policies: a comment that is markup is shown as it is", await editor(page).inputValue());
 
   await write(page, GOOD + "netwrk:\n  allow: []\n");
   const finding = page.getByRole("list", { name: "Findings" }).getByText(/unknown key/);
   await finding.waitFor();
-  await page.locator(".line-mark.error").waitFor();
-  ok((await page.locator(".line-mark.error").innerText()) === "5", "policies: an error is marked at its line");
+  const mark = page.locator(".line-mark.error");
+  ok(await until(async () => (await mark.allInnerTexts()).join() === "5"), "policies: an error is marked at its line", await mark.allInnerTexts());
   await page.keyboard.press("Control+s");
   const dialog = page.getByRole("dialog");
   await dialog.locator("tr.added").first().waitFor();
@@ -57,8 +57,8 @@ async function errorAndSave(page) {
 
   await write(page, GOOD + "exec: [git]\n");
   await page.keyboard.press("Control+s");
-  await dialog.locator("tr.added").first().waitFor();
-  ok((await dialog.locator("tr.added").allInnerTexts()).join().includes("exec: [git]"), "policies: the difference has the line");
+  const added = () => dialog.locator("tr.added").allInnerTexts();
+  ok(await until(async () => (await added()).join().includes("exec: [git]")), "policies: the difference has the line", await added());
   ok(stored() === GOOD, "policies: nothing is saved before the difference was seen");
   await button(dialog, "Save").press("Enter");
   await page.getByText(/^Saved\./).waitFor();
@@ -109,8 +109,8 @@ async function conflictAndUndo(page) {
   const undo = button(page, "Undo the last save");
   await until(() => undo.isEnabled());
   await undo.press("Enter");
-  await page.getByRole("dialog").locator("tr.added").first().waitFor();
-  ok((await page.getByRole("dialog").locator("tr.added").allInnerTexts()).join().includes("cargo"), "policies: undo shows its difference");
+  const added = () => page.getByRole("dialog").locator("tr.added").allInnerTexts();
+  ok(await until(async () => (await added()).join().includes("cargo")), "policies: undo shows its difference", await added());
   await button(page.getByRole("dialog"), "Undo").press("Enter");
   ok(await until(() => stored() === theirs), "policies: undo brings back what was there");
   ok(await until(async () => (await page.locator(".history li").count()) >= 3), "policies: the history has the versions");
@@ -148,11 +148,15 @@ async function modes(page) {
   const warning = page.getByText(/these policies block nothing/);
   ok(await until(async () => (await warning.count()) === 0), "policies: enforced, nothing is said of a mode");
   writeFileSync(join(config, "../daemon.json"), JSON.stringify({ daemon: { mode: "monitor" } }));
-  await page.goto(`${daemon.origin}/#/now`);
-  await page.getByRole("heading", { name: "Activity" }).waitFor();
-  await page.goto(`${daemon.origin}/#/policies`);
-  await warning.waitFor();
-  ok(true, "policies: a mode in which they do not bind is said");
+  // The page asks for it when the screen is opened, and the daemon may not have read the file by then.
+  const said = async () => {
+    await page.goto(`${daemon.origin}/#/now`);
+    await page.getByRole("heading", { name: "Activity" }).waitFor();
+    await page.goto(`${daemon.origin}/#/policies`);
+    await lists(page).waitFor();
+    return until(async () => (await warning.count()) > 0, 3000);
+  };
+  ok(await until(said), "policies: a mode in which they do not bind is said");
 }
 
 // For docs/img.

@@ -6,7 +6,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { axe, browser, Daemon, end, misses, ok, open, part, sees, sleep, until } from "./harness.mjs";
+import { axe, browser, Daemon, drawn, end, misses, ok, open, part, sees, until } from "./harness.mjs";
 import { shoot } from "./shots.mjs";
 
 const daemon = new Daemon();
@@ -110,8 +110,12 @@ await part("other pages", async () => {
     ok(frame && !(await inner.evaluate(() => Boolean(document.getElementById("app"))).catch(() => false)), `a page of ${host}, another port: no frame around it`, inner?.url());
     await evil.close();
   }
-  const denied = (await daemon.api("GET", "/api/audit?action=service&decision=denied&limit=1000")).body.records;
-  ok(denied.some((r) => r.reason.includes("other origins")), "the daemon refused them, and has that in its log", denied.slice(-2));
+  let denied = [];
+  const logged = async () => {
+    denied = (await daemon.api("GET", "/api/audit?action=service&decision=denied&limit=1000")).body.records;
+    return denied.some((r) => r.reason.includes("other origins"));
+  };
+  ok(await until(logged), "the daemon refused them, and has that in its log", denied.slice(-2));
   ok((await page.evaluate(() => sessionStorage.length)) === 1, "the page itself goes on");
   server.close();
   await page.context().close();
@@ -168,8 +172,8 @@ await part("hostile names", async () => {
   await page.getByText("<img src=x onerror=alert(3)>").first().waitFor();
   ok(await clean(page), "Now shows a hostile file as text");
   ok(await sees(page.getByText("\\u{202e}<b>gpj").first()), "what would turn text around is written out");
-  const box = await until(async () => (await daemon.api("GET", "/api/sandboxes")).body.sandboxes[0]);
-  await page.locator("a.box").first().click();
+  const box = await until(async () => (await daemon.api("GET", "/api/sandboxes")).body.sandboxes.find((s) => s.pid === child.pid));
+  await page.locator(`a.box[href*="${box.id}"]`).first().click();
   await page.getByText("<script>alert(4)</script>").first().waitFor();
   ok((await page.url()).includes(box.id) && (await clean(page)), "Sandbox shows hostile arguments as text", page.complaints);
   await go(page, "#/audit?q=" + encodeURIComponent("onerror"));
@@ -215,7 +219,7 @@ await part("hostile answers", async () => {
     const missing = await until(async () => {
       const text = await page.evaluate(() => document.body.textContent);
       return numbers.every((n) => text.includes(`alert(${n})`));
-    }, 8000);
+    });
     ok(missing && (await clean(page)), `${hash.slice(0, 10)}: each field is shown, none runs`, page.complaints, await page.evaluate(() => document.body.innerText.slice(0, 1500)));
   }
   await go(page, "#/audit");
@@ -262,7 +266,7 @@ await part("the log", async () => {
   await page.getByRole("button", { name: "Verify the log" }).click();
   await page.getByText("The log is what was written.").waitFor();
   ok(true, "the log is verified");
-  const python = `import sqlite3; c = sqlite3.connect(${JSON.stringify(daemon.log)}); e = c.execute("SELECT event FROM record WHERE number = 5").fetchone()[0]; c.execute("UPDATE record SET event = ? WHERE number = 5", (e[:-1] + bytes([e[-1] ^ 1]),)); c.commit()`;
+  const python = `import sqlite3; c = sqlite3.connect(${JSON.stringify(daemon.log)}, timeout=60); e = c.execute("SELECT event FROM record WHERE number = 5").fetchone()[0]; c.execute("UPDATE record SET event = ? WHERE number = 5", (e[:-1] + bytes([e[-1] ^ 1]),)); c.commit()`;
   const tampered = spawnSync("python3", ["-c", python], { encoding: "utf8" });
   await page.getByRole("button", { name: "Verify the log" }).click();
   await page.getByText("The log was changed, or is damaged.").waitFor();
@@ -297,16 +301,19 @@ await part("many events, and a daemon that dies", async () => {
     const seen = [];
     for (let at = 0; at <= 20; at++) {
       w.scrollTop = (w.scrollHeight * at) / 20;
-      await new Promise((wake) => requestAnimationFrame(() => requestAnimationFrame(wake)));
-      const box = w.getBoundingClientRect();
-      const row = document.elementFromPoint(box.left + 40, box.top + box.height / 2)?.closest(".row");
+      let row = null;
+      for (let frame = 0; frame < 100 && !row?.textContent.trim(); frame++) {
+        await new Promise((wake) => requestAnimationFrame(() => requestAnimationFrame(wake)));
+        const box = w.getBoundingClientRect();
+        row = document.elementFromPoint(box.left + 40, box.top + box.height / 2)?.closest(".row");
+      }
       seen.push(Boolean(row?.textContent.trim()));
     }
     return seen;
   });
   ok(ends.every(Boolean), "scrolled from end to end there is a row everywhere", ends);
   await list.evaluate((w) => (w.scrollTop = 5000));
-  await sleep(200);
+  await drawn(page);
   const place = () => list.evaluate((w) => {
     const box = w.getBoundingClientRect();
     return document.elementFromPoint(box.left + 300, box.top + 100)?.closest(".row")?.textContent;
@@ -342,12 +349,14 @@ await part("keys, and who cannot see", async () => {
   const page = await open(b, d);
   await page.getByText("/etc/passwd").first().waitFor();
   const id = await until(async () => (await d.api("GET", "/api/sandboxes")).body.sandboxes.find((s) => s.denied > 0)?.id);
-  await sleep(3000);
+  await until(async () => (await d.api("GET", "/api/sandboxes")).body.sandboxes.length === 2);
+  await page.locator("a.box").nth(1).waitFor();
   const keys = async (...all) => {
     for (const key of all) await page.keyboard.press(key);
   };
   await keys("g", "a");
   await page.getByRole("heading", { name: "Audit", level: 1 }).waitFor();
+  await page.locator("[data-search]").waitFor();
   await keys("/");
   ok(await page.evaluate(() => document.activeElement.matches("[data-search]")), "g a goes to Audit, / to the search");
   await page.keyboard.type("passwd");
@@ -379,18 +388,20 @@ await part("keys, and who cannot see", async () => {
   ok(unseen === null, "what has the focus is seen", unseen);
   ok(await page.evaluate(() => [...document.querySelectorAll("*")].every((e) => getComputedStyle(e).animationName === "none")), "who asks for less motion gets none");
   const screens = { now: "#/now", sandbox: `#/sandbox/${id}`, audit: "#/audit", security: "#/security" };
+  // What is there when all that a screen asks for has come.
+  const whole = { now: ".activity .row", sandbox: ".panel.may li", audit: ".row.records", security: ".panel header time" };
   for (const [name, hash] of Object.entries(screens)) {
     await go(page, hash);
-    await sleep(1200);
+    await page.locator(whole[name]).first().waitFor();
     for (const colorScheme of ["light", "dark"])
       for (const width of [1360, 390]) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 860 });
-        await sleep(150);
+        await drawn(page);
         const found = await axe(page);
         ok(found.length === 0, `${name}, ${colorScheme}, ${width} wide: axe finds nothing`, found);
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        ok(over <= 0, `${name}, ${width} wide: nothing is wider than the page`, over);
+        const over = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        ok(await until(async () => (await over()) <= 0), `${name}, ${width} wide: nothing is wider than the page`, await over());
       }
     await page.setViewportSize({ width: 1360, height: 860 });
     if (name === "audit") {

@@ -73,9 +73,11 @@ async function changes(page) {
   rmSync(join(skills, "weather/forecast.sh"));
   await button(page, "Look again").click();
   const changed = panel(page, "What changed since it was approved");
-  await changed.waitFor();
-  const text = await changed.innerText();
-  ok(/changed\s+SKILL\.md/.test(text) && /gone\s+forecast\.sh/.test(text) && /new\s+report\.py/.test(text), "skills: files that changed", text);
+  // The page may have read it while it was being written, and reads it again.
+  const files = [/changed\s+SKILL\.md/, /gone\s+forecast\.sh/, /new\s+report\.py/];
+  let text = "";
+  const all = async () => files.every((file) => file.test(text)) || ((text = (await changed.allInnerTexts()).join()), false);
+  ok(await until(all), "skills: files that changed", text);
   ok(/It could now also\s+connect to metrics\.example\.net/.test(text), "skills: and permissions", text);
   ok(/changed since it was approved/.test(await choice(page, /^weather/).innerText()), "skills: the list says so");
   await shoot(page, "skills");
@@ -89,9 +91,13 @@ async function hostile(page) {
   writeFileSync(join(skills, "broken/skill.yaml"), `permissions: [${XSS}\n`);
   await button(page, "Look again").click();
   await choice(page, XSS).first().click();
-  await until(async () => (await page.locator(".skill").innerText()).includes("<script>alert(2)</script>"));
-  const text = await page.locator(".skill").innerText();
-  ok([XSS, "<script>alert(2)</script>\\u{202e}", "<script>alert(3)</script>", "/srv/<b>x</b>", `${name}.sh`].every((t) => text.includes(t)), "skills: hostile names, paths and descriptions are text", text);
+  const texts = [XSS, "<script>alert(2)</script>\\u{202e}", "<script>alert(3)</script>", "/srv/<b>x</b>", `${name}.sh`];
+  const text = () => page.locator(".skill").innerText();
+  const shows = async () => {
+    const now = await text();
+    return texts.every((t) => now.includes(t));
+  };
+  ok(await until(shows), "skills: hostile names, paths and descriptions are text", await text());
   await button(page, "Approve…").click();
   await button(page.getByRole("dialog"), "Approve").click();
   await page.getByText(`${XSS} is approved as it was shown.`).waitFor();
@@ -109,7 +115,7 @@ async function hostile(page) {
 
 async function narrow(page) {
   await page.setViewportSize({ width: 390, height: 844 });
-  ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "skills: 390 wide, nothing is cut off");
+  ok(await until(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)), "skills: 390 wide, nothing is cut off");
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     const found = await axe(page);
