@@ -24,6 +24,8 @@
 #include "test/scratch.h"
 
 enum { URL, METHOD, HEADERS, BODY, ENCODING, TIMEOUT, FOLLOW };
+/* Longer than many processes take to start on a busy machine. */
+enum { LONG_MS = 300 * 1000 };
 enum { STATUS, STATUS_TEXT, FIELDS, CONTENT, CONTENT_ENCODING, WHERE };
 enum { FILE_BYTES = 1 << 20 };
 
@@ -148,7 +150,7 @@ static uint64_t fetch(struct values *v, const char *url)
 
 	v->v[URL] = stage_text(VALUE_TEXT, url);
 	if (v->v[TIMEOUT].type == VALUE_NONE)
-		v->v[TIMEOUT] = value_number(VALUE_NUMBER, 15000);
+		v->v[TIMEOUT] = value_number(VALUE_NUMBER, LONG_MS);
 	stage_call(&stage, ++id, METHOD_NETWORK_HTTP, 0, v);
 	return id;
 }
@@ -517,7 +519,7 @@ static uint64_t download(const char *url, const char *path, bool resume)
 	v.v[URL] = stage_text(VALUE_TEXT, url);
 	v.v[SAVE_TO] = stage_text(VALUE_PATH, path);
 	v.v[RESUME] = value_number(VALUE_FLAG, resume);
-	v.v[GET_TIMEOUT] = value_number(VALUE_NUMBER, 15000);
+	v.v[GET_TIMEOUT] = value_number(VALUE_NUMBER, LONG_MS);
 	stage_call(&stage, ++id, METHOD_NETWORK_DOWNLOAD, 0, &v);
 	return id;
 }
