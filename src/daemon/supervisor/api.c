@@ -41,7 +41,7 @@ void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *te
 static void api_status(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	const uint64_t now = clock_ms(CLOCK_REALTIME);
-	auto_buffer json = { 0 };
+	auto_buffer json = { 0 }, watch = { 0 };
 
 	(void)c;
 	buffer_printf(&json, "{\"version\":\"%s\",\"pid\":%d,\"mode\":\"%s\",", CORRAL_VERSION,
@@ -65,14 +65,11 @@ static void api_status(struct supervisor *s, uint64_t id, const struct route_cal
 		buffer_adds(&json, "null");
 	}
 	buffer_adds(&json, "},\"watch\":{\"error\":");
-	if (changes_limit(s)) {
-		auto_buffer why = { 0 };
-
-		buffer_printf(&why, "%s is used up", changes_limit(s));
-		json_print_string(&json, buffer_text(&why), why.len);
-	} else {
+	changes_why(s, &watch);
+	if (watch.len)
+		json_print_string(&json, buffer_text(&watch), watch.len);
+	else
 		buffer_adds(&json, "null");
-	}
 	buffer_printf(&json, "},\"sandboxes\":%zu,\"events\":{\"next\":%" PRIu64 "}}\n",
 		s->n_sandboxes, s->bus.next_id);
 	api_send(s, id, &json);

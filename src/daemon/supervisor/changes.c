@@ -2,14 +2,26 @@
 /*
  * inotify for all parts of the daemon that watch folders: stored policies, files that runs leave,
  * Corral's own folders. The kernel limits the instances and watches of each user, which all of the
- * user's programs share. If a limit is reached, the daemon goes on: with each scan the security
- * watcher reads the folders and tries again. The limit is a finding, and shown by /api/status.
+ * user's programs share. If a limit is reached, or there is no inotify for another reason, the
+ * daemon goes on: with each scan the security watcher reads the folders and tries again. The reason
+ * is a finding, and shown by /api/status.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "daemon/supervisor/internal.h"
+
+/* Both limits are the same error: of inotify's instances, and of our open files. */
+static bool changes_has_no_files(void)
+{
+	auto_fd fd = open("/", O_PATH | O_CLOEXEC);
+
+	return fd < 0 && errno == EMFILE;
+}
 
 int changes_open(struct supervisor *s, struct watcher *w)
 {
@@ -19,6 +31,7 @@ int changes_open(struct supervisor *s, struct watcher *w)
 		return 0;
 	if (fd < 0) {
 		s->unwatched = errno;
+		s->is_files_limit = errno == EMFILE && changes_has_no_files();
 		return 0;
 	}
 	r = loop_add(s->loop, w, fd, EPOLLIN);
@@ -38,7 +51,16 @@ int changes_add(struct supervisor *s, const struct watcher *w, const char *path,
 
 const char *changes_limit(const struct supervisor *s)
 {
-	return !s->unwatched            ? NULL
-	       : s->unwatched == ENOSPC ? "fs.inotify.max_user_watches"
-					: "fs.inotify.max_user_instances";
+	return s->unwatched == ENOSPC                        ? "fs.inotify.max_user_watches"
+	       : s->unwatched == EMFILE && s->is_files_limit ? "RLIMIT_NOFILE"
+	       : s->unwatched == EMFILE                      ? "fs.inotify.max_user_instances"
+							     : NULL;
+}
+
+void changes_why(const struct supervisor *s, struct buffer *out)
+{
+	if (changes_limit(s))
+		buffer_printf(out, "%s is used up", changes_limit(s));
+	else if (s->unwatched)
+		buffer_printf(out, "inotify: %s", strerror(s->unwatched));
 }

@@ -275,6 +275,7 @@ struct supervisor {
 	struct security_watch watch;
 	int unwatched; /* why changes of some folders are not seen at once: an errno value; 0: all
 			  are */
+	bool is_files_limit;              /* EMFILE: of open files, not of inotify */
 	struct order *orders[ORDERS_MAX]; /* that a sandbox has not answered yet */
 	uint64_t last_order;
 	/* The log. */
@@ -412,8 +413,10 @@ void tool_queue_clear(struct supervisor *s);
 int changes_open(struct supervisor *s, struct watcher *w);
 /* As inotify_add_watch(), of a folder; also -1 if w has no instance. */
 int changes_add(struct supervisor *s, const struct watcher *w, const char *path, uint32_t what);
-/* The limit of the kernel that keeps us from seeing all changes at once; NULL: none does. */
+/* The limit that keeps us from seeing all changes at once; NULL: none does. */
 const char *changes_limit(const struct supervisor *s);
+/* Why they are not seen at once, by a limit or another error; nothing if they are. */
+void changes_why(const struct supervisor *s, struct buffer *out);
 
 /* policies.c: stored policies are watched; a change is recorded, and an event. */
 int policies_open(struct supervisor *s);

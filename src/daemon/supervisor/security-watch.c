@@ -305,19 +305,29 @@ void security_watch_tell_unwatched(struct supervisor *s)
 	const char *limit = changes_limit(s);
 	auto_buffer text = { 0 }, remedy = { 0 };
 
-	if (!limit)
+	if (!s->unwatched)
 		return;
 	buffer_printf(&text,
 		"changes of policies and of Corral's folders are seen after up to %u seconds, not "
-		"at once: %s is used up; raise it, or end programs that watch files",
-		s->config.watch_ms / 1000, limit);
-	buffer_printf(
-		&remedy, "sudo sysctl %s=%s", limit, s->unwatched == ENOSPC ? "524288" : "1024");
+		"at once: ",
+		s->config.watch_ms / 1000);
+	changes_why(s, &text);
+	if (limit && s->is_files_limit && s->unwatched == EMFILE) {
+		buffer_adds(&text, "; raise it");
+		buffer_adds(&remedy, "start corrald with more open files: LimitNOFILE= of its "
+				     "service, or `ulimit -n`");
+	} else if (limit) {
+		buffer_adds(&text, "; raise it, or end programs that watch files");
+		buffer_printf(&remedy, "sudo sysctl %s=%s", limit,
+			s->unwatched == ENOSPC ? "524288" : "1024");
+	} else {
+		buffer_adds(&remedy, "corrald tries again with each scan");
+	}
 	security_watch_add(s, &(struct security_words){ .source = WATCH_OWN,
 				      .severity = "low",
 				      .kind = "unchecked",
 				      .text = buffer_text(&text),
-				      .where = limit,
+				      .where = limit ? limit : "inotify",
 				      .remedy = buffer_text(&remedy) });
 }
 
@@ -455,6 +465,15 @@ static void security_watch_verify(struct supervisor *s)
 
 /* Time and changes */
 
+/* A daemon that cannot look ends, and its service manager starts another. */
+static void security_watch_give_up(struct supervisor *s, int error)
+{
+	if (!s->is_over)
+		journal_say(s, CONFIG_ERROR, "the daemon ends: it cannot watch any more: %s",
+			strerror(-error));
+	s->is_over = true;
+}
+
 /* Those that appear later are watched from the next look on; of the log's folder only modes count,
  * since the log itself is written all the time. */
 static void security_watch_add_folders(struct supervisor *s)
@@ -490,7 +509,7 @@ static void security_watch_on_changes(struct watcher *watcher, uint32_t events)
 	if (s->watch.soon.place == 0 &&
 		loop_start(s->loop, &s->watch.soon,
 			since >= WATCH_GAP_MS ? 50 : WATCH_GAP_MS - since) < 0)
-		s->is_over = true;
+		security_watch_give_up(s, -ENOMEM);
 }
 
 static void security_watch_on_soon(struct timer *t)
@@ -500,16 +519,23 @@ static void security_watch_on_soon(struct timer *t)
 
 	/* What changed while one looked may not be in it. */
 	if (s->watch.is_scanning && loop_start(s->loop, t, WATCH_GAP_MS) < 0)
-		s->is_over = true;
+		security_watch_give_up(s, -ENOMEM);
 	security_watch_scan(s);
 }
 
 /* All that watches folders tries to; without a watch, it looks at them. */
 static void security_watch_watch(struct supervisor *s)
 {
+	int r;
+
 	s->unwatched = 0;
-	if (changes_open(s, &s->watch.changes) < 0 || policies_look(s) < 0 || missed_watch(s) < 0)
-		s->is_over = true;
+	r = changes_open(s, &s->watch.changes);
+	if (r == 0)
+		r = policies_look(s);
+	if (r == 0)
+		r = missed_watch(s);
+	if (r < 0)
+		security_watch_give_up(s, r);
 	security_watch_add_folders(s);
 }
 
@@ -523,7 +549,7 @@ static void security_watch_on_timer(struct timer *t)
 	security_watch_scan(s);
 	security_watch_verify(s);
 	if (loop_start(s->loop, t, s->config.watch_ms) < 0)
-		s->is_over = true;
+		security_watch_give_up(s, -ENOMEM);
 }
 
 int security_watch_open(struct supervisor *s)
