@@ -99,7 +99,7 @@ static struct launch_join_frame *join_kept(const struct launch_join *j, uint64_t
 static void join_lose(struct launch_join *j)
 {
 	fd_close(&j->fd);
-	j->is_known = false;
+	j->is_known = j->is_same = false;
 	j->is_unsure = j->is_unsure || j->first < j->sent;
 	j->lost += j->forgotten;
 	j->forgotten = j->acked = 0;
@@ -131,13 +131,24 @@ static void join_forget(struct launch_join *j)
 		j->first++;
 }
 
+/* The next one to be sent is to be in the log before, which is our matter. */
+static bool join_is_early(const struct launch_join *j)
+{
+	const struct launch_join_frame *f = join_kept(j, j->sent);
+
+	return j->is_same && f->type == FRAME_JOIN_EVENT && f->id > j->written;
+}
+
 /* An event stays until it is acknowledged. */
 static void join_flush(struct launch_join *j)
 {
-	while (j->fd >= 0 && j->sent < j->next) {
+	while (j->fd >= 0 && j->sent < j->next && !join_is_early(j)) {
 		struct launch_join_frame *f = join_kept(j, j->sent);
+		const uint64_t id = f->type != FRAME_JOIN_EVENT ? f->id
+				    : j->is_same                ? JOIN_EVENT_WRITTEN
+								: 0;
 
-		j->is_blocked = f->type != FRAME_NONE && join_send(j, f->type, f->id, &f->body) < 0;
+		j->is_blocked = f->type != FRAME_NONE && join_send(j, f->type, id, &f->body) < 0;
 		if (j->is_blocked)
 			break;
 		if (f->type != FRAME_JOIN_EVENT) {
@@ -236,12 +247,16 @@ void launch_join_tell(void *context, const struct audit_event *e)
 
 	if (!j->is_on)
 		return;
+	j->told++;
 	audit_event_encode(e, &body);
 	if (body.failed)
 		return;
+	/* Its log has them. */
+	if (j->is_same)
+		j->lost = 0;
 	if (j->lost > 0 && j->is_known && j->sent == j->next)
 		join_tell_lost(j, e);
-	join_keep(j, FRAME_JOIN_EVENT, 0, &body);
+	join_keep(j, FRAME_JOIN_EVENT, j->told, &body);
 }
 
 static void join_again(struct launch_join *j)
@@ -301,19 +316,22 @@ static bool join_is_of_our_user(const struct launch_join *j)
 
 static void join_on_joined(struct launch_join *j, struct frame *f)
 {
+	const bool is_named = f->len && join_is_of_our_user(j);
+
 	j->is_known = true;
 	if (!j->is_unsure)
 		j->number = f->id;
 	buffer_clear(&j->missed);
 	fd_close(&j->folder);
 	fd_close(&j->prepared);
-	if (f->len && join_is_of_our_user(j)) {
+	if (is_named) {
 		buffer_adds(&j->missed, f->body);
 		j->prepared = frame_take_fd(f, 0);
 	}
 	if (j->prepared >= 0 && !audit_missed_is_prepared(j->prepared))
 		fd_close(&j->prepared);
 	join_compare_logs(j);
+	j->is_same = j->log && j->is_written && is_named;
 	/* Who has a loop waits for its sandbox now. */
 	if (j->delay_ms && !j->is_written && join_missed_open(j) == 0 && j->prepared < 0)
 		(void)audit_missed_prepare(j->folder, &j->prepared);
@@ -403,8 +421,10 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise)
 {
 	int ms;
 
-	/* Acknowledgements, and JOINED, come by themselves. */
-	if (!j->is_on || (j->fd >= 0 && (!join_may_send(j) || j->sent == j->next)))
+	/* Acknowledgements, and JOINED, come by themselves; who writes the log comes back for that.
+	 */
+	if (!j->is_on ||
+		(j->fd >= 0 && (!join_may_send(j) || j->sent == j->next || join_is_early(j))))
 		return otherwise;
 	ms = j->fd >= 0 && !j->is_blocked ? (int)join_left_ms(j) : LAUNCH_JOIN_AGAIN_MS;
 	return otherwise < 0 || otherwise > ms ? ms : otherwise;

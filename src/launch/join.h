@@ -11,6 +11,9 @@
  * events without acknowledgement are sent again to the next daemon, which skips those that are in
  * the log (wire/join.h). At the end they are left in a file (audit/missed.h): nothing waits for an
  * acknowledgement, and a daemon that got the events removes the file after its commit.
+ *
+ * Who writes the daemon's log itself sends an event when it is in there, and says so: the daemon
+ * shows it, and does not record it again. Nothing is left then.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,7 +58,9 @@ struct launch_join {
 	bool is_on;                     /* there was a daemon, now or once */
 	bool was_there;                 /* its socket was, at the beginning */
 	const char *log;                /* that we write ourselves, for as long as this; or NULL */
+	uint64_t told, written;         /* events; how many of them are in that log */
 	bool is_written;                /* that is the daemon's: no events are left for it */
+	bool is_same;                   /* the daemon of this connection has it, too */
 	struct buffer hello;            /* the body of FRAME_JOIN */
 	struct launch_join_frame *kept; /* in a ring */
 	uint64_t first, sent, next;     /* first that is kept; first to be sent; end */

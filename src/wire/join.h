@@ -9,6 +9,9 @@
  * do not wait for it. JOINED and JOIN_ACK have a number of the log: events without JOIN_ACK that
  * are in the log have higher numbers. The id of JOIN is that number plus 1 if the holder was
  * connected before and sends such events again, and else 0.
+ *
+ * The id of JOIN_EVENT is JOIN_EVENT_WRITTEN if the holder wrote the event to the daemon's log
+ * itself, and else 0.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +19,7 @@
 #include "base/buffer.h"
 #include "policy/permissions.h"
 
-enum { JOIN_ID_MAX = 32, JOIN_TEXT_MAX = 4096 };
+enum { JOIN_ID_MAX = 32, JOIN_TEXT_MAX = 4096, JOIN_EVENT_WRITTEN = 1 };
 
 /* What holds the session: `corral run`, a warden for a program, or an enclave. */
 enum join_kind { JOIN_RUN, JOIN_SESSION, JOIN_ENCLAVE, JOIN_KIND_COUNT };

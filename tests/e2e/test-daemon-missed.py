@@ -283,6 +283,64 @@ def test_locked(d):
     ok("broke the rules" not in d.said(since), "and none was blamed", d.said(since))
 
 
+def is_heard(d, p, one):
+    """The daemon heard of each record that is in the log, and a denied connection is among them."""
+    rows = sessions(d)[one]
+    return any(r["decision"] == "denied" for r in rows) and joined(d).get(p.pid, {"events": 0})["events"] == len(rows)
+
+
+def test_written(d):
+    """A run that writes the daemon's log itself: the daemon hears of what is in the log, and records nothing twice; whoever is killed."""
+    def start():
+        p = subprocess.Popen([CORRAL, "run", "--audit", "default", *EACH], env=d.env, cwd=d.place + "/data", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, text=True)
+        return p, say(p)
+
+    def say(p):
+        p.stdin.write("\n")
+        p.stdin.flush()
+        return p.stdout.readline()
+
+    def numbers(one):
+        d.get("/api/audit?limit=1")  # all that the daemon has is committed
+        return [r["sequence"] for r in sessions(d)[one]]
+
+    p, _ = start()
+    until(lambda: p.pid in joined(d))
+    one = joined(d)[p.pid]["id"]
+    ok(until(lambda: is_heard(d, p, one), LONG), "the daemon hears of all that a run writes to its log", joined(d), sessions(d)[one])
+    count = len(sessions(d)[one])
+    p.kill()
+    p.communicate()
+    until(lambda: p.pid not in joined(d))
+    ok(numbers(one) == list(range(1, count + 1)), "kill -9 of the run: what the daemon heard of is in the log, once", numbers(one), count)
+    p, _ = start()
+    until(lambda: p.pid in joined(d))
+    one = joined(d)[p.pid]["id"]
+    d.stop(signal.SIGKILL)
+    say(p)
+    d.start()
+    until(lambda: p.pid in joined(d), LONG)
+    say(p)
+    p.communicate(timeout=LONG)
+    until(lambda: p.pid not in joined(d))
+    ok(numbers(one) and is_once(sessions(d)[one]) and left(d) == [], "kill -9 of the daemon: all of it is there, once", sessions(d)[one], left(d))
+    d.stop()
+    p, _ = start()
+    d.start()
+    ok(until(lambda: p.pid in joined(d), LONG), "one that began without a daemon joins it")
+    one = joined(d)[p.pid]["id"]
+    ok(until(lambda: is_heard(d, p, one), LONG), "which hears of all of it", joined(d), sessions(d)[one])
+    p.communicate(timeout=LONG)
+    until(lambda: p.pid not in joined(d))
+    ok(numbers(one) and is_once(sessions(d)[one]) and left(d) == [], "and all of it is there, once", sessions(d)[one], left(d))
+    before = set(sessions(d))
+    codes = [run(d, "--audit", "default", "--", "true").returncode for _ in range(5)]
+    until(lambda: joined(d) == {})
+    new = {id: rows for id, rows in sessions(d).items() if id not in before}
+    ok(codes == [0] * 5 and len(new) == 5 and all(numbers(id) and is_once(sessions(d)[id]) for id in new) and left(d) == [], "so are short runs", codes, new)
+
+
 def test_repeated(d):
     """As a daemon that was killed between the commit and the removal leaves it, and before the commit."""
     d.stop()
@@ -653,8 +711,8 @@ def main():
         return full(sys.argv[2])
     d = Daemon()
     try:
-        for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_repeated, test_many, test_crowded,
-                     test_kills, test_two, test_folder_locked, test_commands, test_files, test_stuck, test_full):
+        for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_written, test_repeated, test_many,
+                     test_crowded, test_kills, test_two, test_folder_locked, test_commands, test_files, test_stuck, test_full):
             test(d)
     finally:
         d.end()

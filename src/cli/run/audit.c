@@ -455,8 +455,18 @@ void run_audit_connect(struct run *r)
 	launch_join_connect(&r->audit.join);
 }
 
+/* What is in the log by now may be sent to a daemon that has the same. */
+static void run_audit_note_written(struct run *r)
+{
+	uint64_t number;
+
+	if (r->audit.trail && r->audit.join.log)
+		r->audit.join.written = audit_trail_committed(r->audit.trail, &number);
+}
+
 bool run_audit_dispatch(struct run *r, bool is_readable)
 {
+	run_audit_note_written(r);
 	return launch_join_dispatch(&r->audit.join, is_readable);
 }
 
@@ -494,8 +504,9 @@ void run_audit_end(struct run *r, int status)
 				 .target = "end",
 				 .status = status < 0 ? RUN_FAILED : status,
 				 .reason = r->call->error->text });
-	r->audit.trail = NULL;
 	ret = audit_trail_flush(trail, &why);
+	run_audit_note_written(r);
+	r->audit.trail = NULL;
 	lost = audit_trail_lost(trail);
 	if (ret == 0)
 		ret = audit_trail_close(trail, &why);

@@ -63,6 +63,12 @@ bool acks_has(struct sandbox *b, const struct audit_event *e)
 	return false;
 }
 
+void acks_pass(struct sandbox *b)
+{
+	b->acks.received++;
+	b->s->is_ack_due = true;
+}
+
 void acks_note(struct sandbox *b, uint64_t number)
 {
 	struct acks *a = &b->acks;

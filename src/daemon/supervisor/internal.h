@@ -457,6 +457,8 @@ int acks_open(struct sandbox *b, const char *session, uint64_t id);
 void acks_joined(struct sandbox *b);
 /* An event: true if the log has it already. */
 bool acks_has(struct sandbox *b, const struct audit_event *e);
+/* An event that is in the log by another way: it is acknowledged only. */
+void acks_pass(struct sandbox *b);
 /* It was added to the trail's ring under this number. */
 void acks_note(struct sandbox *b, uint64_t number);
 int acks_on_left(struct sandbox *b, const struct frame *f);

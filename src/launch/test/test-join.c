@@ -670,10 +670,26 @@ static void test_join_writes_itself(void **state)
 			frame_send(s.peer, FRAME_JOINED, 5, missed, strlen(missed) + 1, NULL, 0),
 			0);
 		assert_false(launch_join_dispatch(&s.join, true));
-		stand_in_tell(&s, 2);
+		assert_int_equal(s.join.is_same, is_daemons);
+		assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
+		stand_in_tell(&s, 3);
+		s.join.written = 1;
+		(void)usleep(2000);
+		assert_false(launch_join_dispatch(&s.join, false));
+		/* The daemon of that log hears of what is in it, and that it is. */
+		for (int i = 0; i < (is_daemons ? 1 : 3); i++) {
+			assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
+			assert_int_equal(s.frame.id, is_daemons ? JOIN_EVENT_WRITTEN : 0);
+		}
+		assert_int_equal(stand_in_hear(&s), FRAME_NONE);
+		assert_int_equal(launch_join_wait_ms(&s.join, 123), 123);
+		s.join.written = 2;
 		(void)launch_join_close(&s.join, NULL);
+		assert_int_equal(
+			stand_in_hear(&s), is_daemons ? FRAME_JOIN_EVENT : FRAME_JOIN_LEFT);
+		assert_int_equal(stand_in_hear(&s), FRAME_NONE);
 		assert_int_equal(stand_in_left_as(&other, "0123456789abcdef.5", &bytes, &e),
-			is_daemons ? 0 : 2);
+			is_daemons ? 0 : 3);
 		assert_int_equal(unlink(ours), 0);
 		assert_int_equal(unlink(theirs), 0);
 		assert_int_equal(rmdir(missed), 0);
