@@ -51,6 +51,7 @@ enum {
 struct audit_trail {
 	struct audit_ring *ring;
 	struct audit_store *store; /* NULL: in memory only */
+	unsigned patience_ms;      /* of who flushes, for other processes */
 	char *session, *user, *sandbox;
 	void (*tell)(void *context, const struct audit_event *e);
 	void *context;
@@ -132,6 +133,7 @@ int audit_trail_new(struct audit_trail **ret, const struct audit_trail_options *
 		(void)error_set(e, r, NULL, "a trail of events: %s", strerror(-r));
 	} else if (o->store) {
 		store = *o->store;
+		t->patience_ms = store.patience_ms > PATIENCE_MS ? store.patience_ms : PATIENCE_MS;
 		audit_batch_init(&t->batch, store.batch, store.batch_ms);
 		store.batch = t->batch.most * BATCHES_AT_ONCE;
 		r = audit_store_open(&t->store, &store, e);
@@ -341,7 +343,7 @@ uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *event)
 /* Who waited for others in vain does not do so again right away, to close. */
 static int trail_flush_up_to(struct audit_trail *t, uint64_t number, struct error *e)
 {
-	const unsigned patience_ms = t->in_vain ? PATIENCE_ADD_MS : PATIENCE_MS;
+	const unsigned patience_ms = t->in_vain ? PATIENCE_ADD_MS : t->patience_ms;
 	struct audit_pause pause = { .most_ms = PATIENCE_MS };
 	int r = trail_carry(t, patience_ms, e);
 	uint64_t unreported;

@@ -50,9 +50,9 @@ void audit_trail_redact(struct audit_trail *t, struct audit_event *e, struct buf
 uint64_t audit_trail_add(struct audit_trail *t, const struct audit_event *e);
 /*
  * All that was added before is committed when this returns 0; at once without a store. Waits for
- * the carrier, and up to 5 seconds for other processes (-EBUSY) or for a thread that has begun to
- * write an event (-ETIMEDOUT). -EOVERFLOW: it is, but for events that were lost since the last
- * time; the log says how many.
+ * the carrier, and for other processes as long as the store's options say, at least 5 seconds
+ * (-EBUSY), or up to 5 seconds for a thread that has begun to write an event (-ETIMEDOUT).
+ * -EOVERFLOW: it is, but for events that were lost since the last time; the log says how many.
  */
 int audit_trail_flush(struct audit_trail *t, struct error *e);
 /*

@@ -433,6 +433,31 @@ static void others_have_the_log_at_the_end(void **state)
 	bench_free(b);
 }
 
+/* As long as the options say. */
+static void others_have_the_log_for_long(void **state)
+{
+	struct bench *b = bench_new();
+	struct audit_trail *t;
+	char lock[128];
+	int fd;
+
+	(void)state;
+	b->options.patience_ms = 30000;
+	t = open_trail(b, 0);
+	snprintf(lock, sizeof(lock), "%s.lock", b->path);
+	fd = open(lock, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	(void)add(t, "/x");
+	slept_ns = 0;
+	assert_int_equal(audit_trail_flush(t, NULL), -EBUSY);
+	assert_in_range(slept_ns, UINT64_C(29000000000), UINT64_C(31000000000));
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(audit_trail_flush(t, NULL), 0);
+	close_trail(t);
+	bench_free(b);
+}
+
 /* Who closes without a flush before it waits for them once, too. */
 static void others_have_the_log_while_it_closes(void **state)
 {
@@ -684,6 +709,7 @@ int main(void)
 		cmocka_unit_test_setup(a_thread_that_is_interrupted, reset_time),
 		cmocka_unit_test_setup(others_have_the_log, reset_time),
 		cmocka_unit_test_setup(others_have_the_log_at_the_end, reset_time),
+		cmocka_unit_test_setup(others_have_the_log_for_long, reset_time),
 		cmocka_unit_test_setup(others_have_the_log_while_it_closes, reset_time),
 		cmocka_unit_test_setup(others_have_the_log_of_a_loop, reset_time),
 		cmocka_unit_test_setup(long_events_are_stored_whole, reset_time),

@@ -31,6 +31,8 @@
 
 /* Of a run without a log, for the daemon: it is not read again. */
 enum { SESSION_BYTES = (RUN_AUDIT_SESSION - 1) / 2, RUN_AUDIT_RING = 64 << 10 };
+/* For other runs that write to the same log, each of which syncs some ten times. */
+enum { PATIENCE_MS = 30000 };
 
 static const char *run_audit_program_of(const struct run *r)
 {
@@ -78,8 +80,9 @@ const char *run_audit_sandbox(const struct run *r)
 static int run_audit_open_trail(struct run *r)
 {
 	/* Without a plan this process becomes the command, and has no end at which to sign. */
-	const struct audit_store_options store = { .path = r->audit.path,
-		.sign_records = r->plan ? 0 : 1 };
+	const struct audit_store_options store = {
+		.path = r->audit.path, .sign_records = r->plan ? 0 : 1, .patience_ms = PATIENCE_MS
+	};
 	uint8_t bytes[SESSION_BYTES];
 	char user[ACCOUNT_NAME_BYTES], *session = r->audit.session;
 	const struct audit_trail_options o = { .store = r->audit.path ? &store : NULL,
