@@ -138,7 +138,7 @@ class Session:
         return self.process.stdout.readline().strip()
 
     def broker(self):
-        found = [p for p in children(self.process.pid) if name_of(p) == "corral-broker"]
+        found = [p for p in children(self.process.pid) if name_of(p) == "corral-broker" and state(p) not in "ZX"]
         return found[0] if found else 0
 
     def end(self):
@@ -327,7 +327,7 @@ def test_programs(scene):
     ok("all forked" in done.stdout, "exec.run: programs may fork", done.stdout, done.stderr)
     done = scene.python(["--broker", "--pids", "30"], CALLER, exec_run(forks % 25))
     ok('"result"' in done.stdout and "all forked" not in done.stdout, "exec.run: --pids holds", done.stdout, done.stderr)
-    grows = "b = bytearray(600 << 20)\nprint('all', 'taken')"
+    grows = "import time\nb = bytearray(600 << 20)\ntime.sleep(25)\nprint('all', 'taken')"  # until the limit is checked
     done = scene.python(["--broker", "--memory", "100M"], CALLER, exec_run(grows))
     ok('"result"' in done.stdout and "all taken" not in done.stdout, "exec.run: --memory holds", done.stdout, done.stderr)
 

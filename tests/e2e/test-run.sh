@@ -154,7 +154,8 @@ is "$("$CORRAL" run --max-output 1G -- head -c 3000000 /dev/zero | wc -c)" 30000
 run run --pids 20 -- sh -c 'for i in $(seq 100); do sleep 60 & done 2>/dev/null; wait'
 [ "$status" -ne 0 ]
 ok $? "--pids: a fork bomb ends"
-run run --memory 64M -- python3 -c 'print(len(b"1" * 400000000))'
+# It waits until the limit is checked.
+run run --memory 64M -- python3 -c 'b = b"1" * 400000000; import time; time.sleep(60); print(len(b))'
 [ "$status" -ne 0 ]
 ok $? "--memory: a memory bomb ends"
 runs 0 "--memory: enough" --memory 1G -- true
@@ -189,6 +190,7 @@ refuses 125 "--tier 9" "invalid value for --tier: \`9\` (expected 1 to 4)" --tie
 runs 0 "--tier 1" --tier 1 -- true
 
 # --- signals ---
+: >"$scratch/out" # what an earlier command said is not what is waited for
 "$CORRAL" run -- sh -c 'trap "echo got; exit 5" TERM; echo ready; while :; do sleep 0.1; done' >"$scratch/out" </dev/null &
 pid=$!
 wait_for() { # wait_for TEXT: in the output, for a minute at most
@@ -202,13 +204,16 @@ kill -TERM $pid
 wait $pid
 is "$?" 5 "SIGTERM goes to the command, which decides"
 out_has got "and hears it"
+: >"$scratch/out"
 "$CORRAL" run -- sh -c 'echo ready; sleep 60' >"$scratch/out" </dev/null &
 pid=$!
 wait_for ready
 kill -TERM $pid
 wait $pid
 is "$?" 143 "SIGTERM ends a command that does not care"
-"$CORRAL" run -- sh -c 'echo ready; exec sleep 61.5' >"$scratch/out" </dev/null &
+mark=87655$$ # of no other test that runs beside this one
+: >"$scratch/out"
+"$CORRAL" run -- sh -c "echo ready; exec sleep $mark.5" >"$scratch/out" </dev/null &
 pid=$!
 wait_for ready
 kill -KILL $pid
@@ -220,11 +225,11 @@ is_gone() { # is_gone PATTERN: within a minute
 	done
 	return 1
 }
-is_gone 'sleep 61.5'
+is_gone "sleep $mark.5"
 ok $? "when Corral is killed, the command dies"
-run run -- sh -c '(setsid sleep 62.5 >/dev/null 2>&1 &) ; echo done'
+run run -- sh -c "(setsid sleep $mark.7 >/dev/null 2>&1 &) ; echo done"
 out_is "done" "a command that leaves a daemon behind"
-is_gone 'sleep 62.5'
+is_gone "sleep $mark.7"
 ok $? "which dies with it"
 
 # --- shell ---
