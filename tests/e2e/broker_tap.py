@@ -27,8 +27,11 @@ def call(called, /, **params):
 def raw(text):
     with socket.create_connection(("127.0.0.1", %(port)d), timeout=60) as s:
         s.sendall(text if isinstance(text, bytes) else text.encode())
-        s.shutdown(socket.SHUT_WR)
         parts = []
+        try:
+            s.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # it was answered, and hung up on, already
         while True:
             try:
                 part = s.recv(65536)

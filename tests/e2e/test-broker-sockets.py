@@ -115,7 +115,7 @@ def command(code, *options):
 
 def inside(code, *options, prefix=()):
     r = subprocess.run([*prefix, *command(code, *(options or ("--net", f"localhost:{server.port}")))], capture_output=True,
-                       timeout=120, stdin=subprocess.DEVNULL, cwd=work, check=False)
+                       timeout=300, stdin=subprocess.DEVNULL, cwd=work, check=False)
     try:
         return json.loads(r.stdout)
     except ValueError:
@@ -289,7 +289,7 @@ out.append([c.call("socket.read", socket=k), c.call("socket.write", socket=k, da
 def test_limits():
     policy = os.path.join(work, "policy.yaml")
     with open(policy, "w", encoding="utf-8") as f:
-        f.write(f"fs: {{read: [/usr/**]}}\nnetwork: {{allow: ['localhost:{server.port}'], rate_limit: 2/min, max_request_size: 1000}}\n")
+        f.write(f"fs: {{read: [/usr/**]}}\nnetwork: {{allow: ['localhost:{server.port}'], rate_limit: 2/hour, max_request_size: 1000}}\n")
     r = subprocess.run([CORRAL, "run", "--broker", "--policy", policy, "--cwd", "/usr", "--", PYTHON, "-c", INSIDE, CONNECTION + f"""
 def use():
     a = c.call("socket.open", {address()})
@@ -326,7 +326,7 @@ sys.stdin.read()
     ok(said == b"killed\n" and server.wait_accepted(before + 3), "a caller with three sockets is killed", said)
     ok(server.wait_closed(), "its sockets end, while the sandbox goes on")
     ok(child.poll() is None, "which does")
-    child.communicate(timeout=30)
+    child.communicate(timeout=60)
 
 
 scratch = tempfile.mkdtemp(prefix="corral-broker-")

@@ -62,11 +62,13 @@ if command -v ssh-agent >/dev/null && command -v ssh-add >/dev/null && command -
 	ssh-agent -D -a "$scratch/keys.sock" >/dev/null 2>&1 &
 	agent_pid=$!
 	trap 'kill "$agent_pid" 2>/dev/null; chmod -R u+rwx "$scratch"; rm -rf "$scratch"' EXIT
+	export SSH_AUTH_SOCK="$scratch/keys.sock"
+	# Its socket is there before it listens: 1 is an answer, that it has no keys.
 	for _ in $(seq 1200); do
-		[ ! -S "$scratch/keys.sock" ] || break
+		ssh-add -l >/dev/null 2>&1
+		[ $? -ne 1 ] || break
 		sleep 0.05
 	done
-	export SSH_AUTH_SOCK="$scratch/keys.sock"
 	ssh-keygen -q -t ed25519 -N '' -C of-the-test -f "$scratch/key" && ssh-add -q "$scratch/key"
 	list='ssh-add -l | grep -o of-the-test'
 	is "$(sh -c "$list")" of-the-test "bare the agent answers"

@@ -179,9 +179,10 @@ grep -l canary "$scratch"/log/secrets* >"$scratch/out"
 out_empty "no secret is in the log, its companions or an export"
 
 mkfifo gate
-CANARY=canary-live "$CORRAL" run --audit "$scratch/log/live" --env CANARY -- sh -c 'read x <gate' canary-live &
+CANARY=canary-live "$CORRAL" run --audit "$scratch/log/live" --env CANARY -- sh -c ': >waits; read x <gate' canary-live &
 pid=$!
-wait_until is_started "$scratch/log/live"
+wait_until [ -e waits ]
+is_started "$scratch/log/live"
 ok $? "the start is in the log while the command runs"
 [ -s "$scratch/log/live-wal" ] && ! grep -l canary "$scratch"/log/live*
 ok $? "no secret is in the write-ahead log"

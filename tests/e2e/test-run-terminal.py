@@ -18,6 +18,7 @@ import time
 
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 SECONDS = 60  # for anything that is waited for; all of it takes far less
+MARK = f"{os.getpid()}87"  # seconds that no command sleeps but those of this test
 
 
 class Terminal:
@@ -31,6 +32,9 @@ class Terminal:
             os.close(go)
             os.read(wait, 1)
             os.close(wait)
+            # As on a terminal, also where this was started by nohup or in the background.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
             os.chdir(cwd or WORK)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.execvp(words[0], words)
@@ -197,22 +201,22 @@ def test_job_control():
     t = Terminal(corral("--env", "PS1=ready> ", "--", "bash", "--norc", "-i"))
     TAP.ok(t.wait_for("ready> ") is not None, "an interactive shell", t)
     TAP.ok(b"no job control" not in t.text, "with job control", t)
-    t.type("sleep 1000.125\n")
-    until(lambda: in_foreground("sleep", "1000.125"), t)
+    t.type(f"sleep {MARK}.1\n")
+    until(lambda: in_foreground("sleep", f"{MARK}.1"), t)
     t.type("\x03")
     TAP.ok(t.wait_for("ready> ") is not None, "Ctrl-C ends what is in the foreground", t)
     t.type("echo al''ive $?\n")
     TAP.ok(t.wait_for("alive 130") is not None, "and the shell goes on", t)
-    t.type("sleep 1001.125\n")
-    until(lambda: in_foreground("sleep", "1001.125"), t)
+    t.type(f"sleep {MARK}.2\n")
+    until(lambda: in_foreground("sleep", f"{MARK}.2"), t)
     t.type("\x1a")
     TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops it", t)
     t.type("bg\n")
-    TAP.ok(t.wait_for(r"sleep 1001.125 &") is not None, "bg", t)
+    TAP.ok(t.wait_for(f"sleep {MARK}.2 &") is not None, "bg", t)
     t.type("jobs\n")
     TAP.ok(t.wait_for("Running") is not None, "it runs in the background", t)
     t.type("fg\n")
-    until(lambda: in_foreground("sleep", "1001.125"), t)
+    until(lambda: in_foreground("sleep", f"{MARK}.2"), t)
     t.type("\x03")
     TAP.ok(t.wait_for("ready> ") is not None, "fg, and Ctrl-C", t)
     t.type("exit 3\n")
@@ -251,7 +255,7 @@ def test_restored():
 
 
 def test_hangup():
-    t = Terminal(corral("--", "sh", "-c", "(trap '' HUP; sleep 1000.25) & echo ready; sleep 1000.25"))
+    t = Terminal(corral("--", "sh", "-c", f"(trap '' HUP; sleep {MARK}.3) & echo ready; sleep {MARK}.3"))
     t.wait_for("ready")
     t.close()  # the window is closed
     end = time.monotonic() + SECONDS
@@ -277,7 +281,7 @@ def test_hangup():
     TAP.ok(done != 0, "a command that ignores it reads the end of its input")
     left = b""
     for _ in range(SECONDS * 50):
-        left = subprocess.run(["pgrep", "-f", "sleep 1000.25"], capture_output=True, check=False).stdout
+        left = subprocess.run(["pgrep", "-f", f"sleep {MARK}.3"], capture_output=True, check=False).stdout
         if not left:
             break
         time.sleep(0.02)
@@ -346,7 +350,9 @@ def test_pager():
     t.type("e")
     shown = t.wait_for("<...>|<..>|<.>")
     TAP.ok(shown and "q" in shown, "a pager behind us has the keyboard", t)
-    os.killpg(os.tcgetpgrp(t.master), signal.SIGTERM)
+    group = os.tcgetpgrp(t.master)
+    if group > 0:  # none once all have ended, and 0 would be our own
+        os.killpg(group, signal.SIGTERM)
     t.wait()
     t.close()
 
@@ -520,6 +526,7 @@ def test_stop():
     t.wait_for("run -- ")
     shown = t.wait_for(r"\x1b=") or ""
     TAP.ok("\x1b[?1000h" in shown and "\x1b[?1049h" in shown, "and set again where it goes on", t)
+    t.wait_for_job(raw=True)
     t.type("word\n")
     t.wait_for("got word")
     shown = t.wait_for("outer> ") or ""
@@ -602,9 +609,9 @@ def test_suspend_script():
     os.environ["PS1"] = "outer> "
     t = Terminal(["bash", "--norc", "-i"])
     t.wait_for("outer> ")
-    t.type(f"sh -c '{CORRAL} run -- sh -c \"echo g\\\"\\\"o; sleep 1002.125\"; echo after'\n")
+    t.type(f"sh -c '{CORRAL} run -- sh -c \"echo g\\\"\\\"o; sleep {MARK}.4\"; echo after'\n")
     t.wait_for("\ngo")
-    until(lambda: in_foreground("sleep", "1002.125"), t)
+    until(lambda: in_foreground("sleep", f"{MARK}.4"), t)
     t.type("\x1a")
     TAP.ok(t.wait_for("Stopped") is not None, "Ctrl-Z stops a script with Corral in it", t)
     t.wait_for("outer> ")
@@ -630,6 +637,7 @@ def test_suspend_itself():
     t.wait_for("outer> ")
     t.type("fg\n")
     TAP.ok(t.wait_for("BACK") is not None, "goes on by fg", t)
+    t.wait_for_job(raw=True)
     t.type("q")
     TAP.ok(t.wait_for("outer> ") is not None, "and ends", t)
     t.type("exit\n")

@@ -22,7 +22,7 @@ import time
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 PR_SET_PTRACER, ANY = 0x59616D61, ctypes.c_ulong(-1)
-SYS = {"io_uring_setup": 425, "mq_open": {"x86_64": 240, "aarch64": 180}[os.uname().machine]}
+SYS = {"io_uring_setup": 425, **{"x86_64": {"mq_open": 240, "mq_unlink": 241}, "aarch64": {"mq_open": 180, "mq_unlink": 181}}[os.uname().machine]}
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.shmat.restype = ctypes.c_void_p
 
@@ -153,7 +153,9 @@ def shared_memory(_, victim):
 
 def queue(top, _):
     flags = os.O_CREAT | os.O_RDWR
-    check(LIBC.syscall(SYS["mq_open"], f"corral{os.path.basename(top)}".encode(), flags, 0o600, None))
+    name = f"corral{os.path.basename(top)}".encode()
+    check(LIBC.syscall(SYS["mq_open"], name, flags, 0o600, None))
+    LIBC.syscall(SYS["mq_unlink"], name)  # it would stay, and a user has few of them
 
 
 def ring(_, __):
