@@ -82,7 +82,7 @@ call 124
 call 0 $good" "time: the module is stopped, and the next call is served"
 err_has "it timed out" "and is reported"
 # A worker that could not stop its module in time is replaced: on a busy machine that happens to one that works.
-for _ in 1 2 3 4 5 6 7 8; do
+for _ in $(seq 40); do
 	host load ways pids time 200 call '{"do": "loop"}' pids
 	[ "$(head -n 1 "$scratch/out")" = "$(tail -n 1 "$scratch/out")" ] && break
 done
@@ -101,7 +101,11 @@ call 0 $good
 $(head -n 1 "$scratch/out")" "fuel stops a loop, and each call has its own"
 err_has "it used up its fuel" "and is reported"
 sed -i 's/^limits.*/limits: {max_execution_time: 1s}/' fuel/manifest.yaml
-host unapproved load fuel call '{"do": "loop"}' call '{}' time 60000 call '{"do": "loop"}'
+# The second call has no more than that second either, which a busy machine may need for other things.
+for _ in $(seq 40); do
+	host unapproved load fuel call '{"do": "loop"}' call '{}' time 60000 call '{"do": "loop"}'
+	[ "$(sed -n 2p "$scratch/out")" != "call 124 " ] && break
+done
 out_is "call 124 
 call 0 $good
 call 124 " "max_execution_time of the manifest; a call does not widen it"

@@ -34,6 +34,7 @@ for to in "$PWD/outside" ../../outside; do
 	ln -sfn "$to" wasi/data/link
 	python3 swap.py wasi/data/swap wasi/data/link &
 	swapper=$!
+	# So often at least, and until both were seen: on a busy machine the swapper may not run for seconds.
 	run run --yes --skill wasi -- race 20000
 	kill "$swapper" || ok 1 "the folder was changed all the time"
 	wait "$swapper" 2>/dev/null
