@@ -32,6 +32,11 @@ static void check(const char *data, size_t len, const struct api_request *q)
 	}
 	require(q->head > 4 && q->head <= HTTP_SERVED_HEAD_MAX && q->head <= len);
 	require(q->body <= len - q->head && q->body <= API_REQUEST_BODY_MAX);
+	/* The page itself is no call, and needs no token. */
+	if (q->asset) {
+		require(!q->call.route && q->body == 0);
+		return;
+	}
 	require(q->call.route->is_open || memmem(data, q->head, TOKEN, strlen(TOKEN)));
 	require(route_call_encode(&q->call, &body) == 0);
 	require(route_call_decode(&c, body.data, body.len) == (q->call.route->is_local ? -71 : 0));
