@@ -119,7 +119,8 @@ class Odd:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.ends = False
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
 
     def accept(self):
         while True:
@@ -138,6 +139,9 @@ class Odd:
 
     def close(self):
         self.ends = True
+        # The thread would go on to accept at the descriptor's number, which the next server gets.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
         self.listener.close()
 
     # Words of scripts.
