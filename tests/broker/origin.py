@@ -112,7 +112,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.2)
 
     def page_silent(self):
-        time.sleep(20)
+        time.sleep(600)  # as long as anybody may wait
         self.close_connection = True
 
     def page_cut(self):

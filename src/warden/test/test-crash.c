@@ -233,7 +233,7 @@ static void late_init_killed(void **state)
 	assert_int_equal(kill(init, SIGSTOP), 0);
 	assert_int_equal(session_kill(s, 1), 0);
 	/* The timer is first. */
-	await_readable(session_fd(s));
+	await_readable(s->timer);
 	assert_int_equal(kill(init, SIGCONT), 0);
 	await_readable(s->commands->socket);
 	seen.n = 0;
