@@ -269,6 +269,7 @@ def test_locked(d):
     ok(until(lambda: both[0].pid in joined(d), LONG), "the other one joins when the log is free", d.said(since))
     for p in (both[0], other):
         p.communicate(timeout=LONG)
+    until(lambda: left(d) == [], LONG)
     # What another log has is not in this one.
     with Locked(d):
         names = set(left(d))
@@ -324,7 +325,7 @@ def test_written(d):
     say(p)
     p.communicate(timeout=LONG)
     until(lambda: p.pid not in joined(d))
-    ok(numbers(one) and is_once(sessions(d)[one]) and left(d) == [], "kill -9 of the daemon: all of it is there, once", sessions(d)[one], left(d))
+    ok(until(lambda: left(d) == [], LONG) and numbers(one) and is_once(sessions(d)[one]), "kill -9 of the daemon: all of it is there, once", sessions(d)[one], left(d))
     d.stop()
     p, _ = start()
     d.start()
@@ -333,10 +334,10 @@ def test_written(d):
     ok(until(lambda: is_heard(d, p, one), LONG), "which hears of all of it", joined(d), sessions(d)[one])
     p.communicate(timeout=LONG)
     until(lambda: p.pid not in joined(d))
-    ok(numbers(one) and is_once(sessions(d)[one]) and left(d) == [], "and all of it is there, once", sessions(d)[one], left(d))
+    ok(until(lambda: left(d) == [], LONG) and numbers(one) and is_once(sessions(d)[one]), "and all of it is there, once", sessions(d)[one], left(d))
     before = set(sessions(d))
     codes = [run(d, "--audit", "default", "--", "true").returncode for _ in range(5)]
-    until(lambda: joined(d) == {})
+    until(lambda: joined(d) == {} and left(d) == [], LONG)
     new = {id: rows for id, rows in sessions(d).items() if id not in before}
     ok(codes == [0] * 5 and len(new) == 5 and all(numbers(id) and is_once(sessions(d)[id]) for id in new) and left(d) == [], "so are short runs", codes, new)
 

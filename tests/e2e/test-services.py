@@ -366,11 +366,19 @@ def test_browser():
            "https://example.com\n.evil.example/", "file:///etc/passwd", "javascript:alert(1)", "--help", "ftp://example.com/",
            "https://notexample.com/", "example.com", "https://example。com.evil.example/", "http://0x7f.1/"]
     lines, err = run("".join(call("browser.open", "url=" + url) for url in good), OPEN)
-    with open(opened, encoding="utf-8") as file:
-        words = file.read().split("\n")
     ok(lines == [{"opened": True}] * 3, "granted pages are opened", lines, err)
-    ok(words == ["1", "https://example.com/a?b=$(id)&c=%27x%27", "1", "http://www.example.com/", "1",
-                 "https://example.com/x#--help", ""], "each as one argument, in normal form", words)
+    wanted = ["1", "https://example.com/a?b=$(id)&c=%27x%27", "1", "http://www.example.com/", "1", "https://example.com/x#--help", ""]
+
+    def words():
+        with open(opened, "a+", encoding="utf-8") as file:
+            file.seek(0)
+            return file.read().split("\n")
+
+    # One that has not ended after some seconds counts as one that runs: it may be slow, and write later.
+    last = time.monotonic() + 60
+    while len(words()) < len(wanted) and time.monotonic() < last:
+        time.sleep(0.02)
+    ok(words() == wanted, "each as one argument, in normal form", words())
     os.unlink(opened)
     lines, err = run("".join(call("browser.open", "url=" + url) for url in bad),
                      {"browser": {**OPEN["browser"], "rate_limit": "100/min"}})
