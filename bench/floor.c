@@ -310,7 +310,7 @@ static void set_up(const char *folder)
 }
 
 /* The command is a child of the first process, as it is in a sandbox. */
-static int run_true(void)
+static uint8_t run_true(void)
 {
 	static char *const argv[] = { "/bin/true", NULL }, *const env[] = { NULL };
 	pid_t pid = vfork();
@@ -323,7 +323,7 @@ static int run_true(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 2;
 }
 
-static int stand(void)
+static uint8_t stand(void)
 {
 	char byte = 0;
 
@@ -335,7 +335,8 @@ static int stand(void)
 int main(int argc, char **argv)
 {
 	struct clone_args a = { .flags = CLONE_NEWUSER | CLONE_NEWPID, .exit_signal = SIGCHLD };
-	int status;
+	uint8_t status = 0;
+	int ends[2];
 	pid_t pid;
 
 	if (argc != 3 || argv[2][0] != '/' ||
@@ -345,12 +346,17 @@ int main(int argc, char **argv)
 	}
 	user = geteuid();
 	group = getegid();
+	must(pipe2(ends, O_CLOEXEC) == 0, "pipe2");
 	pid = (pid_t)syscall(SYS_clone3, &a, sizeof(a));
 	must(pid >= 0, "clone3");
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		set_up(argv[2]);
-		_exit(argv[1][0] == 'r' ? run_true() : stand());
+		status = argv[1][0] == 'r' ? run_true() : stand();
+		_exit(write(ends[1], &status, 1) == 1 ? 0 : 2);
 	}
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+	/* The command's end is reported. That of the first process, which waits for the kernel to
+	 * give up its watches, is not waited for. */
+	(void)close(ends[1]);
+	return read(ends[0], &status, 1) == 1 ? status : 2;
 }
