@@ -56,6 +56,7 @@ enum {
 	MISSED_FILE_RECORDS = AUDIT_MISSED_BYTES_MAX / 64, /* of one file: more than fit */
 	MISSED_BATCH_MS = 3600 * 1000,                     /* it is committed when we say so */
 	MISSED_PATIENCE_MS = 50,   /* for others who have the log: the loop waits meanwhile */
+	MISSED_NOTED_MS = 5000,    /* the same, once a file may have an N */
 	MISSED_ABANDONED_S = 3600, /* what was being written so long ago never will be complete */
 };
 
@@ -146,6 +147,10 @@ static int missed_open_store(struct missed_turn *t)
 
 	if (r < 0)
 		journal_say(t->s, CONFIG_WARN, "missed events wait: %s", e.text);
+	/* What gets an N now and is not committed waits for the end of any other daemon, also of
+	 * one that is just starting and has the log for that. */
+	else
+		audit_store_patience(t->store, MISSED_NOTED_MS);
 	return r;
 }
 
