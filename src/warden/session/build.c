@@ -25,10 +25,10 @@
 #include "wire/sockets.h"
 
 enum {
-	READY_MS = 30000, /* for building a session, before something is wrong */
-	DIED_MS = 2000,   /* from its hang-up to its end, on a busy machine */
-	COLLECT_MS = 200, /* for its end; it takes a tenth of that where much is mounted */
-	LOOK_MS = 100,    /* how often the holder looks around meanwhile */
+	READY_MS = 30000,  /* for building a session, before something is wrong */
+	DIED_MS = 2000,    /* from its hang-up to its end, on a busy machine */
+	COLLECT_MS = 2000, /* for its end, which mostly takes 20 ms */
+	LOOK_MS = 100,     /* how often the holder looks around meanwhile */
 	SOCKETS_FRAMES_MAX = 256,
 };
 
