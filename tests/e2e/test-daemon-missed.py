@@ -45,6 +45,13 @@ def run(d, *words, env=None, **more):
                           check=False, **more)
 
 
+def configure(d, **more):
+    """For its next start. Findings are waited for: it looks each second."""
+    os.makedirs(d.place + "/config/corral", exist_ok=True)
+    with open(d.place + "/config/corral/daemon.json", "w") as f:
+        json.dump({"version": "1.0", "daemon": {"watch": 1, **more}}, f)
+
+
 def missed(d):
     return d.place + "/state/corral/missed"
 
@@ -251,11 +258,9 @@ def test_locked(d):
             ok(until(lambda: joined(d)[p.pid]["events"] > before), "a run sends what the daemon cannot commit")
             p.send_signal(signal.SIGSTOP)
         d.stop(signal.SIGKILL)
-    os.makedirs(d.place + "/config/corral", exist_ok=True)
-    with open(d.place + "/config/corral/daemon.json", "w") as f:
-        f.write('{"version": "1.0", "daemon": {"logLevel": "debug"}}')
+    configure(d, logLevel="debug")
     d.start()
-    os.unlink(d.place + "/config/corral/daemon.json")
+    configure(d)
     with Locked(d):
         other, since = start("--", "cat"), len(d.said())
         ok(until(lambda: joined(d).get(other.pid, {"events": 0})["events"] > 0), "there is something that waits for its commit")
@@ -712,6 +717,7 @@ def main():
         return full(sys.argv[2])
     d = Daemon()
     try:
+        configure(d)
         for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_written, test_repeated, test_many,
                      test_crowded, test_kills, test_two, test_folder_locked, test_commands, test_files, test_stuck, test_full):
             test(d)
