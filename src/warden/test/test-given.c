@@ -25,7 +25,7 @@
 #include "base/fd.h"
 #include "test/fds.h"
 #include "warden/given.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 static int make_socket(int family, int type)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 struct terminal {
 	struct session *s;

@@ -22,7 +22,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "test/scratch.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/question.h"

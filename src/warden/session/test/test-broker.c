@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 #include "wire/frame.h"
 #include "wire/sockets.h"
 

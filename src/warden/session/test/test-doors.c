@@ -22,7 +22,7 @@
 #include "jail/probe/probe.h"
 #include "policy/permissions.h"
 #include "policy/policy.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 struct scene {
 	char folder[64], program[96], socket[96];

@@ -26,7 +26,7 @@
 #include "policy/policy.h"
 #include "test/fds.h"
 #include "warden/session/internal.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 struct scene {
 	char folder[64], program[96];

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "test/fds.h"
 #include "warden/session/session.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 static void one_command(void **state)
 {

@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "jail/userns.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 enum { ROUNDS = 1000 };
 

@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "test/fds.h"
 #include "warden/session/internal.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 /* Only `left` more descriptors can be opened. Gives back what to restore. */
 static struct rlimit squeeze_files(unsigned left)

@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "warden/session/internal.h"
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 /* What leaves its parent, its group and its terminal after, ignores signals, and stays. */
 static const char stubborn[] = "trap '' TERM INT HUP QUIT; (setsid sh -c 'trap \"\" TERM HUP; "

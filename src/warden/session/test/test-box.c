@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/unit.h"
 
-#include "warden/test/test-box.h"
+#include "warden/session/test/test-box.h"
 
 #include <dirent.h>
 #include <errno.h>
