@@ -18,6 +18,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -313,14 +314,13 @@ static void set_up(const char *folder)
 static uint8_t run_true(void)
 {
 	static char *const argv[] = { "/bin/true", NULL }, *const env[] = { NULL };
-	pid_t pid = vfork();
+	pid_t pid;
 	int status;
 
-	if (pid == 0) {
-		(void)execve(argv[0], argv, env);
-		_exit(127);
-	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 2;
+	return posix_spawn(&pid, argv[0], NULL, NULL, argv, env) == 0 &&
+			       waitpid(pid, &status, 0) == pid && status == 0
+		       ? 0
+		       : 2;
 }
 
 static uint8_t stand(void)
