@@ -698,7 +698,7 @@ static void test_join_writes_itself(void **state)
 	}
 }
 
-/* What cannot be written is told: how much, where and why. */
+/* A run reports what it cannot write: how much, where and why. */
 static void test_join_cannot_leave(void **state)
 {
 	struct rlimit before, none;

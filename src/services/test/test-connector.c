@@ -22,7 +22,7 @@
 
 static const struct backend_confinement nothing;
 
-/* A port of loopback that nobody listens on. */
+/* A port of loopback without a listener. */
 static int bind_here(uint16_t *ret_port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -165,7 +165,7 @@ static void test_what_cannot_be_reached(void **state)
 	auto_fd server = bind_here(&port);
 
 	(void)state;
-	/* Nobody else gets the port meanwhile. */
+	/* The port stays bound: no other process can take it. */
 	assert_int_equal(in_child(no_server, port, 0), 0);
 }
 
