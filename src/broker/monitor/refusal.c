@@ -94,8 +94,14 @@ static const struct {
 	{ -E2BIG, RPC_PARAMS },
 	{ -ETIMEDOUT, RPC_TIMEOUT },
 	{ -EOPNOTSUPP, RPC_SERVICE },
+	/* A part of ours ended, broke its protocol, or cannot have what it needs. */
 	{ -ECONNRESET, RPC_INTERNAL },
+	{ -EPIPE, RPC_INTERNAL },
+	{ -EPROTO, RPC_INTERNAL },
 	{ -ENOMEM, RPC_INTERNAL },
+	{ -EMFILE, RPC_INTERNAL },
+	{ -ENFILE, RPC_INTERNAL },
+	{ -EAGAIN, RPC_INTERNAL },
 };
 
 static enum rpc_class refusal_class(int code, enum rpc_class otherwise)

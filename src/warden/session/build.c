@@ -139,6 +139,17 @@ static int await_frame(struct session *s, struct error *e)
 	return 0;
 }
 
+/* A relay that was killed is not what r says of its socket. */
+static int session_build_relay_lost(int r, struct error *e)
+{
+	if (r != -EPIPE && r != -ECONNRESET)
+		return error_set(
+			e, r, NULL, "the relay did not accept its sockets: %s", strerror(-r));
+	(void)error_set(e, -ECONNRESET, NULL, "the relay ended while the sandbox was built");
+	error_hint(e, "another process killed it, or the machine is out of memory (see dmesg)");
+	return -ECONNRESET;
+}
+
 /* Sockets of the broker go to the broker, all others to the relay. */
 static int session_build_pass_sockets(struct session *s, struct error *e)
 {
@@ -159,9 +170,7 @@ static int session_build_pass_sockets(struct session *s, struct error *e)
 			frame_take_fd(&s->frame, SOCKETS_BROKER_HTTP), e);
 	}
 	r = s->relay.pid == 0 ? -EPROTO : sockets_pass(s->relay.socket, &s->frame);
-	return r < 0 ? error_set(
-			       e, r, NULL, "the relay did not accept its sockets: %s", strerror(-r))
-		     : 0;
+	return r < 0 ? session_build_relay_lost(r, e) : 0;
 }
 
 static int session_build_await_ready(struct session *s, struct error *e)
@@ -384,10 +393,11 @@ int session_build_finish(struct session *s, struct error *e)
 	/* From here on the relay serves. */
 	if (s->relay.pid != 0) {
 		r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
-		if (r == 0)
-			r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
 		if (r < 0)
-			return error_set(e, r, NULL, "cannot start the relay: %s", strerror(-r));
+			return session_build_relay_lost(r, e);
+		r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
+		if (r < 0)
+			return error_set(e, r, NULL, "cannot watch the relay: %s", strerror(-r));
 	}
 	r = session_build_add_sources(s);
 	if (r < 0)

@@ -239,6 +239,29 @@ static void ends_with_its_relay(void **state)
 	tear_down(&s);
 }
 
+/* The caller is told what happened, not what a write to its socket says. */
+static void is_killed_while_built(void **state)
+{
+	static struct scene s;
+	const struct session_options o = { 0 };
+	const struct session_handler h = { .event = on_event, .context = &s };
+	struct error e = { 0 };
+	int pidfd;
+
+	(void)state;
+	set_up(&s, "a.example:443");
+	assert_int_equal(session_prepare(&s.session, &o, &e), 0);
+	assert_int_equal(session_build_begin(s.session, &s.plan, &h, &e), 0);
+	pidfd = open_pid(s.session->relay.pid);
+	assert_int_equal(kill(s.session->relay.pid, SIGKILL), 0);
+	await_end(pidfd);
+	assert_int_equal(close(pidfd), 0);
+	assert_int_equal(session_build_finish(s.session, &e), -ECONNRESET);
+	assert_string_equal(e.text, "the relay ended while the sandbox was built");
+	assert_non_null(strstr(e.hint, "killed it"));
+	tear_down(&s);
+}
+
 static bool has_line(const char *status, const char *line)
 {
 	return strstr(status, line) != NULL;
@@ -345,6 +368,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(tells_before_the_end),
 		cmocka_unit_test(leaves_no_descriptors),
 		cmocka_unit_test(ends_with_its_relay),
+		cmocka_unit_test(is_killed_while_built),
 		cmocka_unit_test(is_shut_in),
 		cmocka_unit_test(ends_with_its_holder),
 		cmocka_unit_test(ends_with_its_session),
