@@ -264,6 +264,7 @@ def test_locked(d):
     with Locked(d):
         other, since = start("--", "cat"), len(d.said())
         ok(until(lambda: joined(d).get(other.pid, {"events": 0})["events"] > 0), "there is something that waits for its commit")
+        ok(d.get("/api/audit")[0] == 200 and d.get("/api/audit/verify")[0] == 200, "what is in the log is shown")
         for p in both:
             p.send_signal(signal.SIGCONT)
         later = [f"pid {p.pid} is to join again later" for p in both]
