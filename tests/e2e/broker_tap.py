@@ -78,8 +78,9 @@ def skip(name, why):
     print(f"ok {number} - {name} # SKIP {why}", flush=True)
 
 
-def as_user(script, programs, **files):
-    """script once more; programs are variables that name one, files further ones: variable=path."""
+def start_as_user(script, programs, words=(), before=(), **files):
+    """script once more; programs are variables that name one, files further ones: variable=path. before: words before its command.
+    Its process, and the folder of the copies."""
     copy = tempfile.mkdtemp()
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
     for name in (name for name in programs if os.path.exists(os.environ.get(name, ""))):
@@ -90,11 +91,18 @@ def as_user(script, programs, **files):
     shutil.copy(__file__, copy)
     own = shutil.copy(script, copy)
     subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
-    done = subprocess.run(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "/usr/bin/python3", own], env=env,
-                          cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    command = [*before, "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "/usr/bin/python3", own, *words]
+    return subprocess.Popen(command, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True), copy
+
+
+def end_as_user(process, copy, name="the same as an ordinary user"):
+    lines = process.communicate()[0].splitlines()
     shutil.rmtree(copy)
-    lines = done.stdout.splitlines()
-    ok(done.returncode == 0 and lines, "the same as an ordinary user", *[line for line in lines if not line.startswith("ok ")])
+    ok(process.returncode == 0 and lines, name, *[line for line in lines if not line.startswith("ok ")])
+
+
+def as_user(script, programs, **files):
+    end_as_user(*start_as_user(script, programs, **files))
 
 
 def end():

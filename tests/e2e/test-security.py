@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The security watcher: each finding is provoked and cured, by `corral security` and by the daemon's events; a healthy
-machine has none. As root, once more as an ordinary user. Prints TAP."""
+machine has none. As root, once more as an ordinary user, all parts at the same time, each in a pid namespace of its own: what runs
+in one part is no finding of another. Prints TAP."""
 
 import json
 import mmap
@@ -14,8 +15,9 @@ import subprocess
 import sys
 import time
 
-from broker_tap import end, ok
-from daemon_tap import CORRAL, PATIENCE, Daemon, Events, as_user, until
+import daemon_tap
+from broker_tap import end, end_as_user, ok, start_as_user
+from daemon_tap import CORRAL, PATIENCE, PROGRAMS, Daemon, Events, as_user, until
 
 # It looks every second here. A machine with other things to do needs longer for one look; and the log is verified again after 50
 # times as long as that took.
@@ -369,7 +371,12 @@ def test_expiry(d):
             run.kill()
 
 
-def main():
+# Each has a daemon of its own. They mostly wait, so they run at the same time where none sees the processes of another.
+PARTS = ((test_healthy, test_agents, test_modes, test_drift, test_ignored, test_skills, test_log), (test_hidden, test_expiry))
+APART = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+def run_part(tests):
     d = Daemon()
     d.env["PATH"] = os.environ.get("PATH", "/usr/bin:/bin")
     try:
@@ -377,12 +384,44 @@ def main():
         with open(d.place + "/config/corral/daemon.yaml", "w") as f:
             f.write("daemon:\n  watch: 1\n")
         d.start()
-        for test in (test_healthy, test_agents, test_modes, test_drift, test_ignored, test_skills, test_hidden, test_expiry, test_log):
+        for test in tests:
             test(d)
     finally:
         d.end()
-    if os.geteuid() == 0:
-        as_user(__file__)
+
+
+def forward(process):
+    """The results of a part, with our numbers."""
+    for line in process.stdout:
+        result, _, name = line.rstrip("\n").partition(" - ")
+        if re.fullmatch("(not )?ok [0-9]+", result):
+            ok(result.startswith("ok"), name)
+        elif not re.fullmatch(r"1\.\.[0-9]+\n", line):
+            print(line, end="", flush=True)
+    return process.wait()
+
+
+def run_apart():
+    parts = [str(i) for i in range(len(PARTS))]
+    own = [subprocess.Popen([*APART, sys.executable, os.path.abspath(__file__), part], stdout=subprocess.PIPE, text=True) for part in parts]
+    users = [start_as_user(__file__, PROGRAMS, words=(part,), before=APART, DAEMON_TAP=daemon_tap.__file__) for part in parts]
+    for part, process in zip(parts, own):
+        status = forward(process)
+        ok(status == 0, f"part {part} came to its end without a failure", status)
+    for part, user in zip(parts, users):
+        end_as_user(*user, f"part {part} as an ordinary user")
+
+
+def main():
+    if len(sys.argv) > 1:
+        run_part(PARTS[int(sys.argv[1])])
+    elif os.geteuid() == 0 and subprocess.run([*APART, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        run_apart()
+    else:
+        for tests in PARTS:
+            run_part(tests)
+        if os.geteuid() == 0:
+            as_user(__file__)
     return end()
 
 
