@@ -186,11 +186,11 @@ git clone -q --bare . ../git/repo.git && git -C ../git/repo.git update-server-in
         self.start("/usr/bin/python3", self.world.path("pub/rpc.py"), "serve", f"{ECHO}:50051")
         return [(ECHO, 50051)]
 
-    def start_all(self):
+    def start_all(self, databases):
         self.certificates()
         self.git()
-        places = [place for make in (self.postgres, self.nginx, self.sshd, self.redis, self.rpc)
-                  for place in make()]
+        makers = [*([self.postgres, self.redis] if databases else []), self.nginx, self.sshd, self.rpc]
+        places = [place for make in makers for place in make()]
         self.await_all(places)
 
 

@@ -5,7 +5,8 @@
     questions.py    prints TAP; CORRAL, CORRALD and the others of e2e/test-questions.py are in the environment
 
 The world is that of run.py, with the servers that need no program. The tests run in it as root and as an ordinary user,
-in a process of that user (--user): the servers' log is a file.
+in a process of that user (--user): the servers' log is a file. Each user and each half of the tests has a world and a daemon
+of its own, all at once (lanes.py).
 """
 
 import importlib.util
@@ -13,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 QUESTIONS = os.environ.get("QUESTIONS") or os.path.join(HERE, "..", "e2e", "test-questions.py")
 sys.path.insert(0, os.path.dirname(QUESTIONS))
 
+import lanes
 from broker_tap import end, ok
 from servers import ZONE, Servers, bound, serve_names
 from world import ATTACKER, ECHO, ECHO6, PATH, RESOLVER, World, accounts, enter
@@ -194,11 +197,15 @@ def ends(place, log):
     place.start()
 
 
-def test_user(path):
+# A grant is waited for until it ends, which takes as long as all the others.
+HALVES = {"grants": (grants,), "flows": (held, spoofing, floods, ends)}
+
+
+def test_user(path, half):
     place = questions.Place()
     try:
         place.start()
-        for test in (held, grants, spoofing, floods, ends):
+        for test in HALVES[half]:
             test(place, Log(path))
     finally:
         place.end()
@@ -247,23 +254,39 @@ def copy_programs(world):
     env = {**os.environ, "PATH": PATH, "QUESTIONS": world.path("pub/test-questions.py")}
     for name in (name for name in questions.PROGRAMS if os.path.exists(os.environ.get(name, ""))):
         env[name] = shutil.copy(os.environ[name], world.path("pub"))
-    for name in (os.path.abspath(__file__), os.path.join(HERE, "servers.py"), os.path.join(HERE, "world.py"),
-                 QUESTIONS, os.path.join(os.path.dirname(QUESTIONS), "broker_tap.py")):
+    for name in (os.path.abspath(__file__), *(os.path.join(HERE, name) for name in ("lanes.py", "servers.py", "world.py")), QUESTIONS,
+                 os.path.join(os.path.dirname(QUESTIONS), "broker_tap.py")):
         shutil.copy(name, world.path("pub"))
     subprocess.run(["chmod", "-R", "a+rX", world.path("pub")], check=True)
     return env
 
 
-def test_account(world, account, env):
-    done = subprocess.run([*account.prefix(), sys.executable, world.path("pub/questions.py"), "--user", world.path("log")],
+def test_account(world, account, half, env):
+    done = subprocess.run([*account.prefix(), sys.executable, world.path("pub/questions.py"), "--user", world.path("log"), half],
                           env={**env, "HOME": "/"}, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     lines = done.stdout.splitlines()
-    ok(done.returncode == 0 and lines, f"datagrams that a rule asks about, as {account.name}", *[line for line in lines if not line.startswith("ok ")])
+    ok(done.returncode == 0 and lines, f"datagrams that a rule asks about, {half}, as {account.name}", *[line for line in lines if not line.startswith("ok ")])
+
+
+def test_world(name, half):
+    world, servers = World(), None
+    try:
+        servers = make_servers(world)
+        env = copy_programs(world)
+        test_account(world, next(account for account in accounts() if account.name == name), half, env)
+    finally:
+        if servers:
+            servers.end()
+        world.end()
+    return end()
 
 
 def main():
     if sys.argv[1:2] == ["--user"]:
-        return test_user(sys.argv[2])
+        return test_user(*sys.argv[2:])
+    if sys.argv[1:2] == ["--lane"]:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all is taken down
+        return test_world(*sys.argv[2:])
     if not shutil.which("ip", path=PATH):
         print("1..0 # SKIP not installed: ip (see tools/setup net)")
         return 0
@@ -274,17 +297,9 @@ def main():
     if why:
         print(f"1..0 # SKIP kernel: {why}")
         return 0
-    world, servers = World(), None
-    try:
-        servers = make_servers(world)
-        env = copy_programs(world)
-        for account in accounts():
-            test_account(world, account, env)
-    finally:
-        if servers:
-            servers.end()
-        world.end()
-    return end()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    return lanes.run([(f"{half}, as {account.name}", [os.path.abspath(__file__), "--lane", account.name, half])
+                      for account in accounts() for half in HALVES])
 
 
 if __name__ == "__main__":

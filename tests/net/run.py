@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network as programs meet it: real clients and servers, through `corral run`.
 
-    run.py --programs FOLDER [--corral PROGRAM] [--only WORD] [--bare] [--verbose]    prints TAP
+    run.py --programs FOLDER [--corral PROGRAM] [--only WORD] [--parts PARTS] [--users USERS] [--bare] [--verbose]
+                              prints TAP
 
 FOLDER has the programs that meson built of inside/*.c. What is tested is the whole of it: a policy,
 the sandbox that it becomes, the relay, and programs that know nothing of all this.
@@ -12,7 +13,8 @@ private addresses, a name server whose log shows what was asked for, a web serve
 of its own, git over https and ssh, PostgreSQL, Redis, gRPC, echoes, and sinks that remember who
 came to them, also on the host's loopback and on the address of cloud metadata. Nothing reaches the
 machine's own network, and no test needs root; as root everything is done twice, as root and as
-an ordinary user.
+an ordinary user. Each user and each kind of tests has a small internet of its own, and all of them
+are tested at once (lanes.py).
 
 There are two kinds of tests:
 
@@ -40,6 +42,7 @@ import time
 
 import attacks
 import clients
+import lanes
 from daemons import Daemons
 from scene import SECONDS, Scene
 from servers import ZONE, Servers, serve_names
@@ -248,12 +251,12 @@ def no_sandbox(scene):
     return "no nf_tables" if re.search(r"^  no +nf_tables", result.out, re.MULTILINE) else None
 
 
-def test_rest(account, tap):
+def test_rest(account, tap, options):
     """A moment after the last command."""
     end = time.monotonic() + SECONDS
     while (left := others_here()) and time.monotonic() < end:
         time.sleep(0.05)
-    tap.say([f"there still is {name}" for name in left], f"nothing is left ({account.name})")
+    tap.say([f"there still is {name}" for name in left], f"nothing is left of {options.parts} ({account.name})")
 
 
 def test_account(world, account, servers, tap, options):
@@ -266,7 +269,7 @@ def test_account(world, account, servers, tap, options):
         test_clients(scene, tap, options)
     if "attacks" in options.parts:
         test_attacks(scene, servers, tap, options)
-    test_rest(account, tap)
+    test_rest(account, tap, options)
 
 
 def test_world(options, tap):
@@ -277,7 +280,7 @@ def test_world(options, tap):
             shutil.copy(options.corral, world.path("corral"))
         build(world, options.programs)
         servers = make_servers(world)
-        daemons.start_all()
+        daemons.start_all(databases="clients" in options.parts)
         for account in accounts():
             if account.name in options.users:
                 test_account(world, account, servers, tap, options)
@@ -313,6 +316,11 @@ def main():
         print(f"1..0 # SKIP kernel: {why}")
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all is taken down
+    users = [account.name for account in accounts() if account.name in options.users.split(",")]
+    pairs = [(user, part) for user in users for part in options.parts.split(",")]
+    if len(pairs) > 1:
+        return lanes.run([(f"{part} ({user})", [os.path.abspath(__file__), *sys.argv[1:], "--users", user, "--parts", part])
+                          for user, part in pairs])
     tap = Tap(options.verbose)
     test_world(options, tap)
     print(f"1..{tap.number}")
