@@ -2,6 +2,7 @@
 """What the broker's tests share: TAP, and all of a test once more as an ordinary user, on copies of the
 programs, this file among them."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -103,6 +104,20 @@ def end_as_user(process, copy, name="the same as an ordinary user"):
 
 def as_user(script, programs, **files):
     end_as_user(*start_as_user(script, programs, **files))
+
+
+@contextlib.contextmanager
+def beside_user(script, programs, **files):
+    """The same, beside the block, with which it shares nothing; its result comes after those of the block. For anyone but root, the
+    block alone."""
+    if os.geteuid() != 0:
+        yield
+        return
+    user = start_as_user(script, programs, **files)
+    try:
+        yield
+    finally:
+        end_as_user(*user)
 
 
 def end():

@@ -196,3 +196,8 @@ def works(d):
 def as_user(script):
     """All of it once more, as an ordinary user."""
     broker_tap.as_user(script, PROGRAMS, DAEMON_TAP=__file__)
+
+
+def beside_user(script):
+    """The same, beside a block."""
+    return broker_tap.beside_user(script, PROGRAMS, DAEMON_TAP=__file__)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 
-from broker_tap import as_user, end, ok
+from broker_tap import beside_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_FETCH")
 CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 300
@@ -217,18 +217,17 @@ def test_rates(scene, port):
 
 
 def main():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    network = [test_bytes, test_rate, test_rates] + ([test_fetching] if "http" in WAYS else [])
-    for test in [test_memory, test_processes, *network]:
-        scene = Scene()
-        try:
-            test(scene, *([server.server_port] if test in network else []))
-        finally:
-            scene.end()
-    server.shutdown()
-    if os.geteuid() == 0:
-        as_user(__file__, PROGRAMS)
+    with beside_user(__file__, PROGRAMS):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        network = [test_bytes, test_rate, test_rates] + ([test_fetching] if "http" in WAYS else [])
+        for test in [test_memory, test_processes, *network]:
+            scene = Scene()
+            try:
+                test(scene, *([server.server_port] if test in network else []))
+            finally:
+                scene.end()
+        server.shutdown()
     return end()
 
 

@@ -7,6 +7,7 @@ afterwards, once.
 
     test-daemon-kills.py [KILLS]    8 if not given; `make soak` takes 200. Prints TAP."""
 
+import contextlib
 import datetime
 import json
 import os
@@ -18,7 +19,7 @@ import threading
 import time
 
 from broker_tap import end, ok
-from daemon_tap import CORRAL, PATIENCE, Daemon, Events, as_user, until
+from daemon_tap import CORRAL, PATIENCE, Daemon, Events, beside_user, until
 
 KILLS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
 SANDBOXES = 3
@@ -287,14 +288,13 @@ def test_parts(d):
 
 
 def main():
-    for part in (test_parts, test_runs):
-        d = Daemon()
-        try:
-            part(d)
-        finally:
-            d.end()
-    if os.geteuid() == 0 and len(sys.argv) < 2:
-        as_user(__file__)
+    with beside_user(__file__) if len(sys.argv) < 2 else contextlib.nullcontext():
+        for part in (test_parts, test_runs):
+            d = Daemon()
+            try:
+                part(d)
+            finally:
+                d.end()
     return end()
 
 

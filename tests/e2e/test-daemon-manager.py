@@ -15,7 +15,7 @@ import sys
 import time
 
 from broker_tap import end, ok, skip
-from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Notify, as_user, until, works
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Notify, beside_user, until, works
 
 ACTIVATE = shutil.which("systemd-socket-activate", path=os.environ.get("PATH", "") + ":/usr/bin:/lib/systemd")
 
@@ -130,18 +130,17 @@ def test_units():
 
 
 def main():
-    test_units()
-    d = Daemon()
-    try:
-        d.start()
-        test_metrics(d)
-        d.stop()
-        test_watchdog(d)
-        test_activation(d)
-    finally:
-        d.end()
-    if os.geteuid() == 0:
-        as_user(__file__)
+    with beside_user(__file__):
+        test_units()
+        d = Daemon()
+        try:
+            d.start()
+            test_metrics(d)
+            d.stop()
+            test_watchdog(d)
+            test_activation(d)
+        finally:
+            d.end()
     return end()
 
 

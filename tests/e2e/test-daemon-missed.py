@@ -20,7 +20,7 @@ import threading
 import time
 
 from broker_tap import USER, end, ok, skip
-from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, as_user, until
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, beside_user, until
 
 KILLS = 12
 LONG = 90
@@ -716,16 +716,15 @@ def full_disk(d, fill):
 def main():
     if sys.argv[1:2] == ["--full"]:
         return full(sys.argv[2])
-    d = Daemon()
-    try:
-        configure(d)
-        for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_written, test_repeated, test_many,
-                     test_crowded, test_kills, test_two, test_folder_locked, test_commands, test_files, test_stuck, test_full):
-            test(d)
-    finally:
-        d.end()
-    if os.geteuid() == 0:
-        as_user(__file__)
+    with beside_user(__file__):
+        d = Daemon()
+        try:
+            configure(d)
+            for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_written, test_repeated,
+                         test_many, test_crowded, test_kills, test_two, test_folder_locked, test_commands, test_files, test_stuck, test_full):
+                test(d)
+        finally:
+            d.end()
     return end()
 
 

@@ -189,17 +189,16 @@ def test_deaths(d):
 
 
 def main():
-    d = daemon.Daemon()
-    try:
-        d.start()
-        test_fifty(d)
-        d.stop()
-        test_flood(d)
-        test_deaths(d)
-    finally:
-        d.end()
-    if os.geteuid() == 0:
-        daemon.as_user(__file__)
+    with daemon.beside_user(__file__):
+        d = daemon.Daemon()
+        try:
+            d.start()
+            test_fifty(d)
+            d.stop()
+            test_flood(d)
+            test_deaths(d)
+        finally:
+            d.end()
     return end()
 
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from broker_tap import end, ok
-from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Events, Notify, as_user, until, works
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Events, Notify, beside_user, until, works
 
 
 def test_start(d):
@@ -335,10 +335,11 @@ def test_agent(d):
     ok(denied and all(r["decision"] == "denied" for r in denied), "and in the log", denied)
     # Who is behind a connection that its maker left to another is not known.
     s = socket.socket(socket.AF_UNIX)
-    if os.fork() == 0:
+    maker = os.fork()
+    if maker == 0:
         s.connect(d.folder + "/api.sock")
         os._exit(0)
-    os.wait()
+    os.waitpid(maker, 0)
     s.settimeout(PATIENCE)
     s.sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
     got = s.recv(4096)
@@ -563,14 +564,14 @@ def test_config(d):
 
 
 def main():
-    d = Daemon()
-    try:
-        for test in (test_start, test_api, test_statuses, test_http, test_events, test_slow, test_crowds, test_deaths, test_agent, test_join, test_words, test_manager, test_config):
-            test(d)
-    finally:
-        d.end()
-    if os.geteuid() == 0:
-        as_user(__file__)
+    with beside_user(__file__):
+        d = Daemon()
+        try:
+            for test in (test_start, test_api, test_statuses, test_http, test_events, test_slow, test_crowds, test_deaths, test_agent,
+                         test_join, test_words, test_manager, test_config):
+                test(d)
+        finally:
+            d.end()
     return end()
 
 

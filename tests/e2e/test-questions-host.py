@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-from broker_tap import as_user, end, ok
+from broker_tap import beside_user, end, ok
 
 QUESTIONS = os.environ.get("QUESTIONS") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "test-questions.py")
 spec = importlib.util.spec_from_file_location("questions", QUESTIONS)
@@ -306,15 +306,14 @@ def attacks(place):
 
 
 def main():
-    place = questions.Place()
-    try:
-        place.start()
-        for test in (broker, grants, sleeps, enclave, attacks, ends):
-            test(place)
-    finally:
-        place.end()
-    if os.geteuid() == 0:
-        as_user(__file__, PROGRAMS, QUESTIONS=QUESTIONS)
+    with beside_user(__file__, PROGRAMS, QUESTIONS=QUESTIONS):
+        place = questions.Place()
+        try:
+            place.start()
+            for test in (broker, grants, sleeps, enclave, attacks, ends):
+                test(place)
+        finally:
+            place.end()
     return end()
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-from broker_tap import as_user, end, ok
+from broker_tap import beside_user, end, ok
 
 QUESTIONS = os.environ.get("QUESTIONS") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "test-questions.py")
 spec = importlib.util.spec_from_file_location("questions", QUESTIONS)
@@ -225,15 +225,14 @@ def one_rule(place):
 
 
 def main():
-    place = questions.Place()
-    try:
-        place.start()
-        for test in (held_requests, smuggling, held_and_left, one_rule):
-            test(place)
-    finally:
-        place.end()
-    if os.geteuid() == 0:
-        as_user(__file__, questions.PROGRAMS, QUESTIONS=QUESTIONS)
+    with beside_user(__file__, questions.PROGRAMS, QUESTIONS=QUESTIONS):
+        place = questions.Place()
+        try:
+            place.start()
+            for test in (held_requests, smuggling, held_and_left, one_rule):
+                test(place)
+        finally:
+            place.end()
     return end()
 
 

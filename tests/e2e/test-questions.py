@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 
-from broker_tap import as_user, end, ok
+from broker_tap import beside_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL", "CORRAL_FETCH", "CORRALD", "CORRALD_HTTP")
 CORRAL, CORRALD = (os.path.abspath(os.environ[name]) for name in ("CORRAL", "CORRALD"))
@@ -957,15 +957,15 @@ def attacks(place):
 
 
 def main():
-    place = Place()
-    try:
-        place.start()
-        for test in (answers, grants, connections, web, own_ports, localhost, leaving, flooding, requests, methods, commands, sockets, swapped, without_broker, attacks, ends):
-            test(place)
-    finally:
-        place.end()
-    if os.geteuid() == 0:
-        as_user(__file__, PROGRAMS)
+    with beside_user(__file__, PROGRAMS):
+        place = Place()
+        try:
+            place.start()
+            for test in (answers, grants, connections, web, own_ports, localhost, leaving, flooding, requests, methods, commands, sockets,
+                         swapped, without_broker, attacks, ends):
+                test(place)
+        finally:
+            place.end()
     return end()
 
 

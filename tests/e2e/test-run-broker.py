@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from broker_tap import as_user, end, ok
+from broker_tap import beside_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL")
 CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 60
@@ -412,15 +412,14 @@ def test_without(scene):
 
 
 def main():
-    scene = Scene()
-    try:
-        tests = (test_place, test_policies, test_program, test_calls, test_programs, test_attacks, test_deaths, test_failures)
-        for test in tests if "CORRAL_BROKER" in os.environ else (test_without,):
-            test(scene)
-    finally:
-        scene.end()
-    if os.geteuid() == 0:
-        as_user(__file__, PROGRAMS)
+    with beside_user(__file__, PROGRAMS):
+        scene = Scene()
+        try:
+            tests = (test_place, test_policies, test_program, test_calls, test_programs, test_attacks, test_deaths, test_failures)
+            for test in tests if "CORRAL_BROKER" in os.environ else (test_without,):
+                test(scene)
+        finally:
+            scene.end()
     return end()
 
 
