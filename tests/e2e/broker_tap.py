@@ -4,10 +4,12 @@ programs, this file among them."""
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 
 USER = 65534
 PORT = 3849
@@ -118,6 +120,42 @@ def beside_user(script, programs, **files):
         yield
     finally:
         end_as_user(*user)
+
+
+def at_once(*parts):
+    """Each of these functions in a process of its own, all at the same time; what they print, in their order. They share nothing
+    that they change."""
+    global number, failures
+    sys.stdout.flush()
+    running = []
+    for part in parts:
+        said = tempfile.TemporaryFile("w+")
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                os.dup2(said.fileno(), 1)
+                part()
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        running.append((pid, said))
+    for pid, said in running:
+        code = os.waitpid(pid, 0)[1]
+        said.seek(0)
+        for line in said:
+            result = re.match(r"(ok|not ok) \d+ (.*)", line)
+            number += bool(result)
+            failures += bool(result) and result[1] != "ok"
+            print(f"{result[1]} {number} {result[2]}" if result else line.rstrip("\n"))
+        said.close()
+        sys.stdout.flush()
+        if code:
+            ok(False, "all of a part was done", code)
 
 
 def end():

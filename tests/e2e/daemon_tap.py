@@ -193,6 +193,19 @@ def works(d):
         return False
 
 
+def in_folders(tests, d):
+    try:
+        for test in tests:
+            test(d)
+    finally:
+        d.end()
+
+
+def at_once(*parts):
+    """Tests of each part one after the other, with a daemon of their own; the parts at the same time."""
+    broker_tap.at_once(*[lambda tests=tests: in_folders(tests, Daemon()) for tests in parts])
+
+
 def as_user(script):
     """All of it once more, as an ordinary user."""
     broker_tap.as_user(script, PROGRAMS, DAEMON_TAP=__file__)

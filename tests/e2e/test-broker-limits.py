@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 
-from broker_tap import beside_user, end, ok
+from broker_tap import at_once, beside_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_FETCH")
 CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 300
@@ -126,7 +126,10 @@ def test_memory(scene):
     ok(len(held(free)) == 4, "memory: without a limit four programs hold 90 MB each", free)
     one = scene.inside(many(4, HOLD % 90, CHECKED, 160), "--memory", "160M")
     ok(len(one) == 4 and len(held(one)) == 1, "memory: of four programs one has room below 160 MB", one)
-    # The command itself counts, and is not the one that gives way.
+
+
+def test_left(scene):
+    """The command itself counts, and is not the one that gives way."""
     command = "b = bytearray(100 << 20)\nb[::4096] = b'x' * len(b[::4096])\ntime.sleep(0.3)\n"
     both = scene.inside(command + many(1, HOLD % 90, CHECKED, 60) + "out.append('the command went on')\n", "--memory", "160M")
     ok(both[-1] == "the command went on" and not held(both), "memory: a program has what its command left", both)
@@ -216,18 +219,25 @@ def test_rates(scene, port):
     ok([bytes_of(a) for a in limited] == [7, 7, 7, 0], "rate_limit: of two policies both hold in all sandboxes", limited)
 
 
+def in_scene(test, *more):
+    scene = Scene()
+    try:
+        test(scene, *more)
+    finally:
+        scene.end()
+
+
+def test_network():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for test in [test_bytes, test_rate, test_rates] + ([test_fetching] if "http" in WAYS else []):
+        in_scene(test, server.server_port)
+    server.shutdown()
+
+
 def main():
     with beside_user(__file__, PROGRAMS):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        network = [test_bytes, test_rate, test_rates] + ([test_fetching] if "http" in WAYS else [])
-        for test in [test_memory, test_processes, *network]:
-            scene = Scene()
-            try:
-                test(scene, *([server.server_port] if test in network else []))
-            finally:
-                scene.end()
-        server.shutdown()
+        at_once(*[lambda test=test: in_scene(test) for test in (test_memory, test_left, test_processes)], test_network)
     return end()
 
 

@@ -20,7 +20,7 @@ import threading
 import time
 
 from broker_tap import USER, end, ok, skip
-from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, beside_user, until
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, at_once, beside_user, until
 
 KILLS = 12
 LONG = 90
@@ -91,8 +91,12 @@ def verifies(d):
     return done.returncode == 0 and json.loads(done.stdout)["fine"]
 
 
-def test_never(d):
+def begin(d):
+    configure(d)
     os.makedirs(d.place + "/data")
+
+
+def test_never(d):
     done = run(d, "--", "true")
     ok(done.returncode == 0 and not os.path.exists(missed(d)), "where no daemon ever ran, nothing is left", done)
 
@@ -717,14 +721,9 @@ def main():
     if sys.argv[1:2] == ["--full"]:
         return full(sys.argv[2])
     with beside_user(__file__):
-        d = Daemon()
-        try:
-            configure(d)
-            for test in (test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_written, test_repeated,
-                         test_many, test_crowded, test_kills, test_two, test_folder_locked, test_commands, test_files, test_stuck, test_full):
-                test(d)
-        finally:
-            d.end()
+        at_once((begin, test_never, test_down, test_killed, test_handed_over, test_busy, test_stopped, test_locked, test_written, test_repeated),
+                (begin, Daemon.start, test_many, test_crowded, test_kills, test_two),
+                (begin, Daemon.start, test_folder_locked, test_commands, test_files, test_stuck, test_full))
     return end()
 
 

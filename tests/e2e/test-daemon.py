@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from broker_tap import end, ok
-from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Events, Notify, beside_user, until, works
+from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Events, Notify, at_once, beside_user, until, works
 
 
 def test_start(d):
@@ -565,13 +565,8 @@ def test_config(d):
 
 def main():
     with beside_user(__file__):
-        d = Daemon()
-        try:
-            for test in (test_start, test_api, test_statuses, test_http, test_events, test_slow, test_crowds, test_deaths, test_agent,
-                         test_join, test_words, test_manager, test_config):
-                test(d)
-        finally:
-            d.end()
+        at_once((test_start, test_api, test_statuses, test_http, test_slow),
+                (Daemon.start, test_events, test_crowds, test_deaths, test_agent, test_join, test_words, test_manager, test_config))
     return end()
 
 

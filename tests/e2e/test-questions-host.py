@@ -211,15 +211,20 @@ def stopped(place, make, action, target, before, line, expected):
     run.end()
 
 
-def sleeps(place):
+def sleeps(place, plain, broker):
     port = serve()
     asks = policy(place, hosts(f"127.0.0.1:{port}"))
-    connection = ("net.connect", f"127.0.0.1:{port}", f"keep {port}", "more", "y")
-    call = ("fs.read", place.path + "/data/a", None, f"read {place.path}/data/a", "first")
-    stopped(place, lambda: Host(place, asks, "plain", 1000), *connection)
-    stopped(place, lambda: Host(place, asks, "broker", 1000), *call)
-    stopped(place, lambda: questions.Run(place, asks, "--broker", "--ask", "1s"), *connection)
-    stopped(place, lambda: questions.Run(place, asks, "--broker", "--ask", "1s"), *call)
+    stopped(place, lambda: plain(place, asks), "net.connect", f"127.0.0.1:{port}", f"keep {port}", "more", "y")
+    stopped(place, lambda: broker(place, asks), "fs.read", place.path + "/data/a", None, f"read {place.path}/data/a", "first")
+
+
+def sleeping_host(place):
+    sleeps(place, lambda place, asks: Host(place, asks, "plain", 1000), lambda place, asks: Host(place, asks, "broker", 1000))
+
+
+def sleeping_run(place):
+    make = lambda place, asks: questions.Run(place, asks, "--broker", "--ask", "1s")
+    sleeps(place, make, make)
 
 
 def enclave(place):
@@ -307,13 +312,7 @@ def attacks(place):
 
 def main():
     with beside_user(__file__, PROGRAMS, QUESTIONS=QUESTIONS):
-        place = questions.Place()
-        try:
-            place.start()
-            for test in (broker, grants, sleeps, enclave, attacks, ends):
-                test(place)
-        finally:
-            place.end()
+        questions.at_once((broker, grants, attacks), (sleeping_host,), (sleeping_run,), (enclave,), (ends,))
     return end()
 
 

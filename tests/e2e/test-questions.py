@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 
+import broker_tap
 from broker_tap import beside_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL", "CORRAL_FETCH", "CORRALD", "CORRALD_HTTP")
@@ -956,16 +957,25 @@ def attacks(place):
     run.end()
 
 
+def in_place(tests):
+    place = Place()
+    try:
+        place.start()
+        for test in tests:
+            test(place)
+    finally:
+        place.end()
+
+
+def at_once(*parts):
+    """Tests of each part one after the other, in a place of their own; the parts at the same time."""
+    broker_tap.at_once(*[lambda tests=tests: in_place(tests) for tests in parts])
+
+
 def main():
     with beside_user(__file__, PROGRAMS):
-        place = Place()
-        try:
-            place.start()
-            for test in (answers, grants, connections, web, own_ports, localhost, leaving, flooding, requests, methods, commands, sockets,
-                         swapped, without_broker, attacks, ends):
-                test(place)
-        finally:
-            place.end()
+        at_once((answers,), (grants, connections, web), (own_ports, localhost, leaving, flooding, requests, methods),
+                (commands, sockets, swapped, without_broker, attacks, ends))
     return end()
 
 
