@@ -3,7 +3,22 @@
 #
 # The tests of the program once more as an ordinary user, where they are run as root: its own user
 # namespace, keys, folders and rights are what most people have.
+#
+#	test-run-user.sh           those that share nothing, three at a time: they mostly wait
+#	test-run-user.sh alone     those that need much of what the user has, and those on terminals
+#	test-run-user.sh one FOLDER NAME
 set -u
+
+# one FOLDER NAME: runs a test of the copy; leaves NAME.out there and, when it has ended, NAME.status.
+if [ "${1-}" = one ]; then
+	copy=$2 name=$3 status=0
+	case $name in *.py) with="python3" ;; *) with="sh" ;; esac
+	(cd / && PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin TMPDIR=/tmp CORRAL=$copy/corral MAKE_LOG=$copy/make-log \
+		setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$with" "$copy/tests/e2e/$name" </dev/null) >"$copy/$name.out" 2>&1 || status=$?
+	echo "$status" >"$copy/new-$name" && mv "$copy/new-$name" "$copy/$name.status"
+	exit
+fi
 
 : "${CORRAL:?is the program to test}" "${MAKE_LOG:?is the program that makes logs}"
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
@@ -18,21 +33,37 @@ cp "$CORRAL" "$copy/corral" && cp "$MAKE_LOG" "$copy/make-log" && mkdir -p "$cop
 cp "$here"/*.sh "$here"/*.py "$copy/tests/e2e/" && cp -R "$here/../data/cli" \
 	"$here/../data/manifests" "$here/../data/audit" "$copy/tests/data/"
 chmod -R a+rX "$copy"
+# run_all COUNT NAME…: so many at a time.
+run_all() {
+	at_once=$1 && shift
+	printf '%s\n' "$@" | xargs -P "$at_once" -I NAME sh "$0" one "$copy" NAME
+}
+# shellcheck disable=SC2086
+if [ "${1-}" = alone ]; then
+	single="test-run-limits.sh test-run-sockets.py" pair="test-run-appear.py test-run-terminal.py"
+	names="$single $pair"
+	{ run_all 1 $single && run_all 2 $pair; } &
+else
+	# Those that take longest come first.
+	names="test-run-later.sh test-audit.sh test-run-explain.sh test-audit-verify.sh test-run-stdio.py test-run.sh
+		test-suggestions.py test-json.sh test-run-tier3.py test-run-audit.sh test-crash.sh test-run-policy.sh
+		test-inspect-approve.sh test-run-listen.py test-run-links.sh test-errors.sh test-run-descriptor.sh
+		test-policy-check.sh test-run-network.sh test-doctor.sh test-run-agent.sh test-run-notes.sh test-policy-algebra.sh
+		test-leaks.sh test-formats.sh test-run-home.sh test-run-shield.sh"
+	run_all 3 $names &
+fi
+workers=$!
 number=0 failures=0
-for name in test-run-limits.sh test-audit.sh test-audit-verify.sh test-crash.sh test-doctor.sh test-errors.sh test-formats.sh \
-	test-inspect-approve.sh test-json.sh test-leaks.sh test-policy-algebra.sh test-policy-check.sh test-run.sh \
-	test-run-agent.sh test-run-audit.sh test-run-descriptor.sh test-run-explain.sh test-run-home.sh test-run-later.sh test-run-links.sh \
-	test-run-network.sh test-run-notes.sh test-run-policy.sh test-run-shield.sh test-run-listen.py test-run-appear.py test-run-sockets.py test-run-tier3.py \
-	test-run-stdio.py test-run-terminal.py test-suggestions.py; do
-	number=$((number + 1)) status=0
-	case $name in *.py) with="python3" ;; *) with="sh" ;; esac
-	(cd / && PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin TMPDIR=/tmp CORRAL=$copy/corral MAKE_LOG=$copy/make-log \
-		setpriv --reuid=65534 --regid=65534 --clear-groups \
-		"$with" "$copy/tests/e2e/$name" </dev/null) >"$copy/out" 2>&1 || status=$?
-	sed 's/^/# /' "$copy/out" | grep -a '^# \(not ok\|got\|wanted\|status\|out:\|err:\|# \|1\.\.\)'
-	[ "$status" -eq 0 ] && echo "ok $number - $name as an ordinary user" && continue
+for name in $names; do
+	number=$((number + 1))
+	while [ ! -e "$copy/$name.status" ] && kill -0 "$workers" 2>/dev/null; do
+		sleep 0.05
+	done
+	sed 's/^/# /' "$copy/$name.out" | grep -a '^# \(not ok\|got\|wanted\|status\|out:\|err:\|# \|1\.\.\)'
+	[ -e "$copy/$name.status" ] && [ "$(cat "$copy/$name.status")" -eq 0 ] && echo "ok $number - $name as an ordinary user" && continue
 	failures=$((failures + 1))
 	echo "not ok $number - $name as an ordinary user"
 done
+wait "$workers" || failures=$((failures + 1))
 echo "1..$number"
 [ "$failures" -eq 0 ]
