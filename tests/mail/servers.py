@@ -13,6 +13,8 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
 USER, PASSWORD = "agent", "correct horse"
+# Made in no time, also on a machine with other things to do.
+KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 
 
 def openssl(*words):
@@ -24,16 +26,16 @@ def certificates(folder):
     def path(name):
         return os.path.join(folder, name)
 
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=Test authority",
+    openssl("req", "-x509", *KEY, "-nodes", "-days", "2", "-subj", "/CN=Test authority",
             "-keyout", path("ca.key"), "-out", path("ca.pem"))
     for name, names in (("good", "DNS:localhost,IP:127.0.0.1,IP:::1"), ("other", "DNS:other.example")):
         with open(path("names"), "w", encoding="utf-8") as f:
             f.write("subjectAltName=" + names + "\n")
-        openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=" + name, "-keyout", path(name + ".key"),
+        openssl("req", *KEY, "-nodes", "-subj", "/CN=" + name, "-keyout", path(name + ".key"),
                 "-out", path("request"))
         openssl("x509", "-req", "-days", "2", "-in", path("request"), "-CA", path("ca.pem"), "-CAkey",
                 path("ca.key"), "-CAcreateserial", "-extfile", path("names"), "-out", path(name + ".pem"))
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+    openssl("req", "-x509", *KEY, "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
             "subjectAltName=DNS:localhost", "-keyout", path("self.key"), "-out", path("self.pem"))
 
 
@@ -112,10 +114,10 @@ def closed_port():
 
 
 class Odd:
-    """Each connection is given to a function; `seen` is what clients sent."""
+    """Each connection is given to a function; `seen` is what clients sent, `taken` and `left` how many there are and were."""
 
     def __init__(self, script):
-        self.script, self.seen = script, []
+        self.script, self.seen, self.taken, self.left = script, [], 0, 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.ends = False
@@ -128,6 +130,7 @@ class Odd:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            self.taken += 1
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection):
@@ -136,6 +139,8 @@ class Odd:
                 self.script(self, connection)
         except (OSError, ssl.SSLError, EOFError):
             pass
+        finally:
+            self.left += 1
 
     def close(self):
         self.ends = True

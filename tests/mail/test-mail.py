@@ -6,6 +6,7 @@ As root it runs a second time as an ordinary user. $CORRAL, $CORRAL_BROKER … a
 broker; $BACKENDS is the folder of back ends.
 """
 
+import contextlib
 import email
 import email.policy
 import json
@@ -34,6 +35,7 @@ CORRAL = os.path.abspath(os.environ["CORRAL"])
 PYTHON = "/usr/bin/python3"
 PROGRAMS = ("CORRAL", "CORRAL_BROKER", "CORRAL_WARDEN", "CORRAL_SANDBOX_CALL")
 number = failures = 0
+beside = None  # the same, as another user
 scratch = tempfile.mkdtemp(prefix="corral-mail-")
 home, work = os.path.join(scratch, "home"), os.path.join(scratch, "work")
 config = os.path.join(home, ".config", "corral", "services.yaml")
@@ -375,11 +377,11 @@ def test_confinement():
         reader = odd.talk(connection, servers.HELLO, until="MAIL")
         found = {pid: s for pid in filter(str.isdigit, os.listdir("/proc")) if (s := process(pid))}
         for pid, s in found.items():
-            # Other tests have such processes, too.
+            # Other tests have such processes, too, and so has the other user.
             above = pid
-            while above in found and above != str(os.getpid()):
+            while above in found and above != str(os.getpid()) and not is_user(above):
                 above = found[above]["PPid"]
-            if above in found and s["Name"] in ("corral-mail", "corral-connect"):
+            if above == str(os.getpid()) and s["Name"] in ("corral-mail", "corral-connect"):
                 seen[s["Name"]] = s
         connection.sendall(b"550 seen\r\n")
         odd.line(reader)
@@ -394,8 +396,18 @@ def test_confinement():
            f"{name} is confined", name, s)
 
 
-def as_user():
-    """The same once more, by programs that this user can read."""
+def is_user(pid):
+    """It runs the same as another user."""
+    return beside is not None and pid == str(beside.pid)
+
+
+@contextlib.contextmanager
+def beside_user():
+    """The same once more, beside the block, by programs that this user can read."""
+    global beside
+    if os.geteuid() != 0:
+        yield
+        return
     place = tempfile.mkdtemp(prefix="corral-mail-user-")
     os.chmod(place, 0o755)
     env = {"PATH": os.environ["PATH"], "HOME": place, "BACKENDS": os.path.join(place, "backends")}
@@ -406,13 +418,19 @@ def as_user():
     for name in ("servers.py", "test-mail.py"):
         shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), place)
     subprocess.run(["chmod", "-R", "a+rX", place], check=True)
-    r = subprocess.run(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", PYTHON,
-                        os.path.join(place, "test-mail.py")], env=env, cwd=place, capture_output=True, check=False)
-    for text in r.stdout.decode().splitlines():
-        if text.startswith(("not ok", "# ")):
-            print("# as a user: " + text)
-    ok(r.returncode == 0, "all of it as an ordinary user", r.stderr.decode())
-    shutil.rmtree(place)
+    with tempfile.TemporaryFile("w+") as said:
+        beside = subprocess.Popen(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", PYTHON,
+                                   os.path.join(place, "test-mail.py")], env=env, cwd=place, stdout=said, stderr=subprocess.STDOUT)
+        try:
+            yield
+        finally:
+            beside.wait()
+            said.seek(0)
+            for text in said.read().splitlines():
+                if not text.startswith("ok "):
+                    print("# as a user: " + text)
+            ok(beside.returncode == 0, "all of it as an ordinary user")
+            shutil.rmtree(place)
 
 
 def main():
@@ -423,13 +441,12 @@ def main():
     os.mkdir(work)
     try:
         servers.certificates(scratch)
-        for test in (test_a_mail, test_scope, test_parameters, test_attachments, test_servers, test_probe, test_given_up,
-                     test_configuration_is_out_of_reach, test_confinement):
-            began = time.monotonic()
-            test()
-            print(f"# {test.__name__}: {time.monotonic() - began:.1f} s")
-        if os.geteuid() == 0:
-            as_user()
+        with beside_user():
+            for test in (test_a_mail, test_scope, test_parameters, test_attachments, test_servers, test_probe, test_given_up,
+                         test_configuration_is_out_of_reach, test_confinement):
+                began = time.monotonic()
+                test()
+                print(f"# {test.__name__}: {time.monotonic() - began:.1f} s")
     finally:
         shutil.rmtree(scratch)
     print(f"1..{number}")
