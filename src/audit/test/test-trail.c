@@ -32,8 +32,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
-/* How long was asked to sleep, in all. Where a test is the only one who could end what is waited for,
- * and does not, it is only counted. */
+/* How long was asked to sleep, in all. Where only the test itself could end what is waited for, it
+ * is counted and not slept. */
 static _Atomic uint64_t slept_ns;
 static bool sleep_is_counted;
 

@@ -174,9 +174,9 @@ struct swapper {
 
 /*
  * Where the tool has no processor of its own meanwhile, all swaps of a slice of time fall into the
- * same place of it, and the next slice is thousands of rounds away. So who sees no round pass leaves
- * the processor for a moment, and comes back in the midst of a round. The number of swaps is odd:
- * things are not as the tool saw them.
+ * same place of it, and the next slice is thousands of rounds away. So who sees no round pass
+ * leaves the processor for a moment, and comes back in the midst of a round. The number of swaps is
+ * odd: things are not as the tool saw them.
  */
 static void give_way(struct swapper *s)
 {
