@@ -504,8 +504,8 @@ static void run(const struct contest *c)
 		beaten ? "lost in round" : "did not lose in", beaten ? beaten : NAIVE_ROUNDS);
 }
 
-/* The tree as it was, whatever the swapper and the tools had done last: a tool may have put a file in
- * the place of a link, and two files that change places would prove nothing. */
+/* The tree as it was, whatever the swapper and the tools had done last: a tool may have put a file
+ * in the place of a link, and two files that change places would prove nothing. */
 static void tidy(void)
 {
 	mend_link("/w/file", "/w/file-link");
