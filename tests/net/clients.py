@@ -18,10 +18,11 @@ import collections
 from world import DATABASE, ECHO, GIT, NAME, WEB, WEB6
 
 Row = collections.namedtuple(
-    "Row", "name run host port literal see needs udp extra says",
-    defaults=((), False, (), ""))
+    "Row", "name run host port literal see needs udp extra says waits",
+    defaults=((), False, (), "", False))
 # see: in the output if it worked. needs: programs. udp: by datagrams. extra: grants beside. says: what
-# Corral itself writes to standard error.
+# Corral itself writes to standard error. waits: for half a minute, since without a network musl takes its
+# time for a name, although it cannot send.
 
 
 def web(name, run, port=443, see="web HTTP", literal=WEB, host="web.example.com", **more):
@@ -69,9 +70,9 @@ ROWS = [
     web("C, a socket that is in epoll before it is connected", "{pub}/client epoll {host} {port}",
         port=80),
     web("C, static with musl", "{pub}/client-musl plain {host} {port}", port=80,
-        needs=("musl-gcc",)),
+        needs=("musl-gcc",), waits=True),
     web("C, static with musl, epoll", "{pub}/client-musl epoll {host} {port}", port=80,
-        needs=("musl-gcc",)),
+        needs=("musl-gcc",), waits=True),
     web("Go, static, its own resolver", "{pub}/client-go {host} {port}", needs=("go",)),
     web("Java", "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp {pub} Client {host} {port}",
         port=80, needs=("javac",)),

@@ -165,10 +165,12 @@ def test_client(row, scene, tap_lines, bare_only):
 def test_clients(scene, tap, options):
     rows = [row for row in clients.ROWS if options.only in row.name]
     here = [row for row in rows if not missing(row)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        lines = [[] for _ in here]
-        list(pool.map(lambda pair: test_client(pair[0], scene, pair[1], options.bare),
-                      zip(here, lines)))
+    lines = [[] for _ in here]
+    # Those that wait are first, beside the others.
+    order = sorted(zip(here, lines), key=lambda pair: not pair[0].waits)
+    waiting = sum(row.waits for row in here)
+    with concurrent.futures.ThreadPoolExecutor((os.cpu_count() or 1) + waiting) as pool:
+        list(pool.map(lambda pair: test_client(pair[0], scene, pair[1], options.bare), order))
     for row in rows:
         lacks = missing(row)
         if CLIENTS.intersection(lacks.split()):
@@ -224,8 +226,8 @@ def make_servers(world):
     return servers
 
 
-def build(world, programs):
-    """What clients run, into pub/."""
+def build(world, programs, compiled):
+    """What commands run, into pub/; the compiled ones are only for clients."""
     pub = world.path("pub")
     for name in os.listdir(os.path.join(HERE, "inside")):
         shutil.copy(os.path.join(HERE, "inside", name), pub)
@@ -239,7 +241,7 @@ def build(world, programs):
                   ["go", "build", "-o", "client-go", "client.go"],
                   ["javac", "-d", ".", "Client.java"]):
         compiler = find(words[0])
-        if compiler:
+        if compiler and compiled:
             subprocess.run([compiler, *words[1:]], check=True, cwd=pub, env=env)
 
 
@@ -278,9 +280,10 @@ def test_world(options, tap):
     try:
         if options.corral:  # a build folder may lie where only root can look
             shutil.copy(options.corral, world.path("corral"))
-        build(world, options.programs)
+        has_clients = "clients" in options.parts
+        build(world, options.programs, has_clients)
         servers = make_servers(world)
-        daemons.start_all(databases="clients" in options.parts)
+        daemons.start_all(has_clients)
         for account in accounts():
             if account.name in options.users:
                 test_account(world, account, servers, tap, options)
