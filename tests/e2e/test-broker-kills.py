@@ -4,6 +4,7 @@
 answered or fail with -32603 or -32005, no file is half-written, no process is left. test-broker-kills.py [KILLS
 [SEED]]; without numbers a short series. As root, once more as an ordinary user. Prints TAP."""
 
+import contextlib
 import ctypes
 import http.server
 import json
@@ -17,7 +18,7 @@ import tempfile
 import threading
 import time
 
-from broker_tap import as_user, end, ok
+from broker_tap import at_once, beside_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_FETCH")
 CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 60
@@ -227,7 +228,7 @@ def children_left():
     return list(descendants(os.getpid()).items())
 
 
-def main():
+def kill_all():
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
@@ -248,8 +249,12 @@ def main():
     ok(set(series.outcomes) <= {"answered", "-32603", "-32005"}, "kills: calls are answered, or fail with -32603 or -32005", series.outcomes)
     ok(series.outcomes.get("answered", 0) > KILLS, "kills: calls are answered again", series.outcomes)
     ok(not left, "kills: no process is left", left)
-    if os.geteuid() == 0 and len(sys.argv) == 1:
-        as_user(__file__, PROGRAMS, SDK=SDK)
+
+
+def main():
+    with beside_user(__file__, PROGRAMS, SDK=SDK) if len(sys.argv) == 1 else contextlib.nullcontext():
+        # In a process of its own: what a session left comes to it, and the other user's does not.
+        at_once(kill_all)
     return end()
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 
 import daemon_tap as daemon
-from broker_tap import as_user, end, ok
+from broker_tap import beside_user, end, ok
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ("CORRAL", "CORRALD", "CORRALD_HTTP", "CORRALD_ENCLAVE", "CORRAL_WARDEN")
@@ -354,29 +354,28 @@ def test_client(d, granted):
 
 
 def main():
-    d = daemon.Daemon()
-    granted, secret = d.place + "/granted", d.place + "/secret.txt"
-    write(granted + "/file.txt", "hello")
-    write(secret, "secret")
-    for name, target in (("link", secret), ("up", ".."), ("proc", "/proc"), ("null", "/dev/null")):
-        os.symlink(target, os.path.join(granted, name))
-    try:
-        d.start()
-        test_denied(d, granted)
-        test_granted(d, granted, secret)
-        test_own_folders(d)
-        test_shell(d, granted, secret)
-        test_stream(d, granted)
-        test_file(d, granted, d.place + "/config/corral/enclave.yaml")
-        test_death(d, granted)
-        test_audit(d, granted)
-        test_joins(d, granted)
-        test_grants(d, granted)
-        test_client(d, granted)
-    finally:
-        d.end()
-    if os.geteuid() == 0:
-        as_user(__file__, PROGRAMS, DAEMON_TAP=daemon.__file__, INVOKE=HERE + "/invoke.mjs", CLIENT=os.environ["CLIENT"])
+    with beside_user(__file__, PROGRAMS, DAEMON_TAP=daemon.__file__, INVOKE=HERE + "/invoke.mjs", CLIENT=os.environ["CLIENT"]):
+        d = daemon.Daemon()
+        granted, secret = d.place + "/granted", d.place + "/secret.txt"
+        write(granted + "/file.txt", "hello")
+        write(secret, "secret")
+        for name, target in (("link", secret), ("up", ".."), ("proc", "/proc"), ("null", "/dev/null")):
+            os.symlink(target, os.path.join(granted, name))
+        try:
+            d.start()
+            test_denied(d, granted)
+            test_granted(d, granted, secret)
+            test_own_folders(d)
+            test_shell(d, granted, secret)
+            test_stream(d, granted)
+            test_file(d, granted, d.place + "/config/corral/enclave.yaml")
+            test_death(d, granted)
+            test_audit(d, granted)
+            test_joins(d, granted)
+            test_grants(d, granted)
+            test_client(d, granted)
+        finally:
+            d.end()
     return end()
 
 

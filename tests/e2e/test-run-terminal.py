@@ -16,6 +16,8 @@ import tempfile
 import termios
 import time
 
+from broker_tap import at_once, end, ok
+
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 SECONDS = 60  # for anything that is waited for; all of it takes far less
 MARK = f"{os.getpid()}87"  # seconds that no command sleeps but those of this test
@@ -131,18 +133,8 @@ def in_foreground(*words):
 
 
 class Tap:
-    def __init__(self):
-        self.n = 0
-        self.failed = 0
-
     def ok(self, good, name, terminal=None):
-        self.n += 1
-        print(f"{'ok' if good else 'not ok'} {self.n} - {name}")
-        if not good:
-            self.failed += 1
-            if terminal:
-                print(f"# shown: {terminal.text[-600:]!r}")
-        sys.stdout.flush()
+        ok(good, name, *([terminal.text[-600:]] if terminal else []))
 
     def same(self, got, wanted, name, terminal=None):
         if got != wanted:
@@ -754,22 +746,32 @@ def main():
     if subprocess.run([CORRAL, "doctor"], capture_output=True, check=False).returncode == 1:
         print("1..0 # SKIP kernel: no sandbox can be had; corral doctor says why")
         return 0
+    # Three parts, which mostly wait, run at the same time.
+    parts = [[]]
     for name, test in list(globals().items()):
+        if name in ("test_answers", "test_no_answers"):
+            parts.append([])
         if name.startswith("test_"):
+            parts[-1].append(test)
+    at_once(*[lambda tests=tests: in_scratch(tests) for tests in parts])
+    return end()
+
+
+def in_scratch(tests):
+    global SCRATCH, WORK
+    SCRATCH = os.path.realpath(tempfile.mkdtemp())
+    WORK, home = os.path.join(SCRATCH, "work"), os.path.join(SCRATCH, "home")
+    os.mkdir(WORK)
+    os.mkdir(home)
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        os.environ.pop(variable, None)
+    os.environ.update(HOME=home, TERM="dumb", LC_ALL="C.UTF-8")
+    try:
+        for test in tests:
             test()
-    print(f"1..{TAP.n}")
-    return 1 if TAP.failed else 0
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    SCRATCH = os.path.realpath(tempfile.mkdtemp())
-    WORK, HOME = os.path.join(SCRATCH, "work"), os.path.join(SCRATCH, "home")
-    os.mkdir(WORK)
-    os.mkdir(HOME)
-    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
-        os.environ.pop(variable, None)
-    os.environ.update(HOME=HOME, TERM="dumb", LC_ALL="C.UTF-8")
-    try:
-        sys.exit(main())
-    finally:
-        shutil.rmtree(SCRATCH, ignore_errors=True)
+    sys.exit(main())
