@@ -107,16 +107,23 @@ soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
 		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"
 
+# Where the compiler and the loader of this system look for libraries; Meson asks dpkg-dev, which may not be there. The
+# loader finds new ones after ldconfig.
+libdir = $$(to=$$($(compiler) -print-multiarch 2>/dev/null); echo $${to:+--libdir=lib/$$to})
+
 # The nearest folder that exists decides, before minutes of building.
 install: ## build for use and install under PREFIX (/usr/local); DESTDIR is honoured
 	@to='$(DESTDIR)$(PREFIX)'; while [ ! -e "$$to" ] && [ "$${to%/*}" != "$$to" ]; do to=$${to%/*}; done; \
 		[ -e "$${to:-/}" ] || to=.; test -w "$${to:-/}" || { echo "make: cannot write $(DESTDIR)$(PREFIX): use \`sudo make install\`," \
 		"or \`make install PREFIX=\$$HOME/.local\`" >&2; exit 1; }
+	@test ! -e $(BUILD)-install || test -w $(BUILD)-install || { echo "make: another user built $(BUILD)-install, by sudo perhaps:" \
+		"\`sudo rm -r $(BUILD)-install\`, then try again" >&2; exit 1; }
 	@tools/setup $(toolchain) man
 	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup dashboard
-	@test ! -f $(BUILD)-install/build.ninja || meson configure $(BUILD)-install --prefix=$(PREFIX)
-	$(call compile,$(BUILD)-install,--buildtype=release --prefix=$(PREFIX) -Dtests=false)
+	@test ! -f $(BUILD)-install/build.ninja || meson configure $(BUILD)-install --prefix=$(PREFIX) $(libdir)
+	$(call compile,$(BUILD)-install,--buildtype=release --prefix=$(PREFIX) $(libdir) -Dtests=false)
 	@meson install -C $(BUILD)-install --no-rebuild
+	@test -n '$(DESTDIR)' || test "$$(id -u)" -ne 0 || ! command -v ldconfig >/dev/null || ldconfig
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH";; esac
 	@test -f build-wasmtime/version || echo "WASM skills are not built in: \`tools/setup wasm\` fetches Wasmtime, then install again"
 	@echo "next: corral doctor; docs/tutorial.md"

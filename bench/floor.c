@@ -313,7 +313,7 @@ static void set_up(const char *folder)
 /* The command is a child of the first process, as it is in a sandbox. */
 static uint8_t run_true(void)
 {
-	static char *const argv[] = { "/bin/true", NULL }, *const env[] = { NULL };
+	static char path[] = "/bin/true", *const argv[] = { path, NULL }, *const env[] = { NULL };
 	pid_t pid;
 	int status;
 

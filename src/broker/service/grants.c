@@ -80,7 +80,7 @@ int grants_reduce(const char *layer, const char *service, struct buffer *out, st
 int grants_compile(struct policy **ret, const struct value_item *layers, size_t n, struct error *e)
 {
 	struct permissions *read[GRANTS_LAYERS_MAX] = { 0 };
-	const struct permissions *flat[GRANTS_LAYERS_MAX];
+	const struct permissions *flat[GRANTS_LAYERS_MAX] = { 0 };
 	const struct policy_options o = { 0 };
 	int r = n > GRANTS_LAYERS_MAX ? -E2BIG : 0;
 	size_t n_flat = 0;
