@@ -473,6 +473,13 @@ class Pass:
         except OSError:
             pass
 
+    def run_beside(self, waiting, others):
+        """Those that wait all at the same time, the others one by one beside them."""
+        with concurrent.futures.ThreadPoolExecutor(len(waiting) or 1) as pool:
+            results = [(a.name, pool.submit(self.run_one, a)) for a in waiting]
+            done = {a.name: self.run_one(a) for a in others}
+            return {**done, **{name: result.result() for name, result in results}}
+
     def run(self):
         """Yields every attempt with its result, and what the host saw."""
         self.scene.write_values(self.corral is not None)
@@ -492,8 +499,9 @@ class Pass:
                 many = self.run_fds if set_name == "fds" else None
                 results = many(names) if many else self.run_many(set_name, names)
             elif set_name == "timeout":  # they mostly wait
-                with concurrent.futures.ThreadPoolExecutor(len(group)) as pool:
-                    results = dict(zip((a.name for a in group), pool.map(self.run_one, group)))
+                results = self.run_beside(group, [])
+            elif set_name == "memory" and self.corral:  # what is not held waits as long as it can for who would hold it
+                results = self.run_beside([a for a in group if a.name in GAPS], [a for a in group if a.name not in GAPS])
             else:
                 results = {a.name: special.get(set_name, self.run_one)(a) for a in group}
             alive = self.scene.victim.sync()
