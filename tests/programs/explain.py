@@ -282,13 +282,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--corral", required=True)
     parser.add_argument("--only", default="")
+    parser.add_argument("--user", default="", help="only this one")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    tap = programs.Tap()
-    for user in programs.users():
-        test_user(user, options, tap)
-    print(f"1..{tap.number}")
-    return 1 if tap.failures else 0
+    return programs.run_users(options, test_user)
 
 
 if __name__ == "__main__":

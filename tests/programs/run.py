@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real programs, inside: every row of table.py bare and under `corral run`, with its grants.
 
-    run.py --corral PROGRAM [--only WORD] [--verbose]     prints TAP, one line for each row
+    run.py --corral PROGRAM [--only WORD] [--user NAME] [--verbose]     prints TAP, one line for each row
     run.py --document                                     prints docs/programs.md
     run.py --compare FILE                                 is that what FILE has?
 
@@ -11,7 +11,8 @@ can differ is the sandbox. Exit status, standard output and standard error must 
 run: the sandbox changes nothing, and says nothing. Where a row is about something that differs
 (what was not granted, what is random), it says so, and what has to be seen instead.
 
-As root everything is done twice: as root, and as an ordinary user with a scene of its own.
+As root everything is done twice, at the same time: as root, and as an ordinary user, each by a process with a scene of its
+own.
 
 A program that is not installed makes no test. That is said; for those that tools/setup installs for
 these tests (table.REQUIRED) it is a skip, which counts as a failure in CI.
@@ -127,10 +128,15 @@ class Scene:
         subprocess.run(["sh", "-c", script, "sh", folder, words], check=True, cwd=self.top, env=env,
                        **self.user.popen())
 
-    def fresh(self, row):
+    def fresh(self, row, kept=""):
+        """kept: the folder of that name stays as it is."""
+        if kept:
+            os.rename(self.path("ws/" + kept), self.path("kept"))
         shutil.rmtree(self.path("ws"), ignore_errors=True)
         shutil.rmtree(self.path("home/.npm"), ignore_errors=True)
         subprocess.run(["cp", "-a", self.path("model"), self.path("ws")], check=True)
+        if kept:
+            os.rename(self.path("kept"), self.path("ws/" + kept))
         if row.place == "repository":
             self.repository(self.path("ws"), "start")
         return self.path("ws/text" if row.place == "text" else "ws")
@@ -240,8 +246,8 @@ def run_terminal(words, popen):
     return Result(status_of(process), text.decode(errors="replace"), "")
 
 
-def run(row, scene, inside):
-    folder = scene.fresh(row)
+def run(row, scene, inside, kept=""):
+    folder = scene.fresh(row, kept)
     env = environment(row, scene)
     if inside:  # with AddressSanitizer the search for leaks takes seconds, every time
         env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
@@ -315,8 +321,12 @@ def test(row, scene, tap, verbose):
     if missing:
         print(f"# not installed, no test: {row.name}: {' '.join(missing)}")
         return
-    bare = run(row, scene, False) if row.same else None
-    inside = run(row, scene, True)
+    if row.keep:  # what is made there does not change what is seen, and takes long
+        inside = run(row, scene, True)
+        bare = run(row, scene, False, row.keep if os.path.isdir(scene.path("ws/" + row.keep)) else "")
+    else:
+        bare = run(row, scene, False) if row.same else None
+        inside = run(row, scene, True)
     wrong = differences(row, scene, inside, bare)
     tap.say(not wrong, name)
     for line in wrong:
@@ -361,6 +371,34 @@ def test_user(user, options, tap):
         scene.remove()
 
 
+def forward(process, tap, name):
+    """The results of a user's process, with our numbers."""
+    failures = tap.failures
+    for line in process.stdout:
+        result = re.fullmatch(r"(not )?ok [0-9]+ - (.*?)( # SKIP (.*))?\n", line)
+        if result:
+            tap.say(not result[1], result[2], result[4])
+        elif not re.fullmatch(r"1\.\.[0-9]+\n", line):
+            print(line, end="", flush=True)
+    status = process.wait()
+    if status and tap.failures == failures:
+        tap.say(False, f"{name} ({status}) without a failure")
+
+
+def run_users(options, test_one):
+    """All users at the same time; the exit status. In the process of one of them: that user."""
+    tap, those = Tap(), [user for user in users() if options.user in ("", user.name)]
+    if len(those) == 1:
+        test_one(those[0], options, tap)
+    else:
+        words = [sys.executable, *sys.argv, "--user"]
+        started = [subprocess.Popen([*words, user.name], stdout=subprocess.PIPE, text=True) for user in those]
+        for user, process in zip(those, started):
+            forward(process, tap, user.name)
+    print(f"1..{tap.number}")
+    return 1 if tap.failures else 0
+
+
 DOCUMENT = """\
 <!-- Written by tests/programs/run.py --document. -->
 # Programs that work inside
@@ -395,6 +433,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--corral")
     parser.add_argument("--only", default="")
+    parser.add_argument("--user", default="", help="only this one")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--document", action="store_true")
     parser.add_argument("--compare")
@@ -403,11 +442,7 @@ def main():
         return print(document(), end="")
     if options.compare:
         return compare(options.compare)
-    tap = Tap()
-    for user in users():
-        test_user(user, options, tap)
-    print(f"1..{tap.number}")
-    return 1 if tap.failures else 0
+    return run_users(options, test_user)
 
 
 if __name__ == "__main__":

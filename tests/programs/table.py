@@ -24,8 +24,9 @@ Row = collections.namedtuple(
         "env",  # variables that differ
         "place",  # where it starts: the folder of that name in it; `repository`: it is one of git
         "repositories",  # that it makes, of which Corral tells: a line each, and nothing else
+        "keep",  # a folder in {ws} that the bare run gets from the one inside, which comes first then
     ],
-    defaults=((), (), (), 0, True, (), False, False, {}, "", ()),
+    defaults=((), (), (), 0, True, (), False, False, {}, "", (), ""),
 )
 
 GIT = """
@@ -221,7 +222,7 @@ CODE = [
     Row("go: the caller's own",
         "printf 'package main\\nfunc main() { println(\"hello\") }\\n' >m.go && go run m.go",
         needs=["go"], options=["--env", "GOCACHE", "--env", "GOPATH"],
-        env={"GOCACHE": "{ws}/cache", "GOPATH": "{ws}/go"}, caller=True),
+        env={"GOCACHE": "{ws}/cache", "GOPATH": "{ws}/go"}, caller=True, keep="cache"),
     Row("strace and gdb do not work inside (docs/syscalls.md), and say so",
         "strace true || gdb -batch -nx -ex run true", needs=["strace", "gdb"], status=1,
         same=False, says=["Operation not permitted", "Could not trace"]),
