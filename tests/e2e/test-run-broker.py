@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from broker_tap import beside_user, end, ok
+from broker_tap import at_once, beside_user, end, ok
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL")
 CORRAL, PATIENCE = os.path.abspath(os.environ["CORRAL"]), 60
@@ -411,15 +411,19 @@ def test_without(scene):
     ok(done.returncode == 0 and "built without the broker" in done.stderr, "services in a policy are a note", done.stderr)
 
 
+def in_scene(tests):
+    scene = Scene()
+    try:
+        for test in tests:
+            test(scene)
+    finally:
+        scene.end()
+
+
 def main():
+    parts = [(test_place, test_policies, test_program, test_calls), (test_programs,), (test_attacks, test_deaths, test_failures)]
     with beside_user(__file__, PROGRAMS):
-        scene = Scene()
-        try:
-            tests = (test_place, test_policies, test_program, test_calls, test_programs, test_attacks, test_deaths, test_failures)
-            for test in tests if "CORRAL_BROKER" in os.environ else (test_without,):
-                test(scene)
-        finally:
-            scene.end()
+        at_once(*[lambda tests=tests: in_scene(tests) for tests in (parts if "CORRAL_BROKER" in os.environ else [(test_without,)])])
     return end()
 
 
