@@ -24,10 +24,6 @@ leaks_options=${ASAN_OPTIONS-}
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 cd "$scratch/work" || exit 1
 
-# A python3 that first looks for the right one, as that of pyenv, takes a tenth of a second each time.
-python=$(python3 -c 'import sys; print(sys.executable)') || exit 1
-python3() { "$python" "$@"; }
-
 number=0 failures=0 status=0
 
 # ok STATUS NAME: one result. What the last `run` printed is shown where it went wrong.
