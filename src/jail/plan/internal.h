@@ -282,6 +282,14 @@ int plan_sockets_grant(struct planner *p);
 int plan_sockets_check(struct planner *p, const struct plan_place *place);
 int plan_sockets_hide(struct planner *p);
 
+/*
+ * plan/socket-list.c: calls a function with each path that a socket of this network namespace is
+ * bound to, and to which another could connect or send; with some of them more than once. If it
+ * returns a negative number, that ends it.
+ */
+typedef int plan_socket_name(void *data, const char *name);
+int plan_socket_list_each(plan_socket_name *each, void *data, struct error *e);
+
 /* plan/aliases.c: covers again where another mount shows what they cover. */
 int plan_aliases_collect(struct planner *p);
 

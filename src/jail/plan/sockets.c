@@ -8,9 +8,9 @@
  * The others, in folders that a command can see, are hidden. To connect to one needs no more than
  * to see it: neither a read-only mount nor Landlock (before its version 9) is in the way, and
  * behind it may stand a database, an agent with keys, or a daemon that runs commands. The kernel
- * lists those of this network namespace with the name that they were bound to; each that is visible
- * there gets a mask. Sockets that were moved to another folder, that were bound by a name relative
- * to another folder, or that are made later are not found (docs/threat-model.md).
+ * lists those of this network namespace with the name that they were bound to (socket-list.c); each
+ * that is visible there gets a mask. Sockets that were moved to another folder, that were bound by
+ * a name relative to another folder, or that are made later are not found (docs/threat-model.md).
  *
  * Daemons have theirs below /run, some of them with a network namespace of their own (rootless
  * Docker: whoever may talk to it has the user's home). That is small, and no project is there: all
@@ -29,8 +29,6 @@
 #include "jail/plan/internal.h"
 
 enum { SOCKETS_MAX = 4096 };
-/* A page is what the kernel hands over at once; the C library would ask for a quarter of it. */
-enum { LIST_BUFFER = 4096 };
 /* Below /run. */
 enum { NAMES_MAX = 65536, DEPTH_MAX = 8 };
 
@@ -189,6 +187,7 @@ static int plan_sockets_add_mask(struct planner *p, struct socket_hunt *hunt, co
 
 /* A folder that is searched: for names in it, or below /run for all. */
 struct socket_search {
+	struct planner *planner;
 	struct socket_hunt *hunt;
 	const char *folder;
 	unsigned depth;
@@ -248,7 +247,7 @@ static int plan_sockets_follow(
 static int plan_sockets_add_socket(
 	struct planner *p, struct socket_hunt *hunt, const char *path, bool bound)
 {
-	struct socket_search search = { hunt, NULL, 0 };
+	struct socket_search search = { p, hunt, NULL, 0 };
 	char real[PATH_BYTES];
 	struct stat st;
 	size_t len;
@@ -296,28 +295,13 @@ static int plan_sockets_add_relative(struct planner *p, struct socket_hunt *hunt
 	return r;
 }
 
-static int plan_sockets_read_list(struct planner *p, struct socket_hunt *hunt, FILE *list)
+/* As it was given to bind(). */
+static int plan_sockets_add_name(void *data, const char *name)
 {
-	char line[PATH_BYTES + 256];
-	bool is_head = true; /* the first line has the names of the fields */
-	int r = 0;
+	const struct socket_search *s = data;
 
-	while (r == 0 && fgets(line, sizeof(line), list)) {
-		const char *name = line;
-
-		line[strcspn(line, "\n")] = '\0';
-		/* The last of eight fields, as it was given to bind(); abstract ones have an "@".
-		 */
-		for (int field = 1; field < 8; field++) {
-			name += strcspn(name, " ");
-			name += strspn(name, " ");
-		}
-		if (*name && *name != '@' && !is_head)
-			r = name[0] == '/' ? plan_sockets_add_socket(p, hunt, name, true)
-					   : plan_sockets_add_relative(p, hunt, name);
-		is_head = false;
-	}
-	return r == 0 && ferror(list) ? -EIO : r;
+	return name[0] == '/' ? plan_sockets_add_socket(s->planner, s->hunt, name, true)
+			      : plan_sockets_add_relative(s->planner, s->hunt, name);
 }
 
 /* Where commands may write, a socket without a server must stay theirs to remove. */
@@ -326,7 +310,7 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	const struct socket_search *s = data;
 	char path[PATH_BYTES];
-	struct socket_search below = { s->hunt, path, s->depth + 1 };
+	struct socket_search below = { p, s->hunt, path, s->depth + 1 };
 	struct statx x;
 
 	if (snprintf(path, sizeof(path), "%s/%s", s->folder, name) >= PATH_BYTES)
@@ -352,19 +336,11 @@ static int plan_sockets_visit(struct planner *p, const char *name, void *data)
 
 int plan_sockets_hide(struct planner *p)
 {
-	char buffer[LIST_BUFFER]; /* until the list is closed */
-	FILE *list = fopen("/proc/self/net/unix", "re");
 	struct socket_hunt hunt = { .seen = NULL };
-	struct socket_search run = { &hunt, "/run", 0 };
+	struct socket_search run = { p, &hunt, "/run", 0 };
 	bool shows_run;
-	int r;
+	int r = plan_socket_list_each(plan_sockets_add_name, &run, p->error);
 
-	if (!list)
-		return error_set(p->error, -errno, NULL,
-			"cannot list the sockets: /proc/self/net/unix: %s", strerror(errno));
-	(void)setvbuf(list, buffer, _IOFBF, sizeof(buffer));
-	r = plan_sockets_read_list(p, &hunt, list);
-	(void)fclose(list);
 	shows_run = plan_nodes_find(p, "/run")->kind == PLAN_BIND;
 	for (size_t i = 0; !shows_run && i < p->n_nodes; i++)
 		shows_run =
