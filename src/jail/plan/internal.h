@@ -284,7 +284,7 @@ int plan_sockets_hide(struct planner *p);
 
 /*
  * plan/socket-list.c: calls a function with each path that a socket of this network namespace is
- * bound to, and to which another could connect or send; with some of them more than once. If it
+ * bound to, with some of them more than once. If it
  * returns a negative number, that ends it.
  */
 typedef int plan_socket_name(void *data, const char *name);
