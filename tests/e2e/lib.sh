@@ -140,6 +140,13 @@ run_refuses() { # run_refuses STATUS NAME TEXT ARGUMENT…: nothing runs, and a 
 	ok $? "$name"
 }
 
+# A python3 that first looks for the right one, as that of pyenv, takes a tenth of a second each time. Not for tests that
+# run it in the background: $! would be a shell.
+use_one_python3() {
+	python=$(python3 -c 'import sys; print(sys.executable)') || exit 1
+	python3() { "$python" "$@"; }
+}
+
 done_testing() {
 	echo "1..$number"
 	[ "$failures" -eq 0 ]

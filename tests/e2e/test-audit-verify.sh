@@ -7,10 +7,7 @@
 set -u
 # shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
-
-# A python3 that first looks for the right one, as that of pyenv, takes a tenth of a second each time.
-python=$(python3 -c 'import sys; print(sys.executable)') || exit 1
-python3() { "$python" "$@"; }
+use_one_python3
 : "${MAKE_LOG:?is the program that writes logs}"
 case $MAKE_LOG in /*) ;; *) MAKE_LOG=$OLDPWD/$MAKE_LOG ;; esac
 

@@ -373,16 +373,18 @@ def test_user(user, options, tap):
 
 def forward(process, tap, name):
     """The results of a user's process, with our numbers."""
-    failures = tap.failures
+    number, failures, plan = tap.number, tap.failures, None
     for line in process.stdout:
         result = re.fullmatch(r"(not )?ok [0-9]+ - (.*?)( # SKIP (.*))?\n", line)
         if result:
             tap.say(not result[1], result[2], result[4])
-        elif not re.fullmatch(r"1\.\.[0-9]+\n", line):
+        elif re.fullmatch(r"1\.\.[0-9]+\n", line):
+            plan = line.rstrip()
+        else:
             print(line, end="", flush=True)
     status = process.wait()
-    if status and tap.failures == failures:
-        tap.say(False, f"{name} ({status}) without a failure")
+    if plan != f"1..{tap.number - number}" or status != (1 if tap.failures > failures else 0):
+        tap.say(False, f"{name}: all of it was run (status {status}, plan {plan})")
 
 
 def run_users(options, test_one):

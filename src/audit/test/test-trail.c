@@ -372,7 +372,8 @@ static void a_thread_that_is_interrupted(void **state)
 	bench_free(b);
 }
 
-/* As another process does, until unlock_log(): nobody is woken before that, so nobody sleeps. */
+/* As another process does, until unlock_log(). A sleep could not end with the lock before that, so
+ * sleeps are only counted. */
 static int lock_log(const struct bench *b)
 {
 	char lock[128];

@@ -46,11 +46,15 @@ static int socket_list_take(const struct socket_names *n, const struct nlmsghdr 
 	int left = (int)h->nlmsg_len - (int)NLMSG_ALIGN(fixed);       /* may become less than 0 */
 	char name[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1] = "";
 
-	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == UNIX_DIAG_NAME && RTA_PAYLOAD(a) < sizeof(name)) {
-			memcpy(name, RTA_DATA(a), RTA_PAYLOAD(a));
-			name[RTA_PAYLOAD(a)] = '\0';
-		}
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type != UNIX_DIAG_NAME)
+			continue;
+		/* Not the kernel's format: no name may be lost. */
+		if (RTA_PAYLOAD(a) >= sizeof(name))
+			return LIST_CANNOT;
+		memcpy(name, RTA_DATA(a), RTA_PAYLOAD(a));
+		name[RTA_PAYLOAD(a)] = '\0';
+	}
 	/* An abstract name begins with a NUL. */
 	return name[0] ? n->each(n->data, name) : 0;
 }
@@ -72,7 +76,7 @@ static int socket_list_hear(const struct socket_names *n, const char *bytes, int
 	return LIST_GOES_ON;
 }
 
-/* LIST_CANNOT: not this kernel; some names may have been told. */
+/* LIST_CANNOT: not this kernel; some names may have been passed on. */
 static int socket_list_ask(const struct socket_names *n)
 {
 	const struct {

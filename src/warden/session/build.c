@@ -139,12 +139,12 @@ static int await_frame(struct session *s, struct error *e)
 	return 0;
 }
 
-/* A relay that was killed is not what r says of its socket. */
+/* r: of a write to its socket. That of a relay that was killed says EPIPE, which explains nothing.
+ */
 static int session_build_relay_lost(int r, struct error *e)
 {
 	if (r != -EPIPE && r != -ECONNRESET)
-		return error_set(
-			e, r, NULL, "the relay did not accept its sockets: %s", strerror(-r));
+		return error_set(e, r, NULL, "cannot set up the relay: %s", strerror(-r));
 	(void)error_set(e, -ECONNRESET, NULL, "the relay ended while the sandbox was built");
 	error_hint(e, "another process killed it, or the machine is out of memory (see dmesg)");
 	return -ECONNRESET;

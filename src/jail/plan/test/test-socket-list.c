@@ -84,15 +84,15 @@ static int bind_to(const char *name, int type)
 	return fd;
 }
 
-/* The names that were told, of this test's folder: "a|b|". */
-struct told {
+/* The names in this test's folder that were listed: "a|b|". */
+struct listed {
 	char names[512];
 	int ends; /* what the function returns at the first of them */
 };
 
-static int tell(void *data, const char *name)
+static int note(void *data, const char *name)
 {
-	struct told *t = data;
+	struct listed *t = data;
 	const size_t len = strlen(scene.folder);
 	char one[128];
 
@@ -105,7 +105,7 @@ static int tell(void *data, const char *name)
 	return t->ends;
 }
 
-static bool has(const struct told *t, const char *name)
+static bool has(const struct listed *t, const char *name)
 {
 	char one[128];
 
@@ -113,8 +113,8 @@ static bool has(const struct told *t, const char *name)
 	return strstr(t->names, one) != NULL;
 }
 
-/* All are told, whichever way the kernel lists them. */
-static void names_are_told(void **state)
+/* All of them, whichever way the kernel lists them. */
+static void lists_names(void **state)
 {
 	static const char *const names[] = { "stream", "packets", "datagrams", "later", "a\nb c" };
 	int fds[ROWS(names)];
@@ -128,12 +128,12 @@ static void names_are_told(void **state)
 	fds[3] = bind_to("later", SOCK_STREAM); /* it does not listen yet */
 	fds[4] = bind_to("a\nb c", SOCK_DGRAM);
 	for (int refuses = 0; refuses < 2; refuses++) {
-		struct told t = { 0 };
+		struct listed t = { 0 };
 		struct error e = { 0 };
 
 		scene.refuses = refuses;
 		scene.asked = 0;
-		assert_int_equal(plan_socket_list_each(tell, &t, &e), 0);
+		assert_int_equal(plan_socket_list_each(note, &t, &e), 0);
 		assert_int_equal(scene.asked, 1);
 		assert_true(has(&t, "stream") && has(&t, "packets") && has(&t, "datagrams"));
 		assert_true(has(&t, "later"));
@@ -150,10 +150,10 @@ static void names_are_told(void **state)
 
 /* One that receives datagrams of many counts as connected as soon as one of them connects to it;
  * others can still send to it. So many that not all of them are in the text's first lines. */
-static void receivers_are_told(void **state)
+static void lists_receivers(void **state)
 {
 	enum { RECEIVERS = 24 };
-	struct told t = { 0 };
+	struct listed t = { 0 };
 	struct error e = { 0 };
 	int fds[RECEIVERS], clients[RECEIVERS];
 	auto_fd other = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -171,7 +171,7 @@ static void receivers_are_told(void **state)
 		assert_int_equal(
 			sendto(other, "x", 1, 0, (const struct sockaddr *)&a, sizeof(a)), 1);
 	}
-	assert_int_equal(plan_socket_list_each(tell, &t, &e), 0);
+	assert_int_equal(plan_socket_list_each(note, &t, &e), 0);
 	assert_int_equal(scene.asked, 1);
 	for (int i = 0; i < RECEIVERS; i++) {
 		struct sockaddr_un a;
@@ -187,18 +187,18 @@ static void receivers_are_told(void **state)
 }
 
 /* What the function returns is returned, from both lists. */
-static void ends_when_told(void **state)
+static void passes_errors_on(void **state)
 {
 	const struct sockaddr_un a = address("one");
 	int fd = bind_to("one", SOCK_DGRAM);
 
 	(void)state;
 	for (int refuses = 0; refuses < 2; refuses++) {
-		struct told t = { .ends = -E2BIG };
+		struct listed t = { .ends = -E2BIG };
 		struct error e = { 0 };
 
 		scene.refuses = refuses;
-		assert_int_equal(plan_socket_list_each(tell, &t, &e), -E2BIG);
+		assert_int_equal(plan_socket_list_each(note, &t, &e), -E2BIG);
 	}
 	fd_close(&fd);
 	assert_int_equal(unlink(a.sun_path), 0);
@@ -207,9 +207,9 @@ static void ends_when_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(names_are_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(receivers_are_told, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(ends_when_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lists_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lists_receivers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(passes_errors_on, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests_name("socket-list", tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void ends_with_its_relay(void **state)
 	tear_down(&s);
 }
 
-/* The caller is told what happened, not what a write to its socket says. */
+/* The error says what happened, not what a write to the socket returned. */
 static void is_killed_while_built(void **state)
 {
 	static struct scene s;
