@@ -56,6 +56,9 @@ fails() { # fails NAME TEXT COMMAND…
 		ok $? "$name"
 	fi
 }
+# CC may have words: `ccache gcc`.
+# shellcheck disable=SC2086
+compile() { ${CC:-cc} "$@"; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # --- layers ---
@@ -150,7 +153,7 @@ passes "words: decisions stay as they were written" "$tools/check-words" .
 build() {
 	rm -rf build && mkdir -p build/src/base build/src/policy
 	for file in src/base/one src/policy/two; do
-		"${CC:-cc}" -Isrc -c "$file.c" -o "build/$file.o" || return 1
+		compile -Isrc -c "$file.c" -o "build/$file.o" || return 1
 	done
 	cat >build/compile_commands.json <<-JSON
 		[{"directory": "$PWD/build", "file": "../src/base/one.c", "output": "src/base/one.o"},
@@ -165,7 +168,7 @@ echo 'int helper(void);' >>src/base/one.h
 passes "symbols: unless one.h declares it" "$tools/check-symbols" build .
 fresh && mkdir -p src/base/test
 echo 'int theirs(void); int theirs(void) { return 1; }' >src/base/test/fuzz-one.c
-build && mkdir -p build/src/base/test && "${CC:-cc}" -c src/base/test/fuzz-one.c -o build/src/base/test/fuzz-one.o
+build && mkdir -p build/src/base/test && compile -c src/base/test/fuzz-one.c -o build/src/base/test/fuzz-one.o
 cat >build/compile_commands.json <<-JSON
 	[{"directory": "$PWD/build", "file": "../src/base/test/fuzz-one.c", "output": "src/base/test/fuzz-one.o"}]
 JSON
@@ -175,10 +178,10 @@ fails "symbols: but not for what a header of ours declares" "exports theirs" "$t
 fresh && build && mkdir -p src/lib build/src/lib && touch src/lib/meson.build
 fails "symbols: the library is missing" "was not built" "$tools/check-symbols" build .
 echo 'int corral_x(void) { return 1; } int stray(void) { return 2; }' >lib.c
-"${CC:-cc}" -shared -fPIC lib.c -o build/src/lib/libcorral.so
+compile -shared -fPIC lib.c -o build/src/lib/libcorral.so
 fails "symbols: the library exports stray" "exports stray" "$tools/check-symbols" build .
 echo 'int corral_x(void) { return 1; }' >lib.c
-"${CC:-cc}" -shared -fPIC lib.c -o build/src/lib/libcorral.so
+compile -shared -fPIC lib.c -o build/src/lib/libcorral.so
 passes "symbols: the library exports corral_*" "$tools/check-symbols" build .
 fresh && mkdir build && echo '[]' >build/compile_commands.json
 fails "symbols: nothing was built" "build first" "$tools/check-symbols" build .
@@ -369,5 +372,23 @@ program SKIP 0 '1..0 # SKIP third-party cases not present: x\n'
 counts "nothing but what is not there" "0 passed, 0 failed, 1 skipped" true
 : >"$scratch/fake"
 counts "no test at all" "0 passed, 1 failed"
+
+# Two files that call each other, a tag that both define, and a list of operations beside the one table.
+fresh
+ratchets() { printf '%s\n' "loops 0" "starts 0" "confinements 0" "json-by-hand 0" "field-tables 0" "operation-copies $1" \
+	"files-in-cycles $2" "largest-cycle $2" "double-tags $3" "long-functions 0" >"$scratch/ratchets"; }
+ratchets 0 0 0
+passes "survey: a tree without knots" "$tools/survey" --check "$scratch/ratchets" .
+printf '/* %s */\n#include "base/one.h"\n\nint one_get(void)\n{\n\treturn two_get();\n}\n' "$spdx" >src/base/one.c
+fails "survey: files that call each other" "largest-cycle: 2" "$tools/survey" --check "$scratch/ratchets" .
+ratchets 0 2 0
+passes "survey: a knot that is allowed" "$tools/survey" --check "$scratch/ratchets" .
+for file in src/base/one.c src/policy/two.c; do printf 'struct twice {\n\tint a;\n};\n' >>$file; done
+fails "survey: a tag of two files" "double-tags: 1" "$tools/survey" --check "$scratch/ratchets" .
+ratchets 0 2 1
+printf 'static const char *const copy[] = { "fs.read", "fs.write", "exec" };\n' >>src/base/one.c
+fails "survey: a copy of the operations' names" "operation-copies: 1" "$tools/survey" --check "$scratch/ratchets" .
+ratchets 2 2 1
+fails "survey: a count that fell is written down" "lower the row" "$tools/survey" --check "$scratch/ratchets" .
 
 echo "1..$number"

@@ -17,7 +17,7 @@ times=$(cat "$1" 2>/dev/null || echo 0)
 echo $((times + 1)) >"$1"
 echo 1..3
 echo ok 1 - first
-if [ "$times" -lt "$2" ]; then echo "# the reason"; echo not ok 2 - second; else echo ok 2 - second; fi
+if [ "$times" -lt "$2" ]; then echo not ok 2 - second; echo "# the reason"; else echo ok 2 - second; fi
 echo ok 3 - third
 """
 
