@@ -9,13 +9,12 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "base/words.h"
+#include "policy/operation-names.h"
 #include "wire/reader.h"
 
 static const char *const route_modes[] = { "enforce", "audit", "monitor", NULL };
 static const char *const route_levels[] = { "error", "warn", "info", "debug", NULL };
 static const char *const route_hosts[] = { "127.0.0.1", "localhost", "::1", NULL };
-const char *const route_operations[] = { "fs.read", "fs.write", "net.connect", "exec", "env",
-	"service", NULL };
 
 const char *const route_answers[] = { "deny", "once", "allow", NULL };
 
@@ -194,7 +193,7 @@ const struct route routes[ROUTE_COUNT] = {
 		.summary = "Decides about one request: verdict, rule, reason, remedy.",
 		.fields = {
 			ROUTE_POLICY_TEXT,
-			{ "operation", ROUTE_IN_BODY, ROUTE_WORD, true, 0, route_operations,
+			{ "operation", ROUTE_IN_BODY, ROUTE_WORD, true, 0, operation_names,
 				"what is asked for" },
 			{ "target", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
 				"a path, a host:port or URL, a command line, a variable, a "
@@ -363,7 +362,7 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/sandboxes/{id}/grants",
 		.summary = "Grants it something while it runs, below its ceiling.",
 		.fields = { ROUTE_ID,
-			{ "action", ROUTE_IN_BODY, ROUTE_WORD, true, 0, route_operations,
+			{ "action", ROUTE_IN_BODY, ROUTE_WORD, true, 0, operation_names,
 				"what is granted" },
 			{ "target", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
 				"a pattern, as in a policy" },

@@ -109,8 +109,6 @@ struct route {
 };
 
 extern const struct route routes[ROUTE_COUNT];
-/* By enum operation: "fs.read" …; ends with NULL. */
-extern const char *const route_operations[];
 /* By enum answer_kind. */
 extern const char *const route_answers[];
 /* Whether the fields of a row have one in that place. */

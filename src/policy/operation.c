@@ -9,6 +9,7 @@
 #include "policy/explain.h"
 #include "policy/layer.h"
 #include "policy/match/pattern.h"
+#include "policy/operation-names.h"
 #include "policy/permissions.h"
 #include "policy/service-table.h"
 
@@ -55,7 +56,6 @@ static int operation_spell_env(enum operation op, const char *text, struct arena
 
 const struct operation_row operation_rows[OPERATION_COUNT] = {
 	[OPERATION_FS_READ] = {
-		.name = "fs.read",
 		.target = TARGET_PATH,
 		.allow = LIST_FS_READ,
 		.deny = LIST_FS_DENY,
@@ -68,7 +68,6 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.line = explain_line_file,
 	},
 	[OPERATION_FS_WRITE] = {
-		.name = "fs.write",
 		.target = TARGET_PATH,
 		.allow = LIST_FS_WRITE,
 		.deny = LIST_FS_DENY,
@@ -81,7 +80,6 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.line = explain_line_file,
 	},
 	[OPERATION_NET_CONNECT] = {
-		.name = "net.connect",
 		.target = TARGET_HOST,
 		.allow = LIST_NETWORK_ALLOW,
 		.deny = LIST_NETWORK_DENY,
@@ -95,7 +93,6 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.line = explain_line_host,
 	},
 	[OPERATION_EXEC] = {
-		.name = "exec",
 		.target = TARGET_COMMAND,
 		.allow = LIST_EXEC,
 		.deny = LIST_NONE,
@@ -109,7 +106,6 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.line = explain_line_command,
 	},
 	[OPERATION_ENV] = {
-		.name = "env",
 		.target = TARGET_ENV,
 		.allow = LIST_ENV,
 		.deny = LIST_NONE,
@@ -122,7 +118,6 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.line = explain_line_env,
 	},
 	[OPERATION_SERVICE] = {
-		.name = "service",
 		.target = TARGET_SERVICE,
 		.allow = LIST_NONE,
 		.deny = LIST_NONE,
@@ -164,13 +159,13 @@ const struct list_row list_rows[LIST_COUNT] = {
 
 const char *operation_name(enum operation op)
 {
-	return operation_rows[op].name;
+	return operation_names[op];
 }
 
 int operation_parse(const char *word, enum operation *ret)
 {
 	for (int op = 0; op < OPERATION_COUNT; op++) {
-		if (strcmp(word, operation_rows[op].name) == 0) {
+		if (strcmp(word, operation_names[op]) == 0) {
 			*ret = (enum operation)op;
 			return 0;
 		}

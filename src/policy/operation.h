@@ -5,8 +5,8 @@
  * printed, compared and explained, and one row per list of struct permissions says what is in it.
  * (A service has a row of its own: service-table.h.)
  *
- * To add an operation: a value of the enum, its row in operation.c, the functions that the row
- * names, and how policy.c decides it. Layers above have at most one array of their own, indexed by
+ * To add an operation: a value of the enum, its name in operation-names.c, its row in operation.c,
+ * the functions that the row names, and how policy.c decides it. Layers above have at most one array of their own, indexed by
  * the operation, for words and functions that only they need.
  */
 #include <stdbool.h>
@@ -97,7 +97,6 @@ typedef int operation_compile(struct compiler *c, enum operation op, uint32_t ra
 typedef void operation_line(const struct request *r, const struct decision *d, struct buffer *out);
 
 struct operation_row {
-	const char *name; /* "fs.read" */
 	enum operation_target target;
 	enum permission_list allow, deny; /* LIST_NONE: it has none */
 	const char *granted_in;           /* "fs.read or fs.write": where a grant would stand */
@@ -112,7 +111,7 @@ struct operation_row {
 
 extern const struct operation_row operation_rows[OPERATION_COUNT];
 
-/* "fs.read", "fs.write", "net.connect", "exec", "env", "service". */
+/* As operation-names.h has it: "fs.read" … */
 const char *operation_name(enum operation op);
 /* -EINVAL if the word is not one of these. */
 int operation_parse(const char *word, enum operation *ret);

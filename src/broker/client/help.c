@@ -5,6 +5,7 @@
 
 #include "broker/client/answer.h"
 #include "codec/json.h"
+#include "policy/operation-names.h"
 
 static const char *const type_names[VALUE_TYPE_COUNT] = {
 	[VALUE_NONE] = "nothing",
@@ -20,9 +21,6 @@ static const char *const type_names[VALUE_TYPE_COUNT] = {
 	[VALUE_JSON] = "json",
 	[VALUE_FILES] = "files",
 };
-
-static const char *const operation_names[OPERATION_COUNT] = { "fs.read", "fs.write", "net.connect",
-	"exec", "env", "service" };
 
 /* For people */
 

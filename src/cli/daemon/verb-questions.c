@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "codec/json.h"
 #include "policy/format/unit.h"
+#include "policy/operation.h"
 #include "wire/question.h"
 
 /* BEFORE 12 more seconds; nothing where there is no end. */
@@ -338,10 +339,9 @@ static const struct verb verb_grants_list = {
 
 static int grants_add_run(struct call *c)
 {
-	static const char *const actions[] = { "fs.read", "fs.write", "net.connect", "exec", "env",
-		"service", NULL };
 	uint64_t seconds = 0;
-	bool json = false, known = false;
+	enum operation op;
+	bool json = false;
 	const struct options_row rows[] = {
 		{ "for", 0, "TIME", "for 30s, 5m, 2h …; always, the default: as long as it runs",
 			questions_take_time, &seconds, OPTIONS_OPTIONAL },
@@ -352,9 +352,7 @@ static int grants_add_run(struct call *c)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	for (size_t i = 0; actions[i]; i++)
-		known = known || strcmp(actions[i], c->words[1]) == 0;
-	if (!known)
+	if (operation_parse(c->words[1], &op) < 0)
 		return options_misused(c,
 			"%s is not an action: fs.read, fs.write, net.connect, exec, env or service",
 			c->words[1]);

@@ -22,7 +22,8 @@ enum denial_kind {
 /* By kind: the option that grants it, what it is called, and what the policy and the log call it;
  * of DENIAL_SANDBOX neither knows. */
 struct denial_row {
-	const char *option, *word, *action_name;
+	const char *option, *word;
+	const char *action_name; /* NULL: as the operation */
 	enum operation op;
 	enum audit_action action;
 };

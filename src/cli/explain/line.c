@@ -20,11 +20,10 @@
 enum { LEAVES_MAX = 256 };
 
 const struct denial_row run_explain_kinds[] = {
-	[DENIAL_READ] = { "--read", "read", "fs.read", OPERATION_FS_READ, AUDIT_FS_READ },
-	[DENIAL_WRITE] = { "--write", "write", "fs.write", OPERATION_FS_WRITE, AUDIT_FS_WRITE },
-	[DENIAL_EXEC] = { "--exec", "run", "exec", OPERATION_EXEC, AUDIT_EXEC },
-	[DENIAL_CONNECT] = { "--net", "connect", "net.connect", OPERATION_NET_CONNECT,
-		AUDIT_NET_CONNECT },
+	[DENIAL_READ] = { "--read", "read", NULL, OPERATION_FS_READ, AUDIT_FS_READ },
+	[DENIAL_WRITE] = { "--write", "write", NULL, OPERATION_FS_WRITE, AUDIT_FS_WRITE },
+	[DENIAL_EXEC] = { "--exec", "run", NULL, OPERATION_EXEC, AUDIT_EXEC },
+	[DENIAL_CONNECT] = { "--net", "connect", NULL, OPERATION_NET_CONNECT, AUDIT_NET_CONNECT },
 	[DENIAL_SANDBOX] = { NULL, "sandbox", "namespace", OPERATION_EXEC, AUDIT_EXEC },
 };
 

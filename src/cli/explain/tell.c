@@ -81,10 +81,12 @@ static void put_foreign(struct buffer *out, const char *key, const char *text)
 static void explain_tell_print_one(const struct run *r, const struct denial *d, struct buffer *out)
 {
 	static const char *const words[] = { "false", "true" };
+	const struct denial_row *row = &run_explain_kinds[d->kind];
 	auto_words w = { 0 };
 
 	run_explain_words(r, d, &w);
-	buffer_printf(out, "{\"action\": \"%s\"", run_explain_kinds[d->kind].action_name);
+	buffer_printf(out, "{\"action\": \"%s\"",
+		row->action_name ? row->action_name : operation_name(row->op));
 	put_foreign(out, "target", d->path);
 	buffer_printf(out, ", \"folder\": %s, \"exact\": %s, \"look\": %s, \"quiet\": %s",
 		words[d->is_folder], words[d->is_exact], words[d->is_look], words[d->is_quiet]);

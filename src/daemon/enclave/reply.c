@@ -12,6 +12,7 @@
 #include "broker/encoding.h"
 #include "codec/json.h"
 #include "daemon/enclave/internal.h"
+#include "policy/operation-names.h"
 
 void reply_text(struct buffer *json, const char *key, const char *text)
 {
@@ -41,15 +42,8 @@ void reply_data(struct buffer *json, const char *key, const char *data, size_t l
 
 void reply_denial(struct buffer *json, const struct corral_denial *d)
 {
-	static const char *const ops[] = { [CORRAL_FS_READ] = "fs.read",
-		[CORRAL_FS_WRITE] = "fs.write",
-		[CORRAL_NET_CONNECT] = "net.connect",
-		[CORRAL_EXEC] = "exec",
-		[CORRAL_ENV] = "env",
-		[CORRAL_SERVICE] = "service" };
-
 	buffer_addc(json, '{');
-	reply_text(json, "op", (size_t)d->op < ROWS(ops) && ops[d->op] ? ops[d->op] : "?");
+	reply_text(json, "op", (size_t)d->op < OPERATION_COUNT ? operation_names[d->op] : "?");
 	reply_text(json, "target", d->target);
 	reply_text(json, "rule", d->rule);
 	reply_text(json, "reason", d->reason);

@@ -5,6 +5,7 @@
 
 #include "base/words.h"
 #include "daemon/supervisor/internal.h"
+#include "policy/operation-names.h"
 #include "wire/question.h"
 
 enum { API_SECOND_MS = 1000 };
@@ -81,7 +82,7 @@ void api_sandbox_grant(struct supervisor *s, uint64_t id, const struct route_cal
 	struct sandbox *b = sandboxes_find(s, route_value(c, "id"));
 	const char *action = route_value(c, "action");
 	const struct live_grant g = { .until_ms = api_ttl_ms(c),
-		.op = (uint32_t)words_find(route_operations, action, strlen(action)),
+		.op = (uint32_t)words_find(operation_names, action, strlen(action)),
 		.by = GRANT_BY_API,
 		.pattern = route_value(c, "target") };
 	auto_buffer body = { 0 };

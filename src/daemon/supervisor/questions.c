@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "codec/json.h"
 #include "daemon/supervisor/internal.h"
+#include "policy/operation-names.h"
 #include "wire/question.h"
 
 enum {
@@ -68,7 +69,7 @@ static void questions_print_one(const struct sandbox *b, const struct asked *x, 
 	questions_key(out, "program", x->q.program);
 	questions_key(out, "method", x->q.method);
 	buffer_printf(out, ",\"pid\":%u", x->q.pid);
-	questions_key(out, "action", route_operations[x->q.op]);
+	questions_key(out, "action", operation_names[x->q.op]);
 	questions_key(out, "target", x->q.target);
 	questions_key(out, "rule", x->q.rule);
 	questions_key(out, "reason", x->q.reason);
@@ -90,7 +91,7 @@ static void questions_print_grant(
 
 	buffer_printf(out, "{\"id\":\"%s.%" PRIu64 "\",\"sandbox\":\"%s\"", b->who.id, x->number,
 		b->who.id);
-	questions_key(out, "action", route_operations[x->g.op]);
+	questions_key(out, "action", operation_names[x->g.op]);
 	questions_key(out, "target", x->g.pattern);
 	buffer_printf(out, ",\"since_ms\":%" PRIu64 ",\"expires_ms\":", x->g.since_ms);
 	if (x->g.until_ms)
@@ -421,7 +422,7 @@ void questions_each_ending(struct supervisor *s, questions_taker *take)
 				take(s, &(struct questions_ending){ .sandbox = b,
 						.number = x->number,
 						.until_ms = x->g.until_ms,
-						.action = route_operations[x->g.op],
+						.action = operation_names[x->g.op],
 						.pattern = x->g.pattern });
 		}
 	}
