@@ -12,6 +12,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 spdx="SPDX-License-Identifier: Apache-2.0"
 number=0
+unset CORRAL_SETUP
 
 # Starts over with a tree in which nothing is wrong.
 fresh() {

@@ -250,7 +250,8 @@ def test_policies(scene):
 
 
 def test_program(scene):
-    """sandbox-call, or what stands for it."""
+    """sandbox-call, or what stands for it; an installed one is not in PATH."""
+    path = "/usr/bin:/bin"
     stand_in = scene.path("data/sandbox-call")
     shutil.copy("/usr/bin/env", stand_in)
     listed = scene.write("listed.yaml", "fs: {read: [/usr/**, /bin/**, /etc/**]}\nexec: [/bin/sh]\n")
@@ -261,21 +262,21 @@ def test_program(scene):
         ("it is in PATH", [], "sandbox-call >/dev/null", 0),
         ("a list of programs implies it", ["--policy", listed], "sandbox-call >/dev/null", 0),
         ("and nothing else", ["--policy", listed], "/usr/bin/env 2>/dev/null", 126),
-        ("a rule that denies it keeps it out", ["--policy", denied], "sandbox-call 2>/dev/null", 127),
+        ("a rule that denies it keeps it out", ["--policy", denied], "PATH=/dev/corral sandbox-call 2>/dev/null", 127),
         ("it is not to be changed", [], ": >>/dev/corral/sandbox-call", 2),
         ("nor are others put beside it", [], ": >/dev/corral/git", 2),
     ]
     for name, options, line, status in rows:
-        done = scene.run("run", "--broker", *options, "--", "/bin/sh", "-c", line, CORRAL_SANDBOX_CALL=stand_in)
+        done = scene.run("run", "--broker", *options, "--", "/bin/sh", "-c", line, CORRAL_SANDBOX_CALL=stand_in, PATH=path)
         ok(done.returncode == status, f"sandbox-call: {name}", done.returncode, done.stderr)
-    done = scene.run("run", "--broker", "--", "sandbox-call", "-u", "HOME", "true", CORRAL_SANDBOX_CALL=stand_in)
+    done = scene.run("run", "--broker", "--", "sandbox-call", "-u", "HOME", "true", CORRAL_SANDBOX_CALL=stand_in, PATH=path)
     ok(done.returncode == 0, "sandbox-call: it may be the command itself", done.stderr)
     if "CORRAL_SANDBOX_CALL" in os.environ:
         for options in ([], ["--policy", listed]):
-            done = scene.run("run", "--broker", *options, "--", "/bin/sh", "-c", "exec sandbox-call --json ping")
+            done = scene.run("run", "--broker", *options, "--", "/bin/sh", "-c", "exec sandbox-call --json ping", PATH=path)
             ok(done.returncode == 0 and '"pong":true' in done.stdout.replace(" ", ""), f"sandbox-call: the real one calls {options}",
                done.stdout, done.stderr)
-    done = scene.run("run", "--broker", "--", "/bin/sh", "-c", "echo $PATH; ls /dev/corral", CORRAL_SANDBOX_CALL="/nowhere")
+    done = scene.run("run", "--broker", "--", "/bin/sh", "-c", "echo $PATH; ls /dev/corral", CORRAL_SANDBOX_CALL="/nowhere", PATH=path)
     ok("/dev/corral" not in done.stdout and done.stdout.endswith("broker.sock\n"), "sandbox-call: where it is missing, the rest is there",
        done.stdout, done.stderr)
 
