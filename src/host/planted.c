@@ -60,6 +60,20 @@ static bool planted_is_system(const char *folder)
 	return false;
 }
 
+/* For root. Folders that the baseline lets no policy grant for writing, with all in them, and where
+ * nobody works: neither /usr/src nor /usr/local, which installers of other systems fill. */
+static const char *const guarded_folders[] = { "/bin", "/etc", "/gnu/store", "/lib", "/lib32",
+	"/lib64", "/libx32", "/nix/store", "/sbin", "/usr/bin", "/usr/games", "/usr/lib",
+	"/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/sbin", "/usr/share" };
+
+static bool planted_is_guarded(const char *path)
+{
+	for (size_t i = 0; i < ROWS(guarded_folders); i++)
+		if (path_is_below(path, guarded_folders[i]))
+			return true;
+	return false;
+}
+
 /* Shortens path to the folder that holds it. */
 static void planted_go_up(char path[PATH_BYTES])
 {
@@ -126,4 +140,27 @@ int planted_find(const char *path, const char *home, struct planted *ret)
 		s.home = real_home;
 	r = links_walk(path, planted_look, &s, ret->real);
 	return r < 0 ? r : ret->link[0] != '\0';
+}
+
+/* Of a folder that the path leads into and out of again, too: a link could stand in its place. */
+static int planted_look_closely(void *data, const char *link, const char *target)
+{
+	struct planted *found = data;
+
+	(void)target;
+	if (!found->link[0] && planted_is_possible(link, NULL))
+		memcpy(found->link, link, strlen(link) + 1);
+	return 0;
+}
+
+bool planted_is_out_of_reach(const char *path, char real[PATH_BYTES])
+{
+	struct planted found = { .link = "" };
+	char above[PATH_BYTES];
+
+	if (links_walk(path, planted_look_closely, &found, real) < 0 || found.link[0] ||
+		access(real, F_OK) < 0)
+		return false;
+	memcpy(above, real, strlen(real) + 1);
+	return geteuid() == 0 ? planted_is_guarded(real) : !planted_is_writable(above);
 }

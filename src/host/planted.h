@@ -32,3 +32,12 @@ struct planted {
  * the way; 0: none is; or what links_walk() returns.
  */
 int planted_find(const char *path, const char *home, struct planted *ret);
+
+/*
+ * Whether what the path leads to is there, and no command of this user can have changed it, been
+ * granted to write in it, or put something else in its place, in this run or in an earlier one:
+ * for root it is in a folder of the system that the baseline guards, for other users neither they
+ * nor their commands may write it or a folder above it. Links count as above, those in the home
+ * too. real: where it leads, if so.
+ */
+bool planted_is_out_of_reach(const char *path, char real[PATH_BYTES]);

@@ -69,8 +69,8 @@ bool launch_broker_is_granted(const struct permissions *p)
 static const char *const launch_broker_variables[] = { "BROWSER", "CORRAL_BACKENDS",
 	"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH",
 	"SSL_CERT_FILE", "TZ", "USER", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CONFIG_DIRS",
-	"XDG_CONFIG_HOME", "XDG_CURRENT_DESKTOP", "XDG_DATA_DIRS", "XDG_DATA_HOME",
-	"XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", NULL };
+	"XDG_CONFIG_HOME", "XDG_CURRENT_DESKTOP", "XDG_DATA_DIRS", "XDG_RUNTIME_DIR",
+	"XDG_SESSION_TYPE", NULL };
 
 /* The terminal that this process has, for a clipboard that a terminal keeps. NULL: none. */
 static const char *launch_broker_terminal(struct arena *a)

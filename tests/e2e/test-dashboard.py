@@ -190,17 +190,31 @@ def test_audit(p):
 
 
 def test_browser(p):
-    """xdg-open is given a file that no other user can read, which leads on to the link."""
-    with open(p.bin + "/xdg-open", "w") as file:
-        file.write('#!/bin/sh\nprintf "%s\\n" "$@" >"$HOME/opened.new"; mv "$HOME/opened.new" "$HOME/opened"\n')
-    os.chmod(p.bin + "/xdg-open", 0o755)
-    done = p.corral("dashboard", DISPLAY=":7", PATH=p.bin + ":" + os.environ.get("PATH", "/usr/bin:/bin"))
+    """The browser is given a file that no other user can read, which leads on to the link."""
+    for name in ("xdg-open", "browser"):
+        with open(f"{p.bin}/{name}", "w") as file:
+            file.write('#!/bin/sh\nenv >"$HOME/environment"\nprintf "%s\\n" "$@" >"$HOME/opened.new"; mv "$HOME/opened.new" "$HOME/opened"\n')
+        os.chmod(f"{p.bin}/{name}", 0o755)
+    # Which commands may have written: it leads to no browser, neither xdg-open nor another.
+    for browser in ("", p.bin + "/browser"):
+        done = p.corral("dashboard", DISPLAY=":7", PATH=p.bin, BROWSER=browser)
+        ok(done.returncode == 0 and done.stdout.startswith("http://") and not os.path.exists(p.folder + "/opened"),
+           "an xdg-open in a folder that commands may write is not run: the link is printed", done.stdout, done.stderr)
+    services = p.folder + "/config/corral/services.yaml"
+    with open(services, "w") as file:
+        file.write(f"browser: {{open_with: {p.bin}/browser}}\n")
+    os.chmod(services, 0o600)
+    done = p.corral("dashboard", DISPLAY=":7", PATH=p.bin + ":/usr/bin:/bin", LD_LIBRARY_PATH=p.bin, PYTHONPATH=p.bin)
     last = time.monotonic() + PATIENCE
     while not os.path.exists(p.folder + "/opened") and time.monotonic() < last:
         time.sleep(0.02)
     with open(p.folder + "/opened") as file:
         words = file.read().split()
     ok(done.returncode == 0 and words == [p.runtime + "/corral/dashboard.html"], "the browser is given a file, and no code on its command line", words)
+    with open(p.folder + "/environment") as file:
+        led = [line for line in file if p.bin in line]
+    ok(not led, "no variable leads it to a folder that commands may write", led)
+    os.unlink(services)
     mode = os.stat(words[0]).st_mode
     with open(words[0]) as file:
         page = file.read()

@@ -261,9 +261,12 @@ def test_clipboard():
 *) exit 6 ;;
 esac
 """)
-    path = os.path.dirname(xclip) + ":" + os.environ["PATH"]
-    env = {"DISPLAY": ":77", "PATH": path, "SECRET": "no"}
-    configure("clipboard: {program: xclip}\n")
+    env = {"DISPLAY": ":77", "SECRET": "no"}
+
+    def use(path):
+        configure(f"clipboard: {{program: xclip, programs: {os.path.dirname(path)}}}\n")
+
+    use(xclip)
     lines, err = run(call("clipboard.write", 'text=some "text" -o; $(id)') + call("clipboard.read"), BOARD, env=env)
     ok(lines == [{"written": True}, {"text": "copied"}], "the clipboard is written and read, by a confined program", lines,
        err)
@@ -278,13 +281,14 @@ esac
     status, out, err = service("test", "clipboard", env=env)
     ok(status == 1 and "with status 6" in out, "service test: a program that fails does not work", status, out, err)
     for words, works in (("Error: target TARGETS not available", True), ("Error: Can't open display: :77", False)):
-        tried = program("xclip", f'echo "{words}" >&2; exit 1\n')
-        status, out, err = service("test", "clipboard", env={**env, "PATH": os.path.dirname(tried) + ":" + os.environ["PATH"]})
+        use(program("xclip", f'echo "{words}" >&2; exit 1\n'))
+        status, out, err = service("test", "clipboard", env=env)
         ok((status == 0) == works and (works or "Can't open display" in out),
            "service test: an empty clipboard works, no display does not", words, status, out, err)
-    flood = program("xclip", "exec yes\n")
-    lines, err = run(call("clipboard.read"), BOARD, env={**env, "PATH": os.path.dirname(flood) + ":" + os.environ["PATH"]})
+    use(program("xclip", "exec yes\n"))
+    lines, err = run(call("clipboard.read"), BOARD, env=env)
     ok([code(line) for line in lines] == [-32002], "a clipboard without end is refused", lines, err)
+    use(xclip)
     lines, err = run(f"python3 -c '{MANY}'", BOARD, env=env)
     ok([code(line) for line in lines].count(-32003) == 10, "sixty calls in a minute", lines, err)
     configure("")
@@ -309,8 +313,9 @@ def test_wayland_tmp():
     before = set(os.listdir("/tmp"))
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(display)
-        env = {"WAYLAND_DISPLAY": display, "PATH": folder + ":" + os.environ["PATH"]}
-        lines, err = run(call("clipboard.write", "text=text") + call("clipboard.read"), BOARD, env=env)
+        configure(f"clipboard: {{programs: {folder}}}\n")
+        lines, err = run(call("clipboard.write", "text=text") + call("clipboard.read"), BOARD, env={"WAYLAND_DISPLAY": display})
+        configure("")
     ok(lines and lines[0] == {"written": True}, "wl-copy writes to a /tmp of its own", lines, err)
     ok(len(lines) == 2 and os.path.basename(scratch) in lines[1].get("text", "") and
        len(lines[1]["text"].splitlines()) == 2, "which has its file and the display", lines)

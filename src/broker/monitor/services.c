@@ -291,6 +291,7 @@ static void services_gather(struct monitor_call *c)
 		.n_environment = setup->n_user_environment,
 		.layers = setup->layers,
 		.n_layers = setup->n_layers,
+		.variables = &setup->variables,
 		.warden = setup->warden,
 		.sink = monitor_audit(c->monitor) ? corral_audit_sandbox : NULL,
 		.sink_context = monitor_audit(c->monitor) };

@@ -77,18 +77,19 @@ int grants_reduce(const char *layer, const char *service, struct buffer *out, st
 	return r == -ENOMEM ? error_no_memory(e) : r;
 }
 
-int grants_compile(struct policy **ret, const struct value_item *layers, size_t n, struct error *e)
+int grants_compile_whole(struct policy **ret, const char *const *layers, size_t n,
+	const struct variables *variables, struct error *e)
 {
 	struct permissions *read[GRANTS_LAYERS_MAX] = { 0 };
 	const struct permissions *flat[GRANTS_LAYERS_MAX] = { 0 };
-	const struct policy_options o = { 0 };
+	const struct policy_options o = { .variables = variables };
 	int r = n > GRANTS_LAYERS_MAX ? -E2BIG : 0;
 	size_t n_flat = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		int more;
 
-		r = grants_read(&read[i], layers[i].text, e);
+		r = grants_read(&read[i], layers[i], e);
 		if (r < 0)
 			break;
 		more = permissions_layers(read[i], flat + n_flat, GRANTS_LAYERS_MAX - n_flat);
@@ -100,6 +101,17 @@ int grants_compile(struct policy **ret, const struct value_item *layers, size_t 
 	for (size_t i = 0; i < n && i < GRANTS_LAYERS_MAX; i++)
 		permissions_free(read[i]);
 	return r;
+}
+
+int grants_compile(struct policy **ret, const struct value_item *layers, size_t n, struct error *e)
+{
+	const char *texts[GRANTS_LAYERS_MAX];
+
+	if (n > GRANTS_LAYERS_MAX)
+		return -E2BIG;
+	for (size_t i = 0; i < n; i++)
+		texts[i] = layers[i].text;
+	return grants_compile_whole(ret, texts, n, NULL, e);
 }
 
 /* Asking */

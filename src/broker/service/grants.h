@@ -20,6 +20,9 @@
 int grants_reduce(const char *layer, const char *service, struct buffer *out, struct error *e);
 /* Compiles such layers. None at all deny everything. */
 int grants_compile(struct policy **ret, const struct value_item *layers, size_t n, struct error *e);
+/* Compiles layers that were not reduced, with the session's variables (may be NULL). */
+int grants_compile_whole(struct policy **ret, const char *const *layers, size_t n,
+	const struct variables *variables, struct error *e);
 /* "reminders.read:Work" is allowed; one that must be asked for is not. */
 bool grants_allow(const struct policy *p, const char *request);
 /*

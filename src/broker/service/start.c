@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/words.h"
 #include "broker/service/config.h"
 #include "broker/service/grants.h"
+#include "broker/service/programs.h"
 #include "broker/service/setup.h"
+#include "host/lookup.h"
 #include "wire/frame.h"
 
 enum { LAYERS_MAX = 64 };
@@ -49,8 +52,37 @@ static int start_find_program(
 	return -ENOENT;
 }
 
-static int start_list_variables(
-	struct service_start *ret, const struct service_session *s, struct error *e)
+/* What is known of the session where programs are looked up. */
+struct start_lookup {
+	const struct policy *policy; /* NULL: nothing is run inside */
+	const char *programs;        /* the section's own folder, or NULL */
+};
+
+/* What the back end gets of a variable. */
+static int start_add_variable(struct service_start *ret, const char *name, const char *value,
+	const struct start_lookup *lookup, char **to)
+{
+	auto_buffer list = { 0 };
+	int r = lookup_value(&ret->arena, name, value, &value);
+
+	if (r < 0 || !value)
+		return r;
+	if (strcmp(name, "PATH") == 0 && lookup->programs)
+		buffer_adds(&list, lookup->programs);
+	if (lookup->policy && lookup_is_list(name))
+		service_programs_filter(lookup->policy, value, &list);
+	else
+		buffer_printf(&list, "%s%s", list.len ? ":" : "", value);
+	if (!list.len && lookup_is_list(name))
+		buffer_adds(&list, LOOKUP_NOWHERE);
+	if (list.failed)
+		return -ENOMEM;
+	*to = arena_printf(&ret->arena, "%s=%s", name, buffer_text(&list));
+	return *to ? 0 : -ENOMEM;
+}
+
+static int start_list_variables(struct service_start *ret, const struct service_session *s,
+	const struct start_lookup *lookup, struct error *e)
 {
 	const char *const *names = ret->backend->variables;
 	size_t n = 0;
@@ -64,13 +96,31 @@ static int start_list_variables(
 	for (; names && *names; names++) {
 		const char *value = service_variable(s, *names);
 
-		if (!value)
-			continue;
-		ret->environment[n] = arena_printf(&ret->arena, "%s=%s", *names, value);
-		if (!ret->environment[n++])
+		if (start_add_variable(ret, *names, value, lookup, &ret->environment[n]) < 0)
 			return error_no_memory(e);
+		n += ret->environment[n] != NULL;
 	}
 	return 0;
+}
+
+/* For the back ends that run programs of the user's, by what the session's commands may write. */
+static int start_find_variables(struct service_start *ret, const struct service_session *s,
+	const struct service_section *section, struct error *e)
+{
+	const bool runs = ret->backend->variables && words_has(ret->backend->variables, "PATH");
+	auto_policy *policy = NULL;
+	int r = 0;
+
+	if (runs && s->n_layers > 0)
+		r = grants_compile_whole(&policy, s->layers, s->n_layers, s->variables, e);
+	if (r == 0 && policy)
+		r = service_programs_check(policy, section, e);
+	if (r < 0)
+		return r;
+	return start_list_variables(ret, s,
+		&(struct start_lookup){
+			policy, section ? service_section_get(section, "programs") : NULL },
+		e);
 }
 
 /* The section's values, with a password instead of the file that holds it. */
@@ -186,7 +236,7 @@ int service_start_prepare(struct service_start *ret, const struct service_backen
 	if (r == 0)
 		r = start_find_section(ret, s, &config, &section, e);
 	if (r == 0)
-		r = start_list_variables(ret, s, e);
+		r = start_find_variables(ret, s, section, e);
 	if (r == 0)
 		r = start_read_section(section, ret, &password, &setup, e);
 	if (r == 0)

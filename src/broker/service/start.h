@@ -20,8 +20,10 @@ struct service_session {
 	const char *home;               /* of the user, or NULL */
 	const char *const *environment; /* the user's, NAME=value (launch/broker.h) */
 	size_t n_environment;
-	const char *const *layers; /* permissions, as in wire/broker.h */
+	const char *const
+		*layers; /* permissions, as in wire/broker.h; none: nothing is run inside */
 	size_t n_layers;
+	const struct variables *variables; /* of the permissions, or NULL */
 	/* For what is started in a sandbox of its own: as the library finds it if NULL or ""; and
 	 * who hears of what that sandbox refuses, or NULL. */
 	const char *warden;

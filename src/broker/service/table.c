@@ -14,13 +14,22 @@ static const char *const display_variables[] = { "CORRAL_TERMINAL", "DISPLAY", "
 	"WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", NULL };
 static const char *const clipboard_programs[] = { "wl-clipboard", "xclip", "terminal", NULL };
 
-/* What a program of the user's desktop needs. */
+/* What a program of the user's desktop needs. Not XDG_CONFIG_HOME and XDG_DATA_HOME: they name the
+ * programs that open pages, and a folder of the user's may be one that commands wrote to. */
 static const char *const desktop_variables[] = { "BROWSER", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY",
 	"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "USER", "WAYLAND_DISPLAY", "XAUTHORITY",
-	"XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "XDG_CURRENT_DESKTOP", "XDG_DATA_DIRS",
-	"XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", NULL };
+	"XDG_CONFIG_DIRS", "XDG_CURRENT_DESKTOP", "XDG_DATA_DIRS", "XDG_RUNTIME_DIR",
+	"XDG_SESSION_TYPE", NULL };
 /* The time zone of the user. */
 static const char *const zone_variables[] = { "TZ", NULL };
+
+#define PROGRAMS_KEY                                                                             \
+	{                                                                                        \
+		"programs", SERVICE_KEY_PATH, false, NULL,                                       \
+			"a folder of programs of yours that no sandbox may write, before those " \
+			"of PATH",                                                               \
+			true                                                                     \
+	}
 
 /* clang-format off */
 #define CALENDAR_KEYS {                                                                        \
@@ -93,6 +102,7 @@ const struct service_backend service_backends[] = {
 		.keys = {
 			{ "program", SERVICE_KEY_CHOICE, false, clipboard_programs,
 				"must be wl-clipboard, xclip or terminal" },
+			PROGRAMS_KEY,
 		},
 	},
 	{
@@ -104,7 +114,9 @@ const struct service_backend service_backends[] = {
 		.variables = desktop_variables,
 		.keys = {
 			{ "open_with", SERVICE_KEY_PATH, false, NULL,
-				"the browser that pages are opened in; xdg-open chooses if not given" },
+				"the browser that pages are opened in; xdg-open chooses if not given",
+				true },
+			PROGRAMS_KEY,
 		},
 	},
 	{

@@ -30,6 +30,9 @@ struct service_key {
 	bool required;            /* where there is a section */
 	const char *const *words; /* SERVICE_KEY_CHOICE; ends with NULL */
 	const char *help;
+	/* What it names runs outside, with the user's rights: a program, or a folder of them
+	 * (broker/service/programs.h). */
+	bool is_program;
 };
 
 enum { SERVICE_KEYS_MAX = 12 };
@@ -46,7 +49,8 @@ struct service_backend {
 	/* A Chromium is started with it, whose pipes go along with its setup: first the one that it
 	 * writes to (broker/service/chromium.h). */
 	bool has_chromium;
-	/* Variables of the user's environment outside; ends with NULL. */
+	/* Variables of the user's environment outside, as host/lookup.h has them; ends with NULL.
+	 */
 	const char *const *variables;
 	struct service_key keys[SERVICE_KEYS_MAX];
 	const char *example; /* a section for services.yaml, or NULL: nothing is to be set */

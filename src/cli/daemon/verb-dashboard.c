@@ -20,15 +20,18 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "broker/service/config.h"
+#include "broker/service/table.h"
 #include "cli/daemon/client.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "host/daemon-place.h"
+#include "host/lookup.h"
 
 enum { DASHBOARD_START_MS = 20 * 1000, DASHBOARD_LOOK_MS = 20, DASHBOARD_SAID = 2048 };
 
 /* In a session of its own, so that it stays when the terminal goes. error: for its messages. */
-static int dashboard_spawn(const char *const *argv, int error, pid_t *ret)
+static int dashboard_spawn(const char *const *argv, const char *const *env, int error, pid_t *ret)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t a;
@@ -47,8 +50,11 @@ static int dashboard_spawn(const char *const *argv, int error, pid_t *ret)
 			r = posix_spawn_file_actions_adddup2(&files, error, STDERR_FILENO);
 		if (r == 0)
 			r = posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSID);
+		if (r == 0 && words[0][0] == '/')
+			r = posix_spawn_file_actions_addchdir_np(&files, "/");
 		if (r == 0)
-			r = posix_spawnp(ret, words[0], &files, &a, words, environ);
+			r = posix_spawn(
+				ret, words[0], &files, &a, words, (char *const *)(uintptr_t)env);
 		(void)posix_spawnattr_destroy(&a);
 	}
 	(void)posix_spawn_file_actions_destroy(&files);
@@ -88,6 +94,7 @@ static int dashboard_start_with(
 	struct call *c, const char *program, const char *port, struct buffer *ret)
 {
 	const char *const argv[] = { program, port ? "--port" : NULL, port, NULL };
+	const char *const *env = NULL;
 	int ends[2] = { -1, -1 };
 	int r = pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0;
 	auto_fd said = ends[0];
@@ -95,7 +102,9 @@ static int dashboard_start_with(
 	pid_t pid = 0;
 
 	if (r == 0)
-		r = dashboard_spawn(argv, error, &pid);
+		r = lookup_environment(c->arena, (const char *const *)environ, &env);
+	if (r == 0)
+		r = dashboard_spawn(argv, env, error, &pid);
 	fd_close(&error);
 	if (r == 0)
 		return dashboard_wait(c, pid, said, ret);
@@ -124,7 +133,10 @@ static void dashboard_explain(struct error *e, const struct buffer *said)
 static int dashboard_start(struct call *c, const char *program)
 {
 	auto_buffer first = { 0 }, second = { 0 };
+	char path[PATH_BYTES];
 
+	if (!strchr(program, '/') && lookup_find(getenv("PATH"), program, path) == 0)
+		program = path;
 	/* Another user's may have the port. */
 	if (dashboard_start_with(c, program, NULL, &first) ||
 		dashboard_start_with(c, program, "0", &second)) {
@@ -162,15 +174,65 @@ static bool dashboard_has_screen(void)
 	return false;
 }
 
+/* As browser.open has it: the one of services.yaml, or xdg-open. */
+static bool dashboard_find_browser(struct call *c, char out[PATH_BYTES])
+{
+	const char *home = getenv("HOME"), *named;
+	const struct service_config_places places = { .user = service_config_user_file(c->arena,
+							      getenv("XDG_CONFIG_HOME"),
+							      home && home[0] == '/' ? home : NULL),
+		.system = SERVICE_CONFIG_SYSTEM_FILE,
+		.home = home && home[0] == '/' ? home : NULL };
+	const struct service_section *section;
+	auto_service_config config = { 0 };
+	struct error e = { 0 };
+
+	/* The link can be opened without it. */
+	if (service_config_read(&config, &places, &e) < 0) {
+		output_error(&e);
+		return false;
+	}
+	section = service_config_find(&config, "browser");
+	named = section ? service_section_get(section, "open_with") : NULL;
+	if (named && strlen(named) < PATH_BYTES)
+		return access(named, X_OK) == 0 && stpcpy(out, named);
+	return lookup_find(getenv("PATH"), "xdg-open", out) == 0;
+}
+
+/* What browsers of browser.open get. */
+static int dashboard_browser_environment(struct call *c, const char *const **ret)
+{
+	const char *const *names = service_backend_find("browser-open")->variables;
+	const char **env;
+	size_t n = 0;
+
+	while (names[n])
+		n++;
+	env = arena_calloc(c->arena, n + 1, sizeof(*env));
+	for (n = 0; env && *names; names++) {
+		const char *value = NULL;
+
+		if (lookup_value(c->arena, *names, getenv(*names), &value) < 0)
+			return -ENOMEM;
+		if (value && !(env[n++] = arena_printf(c->arena, "%s=%s", *names, value)))
+			return -ENOMEM;
+	}
+	*ret = env;
+	return env ? 0 : -ENOMEM;
+}
+
 /* 1: a browser was asked to open it; 0: there is none. */
 static int dashboard_open(struct call *c, const char *url)
 {
 	auto_buffer path = { 0 }, page = { 0 };
-	const char *argv[] = { "xdg-open", NULL, NULL };
+	char program[PATH_BYTES];
+	const char *argv[] = { program, NULL, NULL };
+	const char *const *env = NULL;
 	pid_t pid = 0;
-	int r = dashboard_has_screen() ? daemon_place("dashboard.html", &path) : -ENOENT;
+	int r;
 
-	if (r < 0)
+	if (!dashboard_has_screen() || !dashboard_find_browser(c, program) ||
+		daemon_place("dashboard.html", &path) < 0)
 		return 0;
 	/* The daemon made the link: there is nothing in it to escape. */
 	buffer_printf(&page,
@@ -185,7 +247,8 @@ static int dashboard_open(struct call *c, const char *url)
 		return error_set(
 			c->error, r, NULL, "cannot write %s: %s", buffer_text(&path), strerror(-r));
 	argv[1] = buffer_text(&path);
-	return dashboard_spawn(argv, -1, &pid) == 0;
+	r = dashboard_browser_environment(c, &env);
+	return r < 0 ? error_no_memory(c->error) : dashboard_spawn(argv, env, -1, &pid) == 0;
 }
 
 static int dashboard_print(struct call *c, const char *url, bool is_open)

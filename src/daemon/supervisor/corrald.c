@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/supervisor/internal.h"
+#include "host/lookup.h"
 #include "jail/privilege.h"
 
 struct corrald_options {
@@ -113,6 +114,18 @@ static int corrald_configure(struct supervisor *s, const struct corrald_options 
 	return r == 0 && o->port ? corrald_set_port(&s->config, o->port, e) : r;
 }
 
+/* For all that it starts: nothing of a terminal's leads them to code that a command left. */
+static int corrald_clean_environment(struct error *e)
+{
+	static struct arena arena;
+	const char *const *env;
+
+	if (lookup_environment(&arena, (const char *const *)environ, &env) < 0)
+		return error_no_memory(e);
+	environ = (char **)(uintptr_t)env;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct supervisor s = { .log_fd = STDERR_FILENO,
@@ -129,6 +142,8 @@ int main(int argc, char **argv)
 
 	if (r > 0)
 		return 0;
+	if (r == 0)
+		r = corrald_clean_environment(&e);
 	if (r == 0)
 		r = corrald_configure(&s, &o, &e);
 	if (r < 0)

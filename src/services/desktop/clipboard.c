@@ -71,27 +71,33 @@ static int clipboard_open_terminal(struct clipboard *c, struct error *why)
 }
 
 static int clipboard_find_programs(
-	struct clipboard *c, const struct clipboard_way *way, struct error *why)
+	struct clipboard *c, const struct clipboard_way *way, const char *folder, struct error *why)
 {
-	int r = program_find(way->copy[0], c->copy);
+	int r = program_find(way->copy[0], folder, c->copy);
 
 	if (r == 0)
-		r = program_find(way->paste[0], c->paste);
+		r = program_find(way->paste[0], folder, c->paste);
 	c->way = way;
 	if (r < 0) {
-		(void)error_set(why, r, NULL, "clipboard: %s is not installed", way->copy[0]);
-		error_hint(why, "install the package %s", way->package);
+		(void)error_set(why, r, NULL,
+			"clipboard: %s is not in the folders of PATH that no sandbox may write",
+			way->copy[0]);
+		error_hint(why,
+			"install the package %s, or set `clipboard: {programs: FOLDER}` in "
+			"services.yaml",
+			way->package);
 	}
 	return r;
 }
 
-static int clipboard_choose(struct clipboard *c, const char *wanted, struct error *why)
+static int clipboard_choose(
+	struct clipboard *c, const char *wanted, const char *folder, struct error *why)
 {
 	for (size_t i = 0; i < ROWS(ways); i++) {
 		const char *display = getenv(ways[i].variable);
 
 		if ((!wanted || strcmp(wanted, ways[i].name) == 0) && display && *display)
-			return clipboard_find_programs(c, &ways[i], why);
+			return clipboard_find_programs(c, &ways[i], folder, why);
 	}
 	(void)error_set(why, -ENOENT, NULL,
 		"clipboard: there is no display: neither WAYLAND_DISPLAY nor DISPLAY is set");
@@ -144,9 +150,10 @@ static int clipboard_confine(struct clipboard *c)
 int clipboard_begin(struct backend *b, struct error *why)
 {
 	static struct clipboard c = { .terminal = -1 };
-	const char *wanted = backend_config(b, "program");
-	int r = wanted && strcmp(wanted, "terminal") == 0 ? clipboard_open_terminal(&c, why)
-							  : clipboard_choose(&c, wanted, why);
+	const char *wanted = backend_config(b, "program"), *folder = backend_config(b, "programs");
+	int r = wanted && strcmp(wanted, "terminal") == 0
+			? clipboard_open_terminal(&c, why)
+			: clipboard_choose(&c, wanted, folder, why);
 
 	if (r == 0) {
 		r = clipboard_confine(&c);

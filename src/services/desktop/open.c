@@ -25,6 +25,7 @@ static const char open_hint[] =
 static int open_find(const struct backend *b, char out[PATH_BYTES], struct error *why)
 {
 	const char *configured = backend_config(b, "open_with"), *browser = getenv("BROWSER");
+	const char *folder = backend_config(b, "programs");
 
 	if (configured && access(configured, X_OK) == 0 && strlen(configured) < PATH_BYTES) {
 		(void)stpcpy(out, configured);
@@ -35,19 +36,21 @@ static int open_find(const struct backend *b, char out[PATH_BYTES], struct error
 		error_hint(why, "correct `open_with` of `browser` in services.yaml");
 		return -ENOENT;
 	}
-	if (program_find("xdg-open", out) == 0)
+	if (program_find("xdg-open", folder, out) == 0)
 		return 0;
-	/* One program, without options and without a list. */
+	/* One program, without options and without a list; lookup_value() let it through. */
 	if (browser && *browser && !strpbrk(browser, ": %\t")) {
 		if (browser[0] == '/' && strlen(browser) < PATH_BYTES &&
 			access(browser, X_OK) == 0) {
 			(void)stpcpy(out, browser);
 			return 0;
 		}
-		if (!strchr(browser, '/') && program_find(browser, out) == 0)
+		if (!strchr(browser, '/') && program_find(browser, folder, out) == 0)
 			return 0;
 	}
-	(void)error_set(why, -ENOENT, NULL, "browser: there is no xdg-open, and no browser is set");
+	(void)error_set(why, -ENOENT, NULL,
+		"browser: there is no xdg-open in the folders of PATH that no sandbox may write, "
+		"and no browser is set");
 	error_hint(why, "%s", open_hint);
 	return -ENOENT;
 }

@@ -15,26 +15,15 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "host/lookup.h"
 
-#define USUAL_PATH "/usr/local/bin:/usr/bin:/bin"
-
-int program_find(const char *name, char out[PATH_BYTES])
+int program_find(const char *name, const char *folder, char out[PATH_BYTES])
 {
-	const char *path = getenv("PATH");
-	size_t len;
+	const int n = folder ? snprintf(out, PATH_BYTES, "%s/%s", folder, name) : 0;
 
-	for (path = path && *path ? path : USUAL_PATH; *path; path += len + (path[len] == ':')) {
-		int n;
-
-		len = strcspn(path, ":");
-		/* A folder that depends on where one is, was not chosen by the user. */
-		if (len == 0 || path[0] != '/')
-			continue;
-		n = snprintf(out, PATH_BYTES, "%.*s/%s", (int)len, path, name);
-		if (n > 0 && n < PATH_BYTES && access(out, X_OK) == 0)
-			return 0;
-	}
-	return -ENOENT;
+	if (n > 0 && n < PATH_BYTES && access(out, X_OK) == 0)
+		return 0;
+	return lookup_find(getenv("PATH"), name, out);
 }
 
 /* A group of its own, to end with all that it started; signals as programs expect them. */

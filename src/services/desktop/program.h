@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* Programs of the user's that a back end runs: found by PATH, given bytes, read with bounds. */
+/*
+ * Programs of the user's that a back end runs: found by PATH, given bytes, read with bounds. They
+ * get the environment of this process, which has only what leads to no code that a command could
+ * have left (broker/service/start.c, host/lookup.h).
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,8 +12,9 @@
 #include "base/buffer.h"
 #include "base/path.h"
 
-/* A program by its name, in the absolute folders of $PATH (or the usual ones). -ENOENT. */
-int program_find(const char *name, char out[PATH_BYTES]);
+/* A program by its name, in the folder that is configured (or NULL), and in those of $PATH that no
+ * command can write. -ENOENT. */
+int program_find(const char *name, const char *folder, char out[PATH_BYTES]);
 
 struct program_run {
 	const char *path;

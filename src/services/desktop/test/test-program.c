@@ -2,6 +2,7 @@
 #include "test/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static int run_shell(const char *script, const char *input, struct buffer *out, 
 	const char *const argv[] = { "sh", "-c", script, NULL };
 	char path[PATH_BYTES];
 
-	assert_int_equal(program_find("sh", path), 0);
+	assert_int_equal(program_find("sh", NULL, path), 0);
 	return program_run(&(struct program_run){ .path = path,
 		.argv = argv,
 		.input = input,
@@ -93,15 +94,28 @@ static void test_children_end(void **state)
 
 static void test_finding(void **state)
 {
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], folder[] = "/tmp/test-program-XXXXXX", file[64];
+	int fd;
 
 	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(file, sizeof(file), "%s/planted", folder);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	assert_true(fd >= 0);
+	(void)close(fd);
 	assert_int_equal(setenv("PATH", "relative:.::/nonexistent", 1), 0);
-	assert_int_equal(program_find("sh", path), -ENOENT);
+	assert_int_equal(program_find("sh", NULL, path), -ENOENT);
+	/* What is configured was chosen by the user; what PATH leads to may be a command's. */
+	assert_int_equal(program_find("planted", folder, path), 0);
+	assert_int_equal(setenv("PATH", folder, 1), 0);
+	assert_int_equal(program_find("planted", NULL, path), -ENOENT);
+	assert_int_equal(program_find("sh", folder, path), -ENOENT);
 	assert_int_equal(setenv("PATH", "", 1), 0);
-	assert_int_equal(program_find("sh", path), 0);
+	assert_int_equal(program_find("sh", "/nonexistent", path), 0);
 	assert_int_equal(path[0], '/');
-	assert_int_equal(program_find("no-such-program", path), -ENOENT);
+	assert_int_equal(program_find("no-such-program", NULL, path), -ENOENT);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void)
