@@ -20,7 +20,7 @@ from texts import Texts, c_string  # noqa: E402
 NETS, PATHS, FREE, PUBLIC = ("never", "guard", "private"), ("secret", "system"), "free", "public"
 # A private place is a guarded one.
 GROUPS = {"never": "never", "guard": "guard", "private": "guard"}
-GROUP = re.compile(r"\[(\w+)\] (\S.*)")
+GROUP = re.compile(r"\[(\w+)( large)?\] (\S.*)")
 NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 PATH = re.compile(r"(~|)(/[^/\x00-\x1f\x7f\\]+)+")
 # What baseline.c knows to match: bytes, * ? and sets such as [a-z0-9].
@@ -34,6 +34,7 @@ class Entry(NamedTuple):
     why: str
     text: str
     line: int
+    large: bool = False
 
 
 class Nonsense(Exception):
@@ -47,18 +48,18 @@ def read(path):
 
 def parse(path, text):
     """All entries in order. Raises Nonsense with file:line."""
-    entries, kind, why = [], None, None
+    entries, kind, why, large = [], None, None, False
     for number, line in enumerate(text.split(b"\n"), 1):
         try:
             line = line.decode("ascii")
             if not line or line.startswith("#"):
                 continue
             if line.startswith("["):
-                kind, why = group(line)
+                kind, why, large = group(line)
             elif kind is None:
                 raise Nonsense("an entry before the first [group]")
             else:
-                entry = Entry(kind, why, line, number)
+                entry = Entry(kind, why, line, number, large)
                 check(entry, entries)
                 entries.append(entry)
         except (Nonsense, ValueError) as e:
@@ -71,10 +72,10 @@ def parse(path, text):
 
 def group(line):
     match = GROUP.fullmatch(line)
-    if not match or match[1] not in NETS + PATHS + (FREE, PUBLIC):
-        raise Nonsense("a group is written [never|guard|private|secret|system|free|public] and "
-                       "the reason")
-    return match[1], match[2]
+    if not match or match[1] not in NETS + PATHS + (FREE, PUBLIC) or (match[2] and match[1] != "secret"):
+        raise Nonsense("a group is written [never|guard|private|secret|secret large|system|free|"
+                       "public] and the reason")
+    return match[1], match[3], bool(match[2])
 
 
 def check(entry, before):
@@ -166,7 +167,7 @@ def c_source(entries):
     paths = [e for e in entries if e.kind in PATHS]
     out.append("\nconst struct baseline_path baseline_paths[] = {\n")
     out += [f"\t{{ {texts.place(e.text)}, {texts.place(e.why)}, "
-            f"{str(e.kind == 'secret').lower()} }},\n" for e in paths]
+            f"{str(e.kind == 'secret').lower()}, {str(e.large).lower()} }},\n" for e in paths]
     out += ["};\n", f"const size_t baseline_n_paths = {len(paths)};\n"]
     out += c_tree(paths, [e for e in entries if e.kind in (FREE, PUBLIC)])
     return "".join(["/* Made by tools/gen-baseline.py from data/baseline.conf. */\n",
@@ -261,7 +262,7 @@ NONSENSE = (
     b"[secret] x\n/b**", b"[secret] x\n/***", b"[secret] x\n/{a,b}", b"[secret] x\n/[!a]",
     b"[secret] x\n/[[:digit:]]", b"[secret] x\n/a]", b"[secret] x\n/[]", b"[secret] x\n/[a-]",
     b"[free] x\n/a", b"[free] x\n~/a/**", b"[free] x\n/a*/**", b"[free] x\n/**", b"[public] x\n/a/**", b"[public] x\n~/*", b"[public] x\na",
-    b"[secret] x\n/" + b"a" * 256, b"[secret] x\n/c\n[system] x\n/c")
+    b"[system large] x\n/a", b"[secret small] x\n/a", b"[secret] x\n/" + b"a" * 256, b"[secret] x\n/c\n[system] x\n/c")
 
 
 def self_test():

@@ -36,6 +36,7 @@ struct baseline_path {
 	uint16_t pattern; /* a glob; "~/" means every home folder */
 	uint16_t why;
 	bool secret; /* else system */
+	bool large;  /* programs fill it: links deeper in it are not looked for */
 };
 
 extern const char baseline_texts[];

@@ -49,6 +49,7 @@ static int plan_baseline_add(void *data, const char *path, bool subtree)
 {
 	const struct baseline_match *m = data;
 	struct plan_place place = { .origin = PLAN_FROM_BASELINE,
+		.entry = m->entry,
 		.text = baseline_path_pattern(m->entry) };
 
 	(void)subtree;
@@ -138,8 +139,8 @@ int plan_baseline_defer(struct planner *p)
 		const struct plan_node *node = &p->nodes[i];
 		const struct plan_place *by = node->limiter;
 
-		/* The baseline's are known to whoever watches. */
-		if (!node->exists && by && by->origin != PLAN_FROM_BASELINE &&
+		/* The baseline's are known to whoever watches, but not where links lead. */
+		if (!node->exists && by && (by->origin != PLAN_FROM_BASELINE || by->n_links > 0) &&
 			node->limit == PLAN_NONE && p->nodes[node->up].kind == PLAN_BIND)
 			r = plan_baseline_list(
 				p, &plan->late, &plan->n_late, &plan->cap_late, node->path);

@@ -148,6 +148,7 @@ static int plan_check_names(struct planner *p, const struct plan_place *place)
 
 static int plan_check_refuse_baseline(struct planner *p, const struct plan_node *around)
 {
+	const struct plan_place *linked = NULL;
 	char names[200] = "";
 	size_t n = 0;
 
@@ -160,6 +161,7 @@ static int plan_check_refuse_baseline(struct planner *p, const struct plan_node 
 			&p->nodes[p->nodes[other->up].mount] != around)
 			continue;
 		n++;
+		linked = other->limiter->n_links ? other->limiter : linked;
 		if (n > 3 || used + len + 3 > sizeof(names))
 			continue;
 		(void)stpcpy(stpcpy(names + used, used ? ", " : ""), other->path);
@@ -167,8 +169,14 @@ static int plan_check_refuse_baseline(struct planner *p, const struct plan_node 
 	(void)error_set(p->error, -EOPNOTSUPP, around->granter ? around->granter->where : NULL,
 		"%s may be written, so %s%s could be created, which the baseline denies",
 		around->path, names, n > 3 ? " and more" : "");
-	error_hint(p->error, "grant only the folders inside that are needed, or list these paths "
-			     "in dangerously_allow");
+	if (linked)
+		error_hint(p->error,
+			"%s leads there: create what it leads to, remove the link, or list it in "
+			"dangerously_allow",
+			linked->path);
+	else
+		error_hint(p->error, "grant only the folders inside that are needed, or list these "
+				     "paths in dangerously_allow");
 	return -EOPNOTSUPP;
 }
 

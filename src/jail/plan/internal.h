@@ -27,6 +27,7 @@
 #include "base/path.h"
 #include "host/links.h"
 #include "jail/plan/plan.h"
+#include "policy/baseline.h"
 #include "policy/match/glob.h"
 #include "policy/network/host.h"
 #include "policy/policy.h"
@@ -68,7 +69,8 @@ struct plan_place {
 	struct plan_answer answer; /* of the path and of all in it: the lesser of both */
 	struct plan_answer there;  /* behind links: the same of the real path */
 	const char *text; /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
-	const struct location *where; /* of the pattern, or NULL */
+	const struct location *where;      /* of the pattern, or NULL */
+	const struct baseline_path *entry; /* of the baseline that put it here, or NULL */
 	bool exists, is_dir, is_socket;
 	bool writes;  /* the pattern allows writing */
 	bool passing; /* a socket of the host, or its folder: may be removed any time */
@@ -104,6 +106,12 @@ struct plan_aside {
 	const struct grant_list *list;
 	const struct folders *folders;
 	struct plan_parent **parents; /* by folder */
+};
+
+/* A secret folder in which links are looked for: as the policy knows it, and where it is. */
+struct plan_linked {
+	const struct baseline_path *entry;
+	const char *path, *real;
 };
 
 /* A true glob that mounts cannot hold: nothing it could match may be mounted as a whole. */
@@ -182,6 +190,8 @@ struct planner {
 	struct plan_parent *last_parent; /* that was looked for */
 	size_t n_parents, cap_parents;
 	struct hash_key parents_key;
+	struct plan_linked *linked;
+	size_t n_linked, cap_linked;
 	struct plan_seen **seen; /* a table of what was looked at */
 	size_t n_seen, cap_seen;
 	struct plan_seen last_seen; /* that found no room in it */
@@ -276,6 +286,13 @@ int plan_seen_walk(struct planner *p, const char *path, links_link *seen, char o
 int plan_baseline_collect(struct planner *p);
 /* What is forbidden and not there, for when it appears (warden/session/late.h). */
 int plan_baseline_defer(struct planner *p);
+
+/*
+ * plan/linked.c: where links at the baseline's places lead, if the home is not visible; and then,
+ * when all places are looked at, where links inside secret folders lead.
+ */
+int plan_linked_collect(struct planner *p);
+int plan_linked_inside(struct planner *p);
 
 /* plan/sockets.c: sockets of the host that are granted; and the others inside what is visible. */
 int plan_sockets_grant(struct planner *p);

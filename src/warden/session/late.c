@@ -12,6 +12,7 @@
  *   a folder that was away      is looked through again: its events came under another name
  *   replaced, removed and made  the folder's watch tells again; a mask that stands is left alone
  *   a link                      where it leads is masked, and is a forbidden path from then on
+ *   a folder with links in it   where they lead is masked, too, as it is when the folder appears
  *   a link on the way           the folder it leads to is watched, and that one's place, too
  *   a folder that may not be    is masked as a whole: what is in it could not be watched
  *   listed
@@ -32,6 +33,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "host/linked.h"
 #include "host/links.h"
 #include "policy/baseline.h"
 
@@ -382,6 +384,38 @@ static int late_follow(const struct late_walk *w, const char *path, const char *
 	return r < 0 ? r : late_watch(w, path, end);
 }
 
+/* A link in a forbidden folder. */
+struct late_inside {
+	const struct late_walk *walk;
+	const char *folder;
+};
+
+static int late_follow_inside(void *data, const char *below)
+{
+	const struct late_inside *in = data;
+	char link[PATH_BYTES], end[PATH_BYTES];
+	const struct plan_entry *entry;
+
+	if (!late_join(link, in->folder, below) || links_follow(link, NULL, NULL, end) < 0 ||
+		path_is_below(end, in->folder) || path_is_below(in->folder, end))
+		return 0;
+	entry = plan_find(in->walk->late->plan, end);
+	return entry && entry->kind == PLAN_BIND && !entry->writable
+		       ? late_forbid(in->walk->late, in->walk->tree, end)
+		       : 0;
+}
+
+/* A folder that appeared: first what links in it lead to, while they can be seen. */
+static int late_mask_folder(const struct late_walk *w, const char *real)
+{
+	static const char *const none[] = { NULL };
+	struct late_inside in = { w, real };
+	struct linked bounds = linked_start(none);
+	int r = linked_each(&bounds, real, LINKED_DEPTH_MAX, late_follow_inside, &in);
+
+	return r < 0 ? r : late_mask(w, real);
+}
+
 static int late_look_as(
 	const struct late_walk *w, const char *path, const char *real, const struct stat *st)
 {
@@ -390,7 +424,7 @@ static int late_look_as(
 	if (S_ISLNK(st->st_mode))
 		return late_follow(w, path, real, what);
 	if (what & BASELINE_HERE)
-		return late_mask(w, real);
+		return S_ISDIR(st->st_mode) ? late_mask_folder(w, real) : late_mask(w, real);
 	return S_ISDIR(st->st_mode) ? late_watch(w, path, real) : 0;
 }
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/linked.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fd.h"
+#include "base/words.h"
+
+/* As the kernel fills it. */
+struct linked_entry {
+	uint64_t ino;
+	int64_t next;
+	unsigned short len;
+	unsigned char type;
+	char name[];
+};
+
+struct linked_folder {
+	const char *path; /* below the first; "" is that one */
+	unsigned depth;
+};
+
+struct linked_walk {
+	struct linked *bounds;
+	struct arena arena;
+	struct linked_folder *folders;
+	size_t n, cap;
+	unsigned depth;
+	linked_found *found;
+	void *data;
+};
+
+static unsigned linked_type(int fd, const struct linked_entry *e)
+{
+	struct stat st;
+
+	if (e->type != DT_UNKNOWN)
+		return e->type;
+	return fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? DT_UNKNOWN : IFTODT(st.st_mode);
+}
+
+/* One name in the folder; the folder is a copy, since pushing moves them. */
+static int linked_take(
+	struct linked_walk *w, struct linked_folder in, int fd, const struct linked_entry *e)
+{
+	struct linked_folder f = { .depth = in.depth + 1 };
+	unsigned type = linked_type(fd, e);
+	char path[PATH_BYTES];
+
+	if ((type != DT_LNK && type != DT_DIR) || strcmp(e->name, ".") == 0 ||
+		strcmp(e->name, "..") == 0 ||
+		snprintf(path, sizeof(path), "%s%s%s", in.path, *in.path ? "/" : "", e->name) >=
+			(int)sizeof(path))
+		return 0;
+	if (type == DT_LNK)
+		return w->found(w->data, path);
+	if (words_has(w->bounds->skipped, e->name))
+		return 0;
+	w->bounds->is_deep = w->bounds->is_deep || in.depth == w->depth;
+	w->bounds->is_cut = w->bounds->is_cut || w->n > LINKED_FOLDERS_MAX;
+	if (in.depth == w->depth || w->n > LINKED_FOLDERS_MAX)
+		return 0;
+	f.path = arena_strdup(&w->arena, path);
+	return f.path ? ARENA_PUSH(&w->arena, w->folders, w->n, w->cap, f) : -ENOMEM;
+}
+
+static int linked_read(struct linked_walk *w, struct linked_folder in, int fd)
+{
+	char bytes[1 << 13] __attribute__((aligned(8)));
+	int r = 0;
+
+	for (;;) {
+		long n = syscall(SYS_getdents64, fd, bytes, sizeof(bytes));
+
+		if (n <= 0)
+			return 0;
+		for (long at = 0; r == 0 && at < n;) {
+			const struct linked_entry *e = (const void *)(bytes + at);
+
+			if (w->bounds->names == 0) {
+				w->bounds->is_cut = true;
+				return 0;
+			}
+			w->bounds->names--;
+			r = linked_take(w, in, fd, e);
+			at += e->len;
+		}
+		if (r < 0)
+			return r;
+	}
+}
+
+int linked_each(
+	struct linked *l, const char *folder, unsigned depth, linked_found *found, void *data)
+{
+	struct linked_walk w = { .bounds = l, .depth = depth, .found = found, .data = data };
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	auto_fd top = open(folder, flags);
+	const struct linked_folder first = { "", 0 };
+	int r = top < 0 ? 0 : ARENA_PUSH(&w.arena, w.folders, w.n, w.cap, first);
+
+	for (size_t i = 0; r == 0 && i < w.n; i++) {
+		const struct linked_folder in = w.folders[i];
+		auto_fd fd = -1;
+
+		if (l->folders == 0 || l->names == 0) {
+			l->is_cut = true;
+			break;
+		}
+		l->folders--;
+		if (i > 0)
+			fd = openat(top, in.path, flags);
+		if (i == 0 || fd >= 0)
+			r = linked_read(&w, in, i > 0 ? fd : top);
+	}
+	arena_deinit(&w.arena);
+	return r;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The symbolic links in a folder, and in the folders below it. What protects or hides a folder has
+ * to protect or hide what these lead to as well: a mount on the folder covers the links, not their
+ * targets.
+ *
+ * Folders are read breadth first, so that links near the top are found whatever lies below, and a
+ * bounded number of them. Nothing is followed.
+ */
+#include <stdbool.h>
+
+#include "base/path.h"
+
+enum { LINKED_FOLDERS_MAX = 256, LINKED_NAMES_MAX = 8192, LINKED_DEPTH_MAX = 4 };
+
+/* What is left of the bounds; one may be used for many folders. */
+struct linked {
+	unsigned folders, names;
+	const char *const *skipped; /* names of folders that are not entered; ends with NULL */
+	bool is_cut;                /* there were more names or folders */
+	bool is_deep;               /* there were folders deeper than asked for */
+};
+
+static inline struct linked linked_start(const char *const *skipped)
+{
+	return (struct linked){
+		.folders = LINKED_FOLDERS_MAX, .names = LINKED_NAMES_MAX, .skipped = skipped
+	};
+}
+
+/* path: of a link, below the folder. Negative stops. */
+typedef int linked_found(void *data, const char *path);
+
+/*
+ * depth: how many levels of folders below this one are entered. What cannot be read has no links.
+ * -ENOMEM, or what found returned.
+ */
+int linked_each(
+	struct linked *l, const char *folder, unsigned depth, linked_found *found, void *data);

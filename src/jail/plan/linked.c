@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where links lead from the baseline's places. A mask on ~/.ssh hides the links in it, not the
+ * files that they lead to; and a home that is not visible at all may have links into what is. There
+ * are two kinds:
+ *
+ *   - links at a place of the baseline or on the way to one, in the user's own home where that is
+ *     not visible: `~/.aws -> dot/aws` with ~/dot as the working folder, and `~/.bashrc -> dot/rc`.
+ *     Where a home is visible, plan/baseline.c looks at each place, and plan/look.c follows it.
+ *     The home is read once, and so are folders in it on the way to an entry: what is not there
+ *     costs nothing.
+ *   - links inside a secret folder, visible or not: `~/.ssh/id_ed25519 -> ~/sync/key`.
+ *
+ * What a link leads to becomes a place under the link's own path, which the policy denies; the rest
+ * is as with every place that is reached by links. Both searches are bounded (host/linked.h), in
+ * the order of the baseline, which has keys first; a note says where a bound was met.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "host/linked.h"
+#include "jail/plan/internal.h"
+#include "policy/baseline.h"
+
+/* Programs fill these with what they can make again: no user keeps a key there. */
+static const char *const plan_linked_skipped[] = { "cache", "Cache", "caches", "Caches", "logs",
+	"log", "virtenv", ".git", "node_modules", NULL };
+
+/* Names of one folder that are kept, and folders that are read on the way. */
+enum { NAMES_MAX = 16384, LISTS_MAX = 256 };
+
+/* A folder or a link; files lead nowhere. */
+struct linked_name {
+	const char *name;
+	bool is_link;
+};
+
+/* What is in a folder of the home. */
+struct linked_list {
+	const char *folder; /* below the home: "", "/.config" */
+	struct linked_name *names;
+	size_t n, cap;
+};
+
+struct linked_home {
+	struct planner *planner;
+	struct linked_list lists[LISTS_MAX];
+	size_t n;
+	bool can_write; /* something may be written: entries that forbid only that count, too */
+};
+
+/* Adding */
+
+/* A folder around the home or the working folder: nothing would be left with a mask on it. */
+static bool plan_linked_is_wide(struct planner *p, const char *link, const char *end)
+{
+	const char *work = p->options->variables->values[VARIABLE_WORK_DIR];
+	char real[PATH_BYTES];
+
+	return path_is_below(p->plan->home_real, end) || path_is_below(link, end) ||
+	       (work && plan_seen_walk(p, work, NULL, real) == 0 && path_is_below(real, end));
+}
+
+/* A secret folder in which links are to be looked for; path: as the policy knows it. */
+static int plan_linked_push(
+	struct planner *p, const struct baseline_path *entry, const char *path, const char *real)
+{
+	const char *pattern = baseline_path_pattern(entry);
+	size_t len = strlen(pattern);
+	struct plan_linked folder = { .entry = entry };
+
+	if (!entry->secret || len < 3 || strcmp(pattern + len - 3, "/**") != 0)
+		return 0;
+	for (size_t i = 0; i < p->n_linked; i++) {
+		if (strcmp(p->linked[i].real, real) == 0)
+			return 0;
+	}
+	folder.path = arena_strdup(&p->arena, path);
+	folder.real = arena_strdup(&p->arena, real);
+	if (!folder.path || !folder.real)
+		return -ENOMEM;
+	return ARENA_PUSH(&p->arena, p->linked, p->n_linked, p->cap_linked, folder);
+}
+
+/* A path of the baseline, or in a folder of it, that leads somewhere else. link: where that lies.
+ */
+static int plan_linked_add(struct planner *p, const struct baseline_path *entry, const char *path,
+	const char *link, const char *end)
+{
+	const struct plan_node *node = plan_nodes_find(p, end);
+	bool matters = node->kind == PLAN_BIND && (entry->secret || node->access == PLAN_WRITE);
+	struct plan_place place = {
+		.origin = PLAN_FROM_BASELINE, .entry = entry, .text = baseline_path_pattern(entry)
+	};
+	struct plan_place there = { 0 };
+	int r = plan_seen_at(p, end, &there);
+
+	if (r == -ENOMEM)
+		return r;
+	if (there.is_dir && plan_linked_is_wide(p, link, end))
+		return plan_add_note(p, NULL,
+			"%s leads to %s, which cannot be masked as a whole: what is in it is not "
+			"kept from commands (remove the link, or let it lead to a smaller folder)",
+			path, end);
+	r = there.is_dir ? plan_linked_push(p, entry, path, end) : 0;
+	return r < 0 || !matters ? r : plan_add_copy(p, path, place);
+}
+
+/* Links in a home that is not visible */
+
+static int plan_linked_by_name(const void *a, const void *b)
+{
+	const struct linked_name *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int plan_linked_read(struct planner *p, const char *folder, struct linked_list *list)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *d;
+	int r = 0;
+
+	while (dir && r == 0 && list->n < NAMES_MAX && (d = readdir(dir))) {
+		struct linked_name name = { .is_link = d->d_type == DT_LNK };
+		struct stat st;
+
+		if (d->d_type == DT_UNKNOWN &&
+			fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			name.is_link = S_ISLNK(st.st_mode);
+		else if (d->d_type != DT_LNK && d->d_type != DT_DIR)
+			continue;
+		name.name = arena_strdup(&p->arena, d->d_name);
+		r = name.name ? ARENA_PUSH(&p->arena, list->names, list->n, list->cap, name)
+			      : -ENOMEM;
+	}
+	if (dir)
+		(void)closedir(dir);
+	if (r == 0 && list->n > 0)
+		qsort(list->names, list->n, sizeof(*list->names), plan_linked_by_name);
+	if (r == 0 && list->n == NAMES_MAX)
+		r = plan_add_note(p, NULL,
+			"%s has more than %d folders and links: not all of them were looked at for "
+			"links to secrets",
+			folder, NAMES_MAX);
+	return r;
+}
+
+/* The list of the folder home[len], which is read at the first time; NULL: no more. */
+static int plan_linked_open(
+	struct linked_home *h, const char *folder, size_t len, const struct linked_list **ret)
+{
+	struct planner *p = h->planner;
+	struct linked_list *list;
+	char path[PATH_BYTES];
+
+	*ret = NULL;
+	for (size_t i = h->n; i-- > 0;) {
+		if (strlen(h->lists[i].folder) == len &&
+			memcmp(h->lists[i].folder, folder, len) == 0) {
+			*ret = &h->lists[i];
+			return 0;
+		}
+	}
+	if (h->n == LISTS_MAX || strlen(p->plan->home_real) + len >= sizeof(path))
+		return 0;
+	memcpy(stpcpy(path, p->plan->home_real), folder, len);
+	path[strlen(p->plan->home_real) + len] = '\0';
+	list = &h->lists[h->n++];
+	*list = (struct linked_list){ .folder = arena_strndup(&p->arena, folder, len) };
+	*ret = list;
+	return list->folder ? plan_linked_read(p, path, list) : -ENOMEM;
+}
+
+static const struct linked_name *plan_linked_find(
+	const struct linked_list *list, const char *name, size_t len)
+{
+	size_t lo = 0, hi = list ? list->n : 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const char *other = list->names[mid].name;
+		int c = strncmp(other, name, len);
+
+		if (c == 0 && !other[len])
+			return &list->names[mid];
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* below: the entry behind "~", of len bytes. */
+static int plan_linked_enter(struct linked_home *h, const struct baseline_path *entry,
+	const char *below, size_t len, bool is_link)
+{
+	struct planner *p = h->planner;
+	char path[PATH_BYTES], end[PATH_BYTES];
+	size_t n = strlen(p->plan->home);
+	int r;
+
+	if (n + len >= sizeof(path))
+		return 0;
+	memcpy(path, p->plan->home, n);
+	memcpy(path + n, below, len);
+	path[n + len] = '\0';
+	r = plan_seen_walk(p, path, NULL, end);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	return is_link ? plan_linked_add(p, entry, path, path, end)
+		       : plan_linked_push(p, entry, path, end);
+}
+
+/* Along the names of an entry, as far as they are there, to the first link or to its end. */
+static int plan_linked_row(struct linked_home *h, const struct baseline_path *entry)
+{
+	const char *below = baseline_path_pattern(entry) + 1;
+	size_t len = strlen(below), at = 0;
+
+	if (len > 3 && strcmp(below + len - 3, "/**") == 0)
+		len -= 3;
+	if (strcspn(below, "*?[{") < len)
+		return 0;
+	while (at < len) {
+		const char *name = below + at + 1;
+		size_t n = strcspn(name, "/");
+		const struct linked_list *list;
+		const struct linked_name *found;
+		int r = plan_linked_open(h, below, at, &list);
+
+		if (r < 0)
+			return r;
+		found = plan_linked_find(list, name, n);
+		if (!found)
+			return 0;
+		if (found->is_link)
+			return plan_linked_enter(h, entry, below, len, true);
+		at += 1 + n;
+	}
+	return plan_linked_enter(h, entry, below, len, false);
+}
+
+int plan_linked_collect(struct planner *p)
+{
+	struct linked_home *h;
+	int r = 0;
+
+	if (!p->plan->home_real[1] || plan_nodes_find(p, p->plan->home_real)->kind == PLAN_BIND)
+		return 0;
+	h = arena_alloc(&p->arena, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	h->planner = p;
+	for (size_t i = 0; !h->can_write && i < p->n_nodes; i++)
+		h->can_write = p->nodes[i].access == PLAN_WRITE && p->nodes[i].mount == i;
+	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++) {
+		const struct baseline_path *entry = &baseline_paths[i];
+
+		if (baseline_path_pattern(entry)[0] == '~' && (entry->secret || h->can_write))
+			r = plan_linked_row(h, entry);
+	}
+	return r;
+}
+
+/* Links in secret folders */
+
+struct linked_search {
+	struct planner *planner;
+	struct plan_linked folder;
+};
+
+/* A linked_found. */
+static int plan_linked_follow(void *data, const char *below)
+{
+	const struct linked_search *s = data;
+	char path[PATH_BYTES], link[PATH_BYTES], end[PATH_BYTES];
+	int r;
+
+	if (strlen(s->folder.path) + strlen(below) + 2 > sizeof(path) ||
+		strlen(s->folder.real) + strlen(below) + 2 > sizeof(link))
+		return 0;
+	(void)stpcpy(stpcpy(stpcpy(path, s->folder.path), "/"), below);
+	(void)stpcpy(stpcpy(stpcpy(link, s->folder.real), "/"), below);
+	r = plan_seen_walk(s->planner, link, NULL, end);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	/* What stays in the folder is masked with it. */
+	return path_is_below(end, s->folder.real)
+		       ? 0
+		       : plan_linked_add(s->planner, s->folder.entry, path, link, end);
+}
+
+static int plan_linked_by_entry(const void *a, const void *b)
+{
+	const struct plan_linked *x = a, *y = b;
+
+	return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+int plan_linked_inside(struct planner *p)
+{
+	struct linked bounds = linked_start(plan_linked_skipped);
+	bool is_noted = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n; i++) {
+		const struct plan_place *place = &p->places[i];
+
+		if (place->entry && place->exists && place->is_dir &&
+			place->answer.limit == PLAN_NONE)
+			r = plan_linked_push(p, place->entry, place->path, place->real);
+	}
+	if (r == 0 && p->n_linked > 0)
+		qsort(p->linked, p->n_linked, sizeof(*p->linked), plan_linked_by_entry);
+	/* More may come: folders that links in them lead to. */
+	for (size_t i = 0; r == 0 && i < p->n_linked; i++) {
+		struct linked_search s = { p, p->linked[i] };
+		bool large = s.folder.entry->large;
+
+		bounds.is_deep = false;
+		r = linked_each(&bounds, s.folder.real, large ? 0 : LINKED_DEPTH_MAX,
+			plan_linked_follow, &s);
+		if (r < 0 || is_noted || !(bounds.is_cut || (bounds.is_deep && !large)))
+			continue;
+		is_noted = true;
+		r = plan_add_note(p, NULL,
+			"%s has too many folders to look for symbolic links in all of them: what "
+			"such a link leads to can be read if it is granted",
+			s.folder.path);
+	}
+	return r < 0 ? r : plan_look(p);
+}
