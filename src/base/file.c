@@ -44,6 +44,16 @@ int file_read(const char *path, size_t max, struct buffer *out)
 	return file_read_fd(fd, max, out);
 }
 
+int file_read_regular(const char *path, size_t max, struct buffer *out)
+{
+	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? file_read_fd(fd, max, out) : -EINVAL;
+}
+
 int file_write_all(int fd, const void *data, size_t len)
 {
 	const char *from = data;

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -242,6 +243,113 @@ def hostile(h):
         ok(done[0] != 0 and (not target.exists() or "x" not in target.read_text().splitlines()), f"a command cannot write {target.name}", done)
 
 
+KINDS = {
+    "a dangling link": lambda p: p.symlink_to("/nowhere/at/all"),
+    "a link to itself": lambda p: p.symlink_to(p.name),
+    "a FIFO": os.mkfifo,
+    "a socket": lambda p: socket.socket(socket.AF_UNIX).bind(p.name),  # in its folder: a long path has no room
+    "a device": lambda p: p.symlink_to("/dev/zero"),
+}
+
+
+def remove(path):
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def stops(h, path, what, *words):
+    """A run does not start, and says which file is at fault; then it starts without it."""
+    status, _, err = h.corral("run", "--", "true")
+    ok(status == 125 and str(path) in err and all(w in err for w in words), f"{what} stops a run, by name", (status, err))
+    remove(path)
+    ok(h.reads() is True, f"{what} was all that stopped it", h.corral("run", "--", "true"))
+
+
+def unreadable(h):
+    """What exists under the name of a policy, or of a folder of them, and is none."""
+    config = h.folder.parent
+    for path in (config / "policy.yaml", h.folder, h.folder / "custom", h.folder / "team.yaml", h.folder / "custom/x.json", config, config.parent):
+        for kind, make in {**KINDS, "a folder": pathlib.Path.mkdir, "a file": pathlib.Path.touch}.items():
+            is_folder = path in (config.parent, config, h.folder, h.folder / "custom")
+            if is_folder and kind == "a folder":
+                continue
+            # An empty file is an error of the grammar, which others test. Below what is no folder nothing can be.
+            if kind == "a file" and not is_folder or path == config.parent and kind not in ("a dangling link", "a link to itself"):
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                shutil.rmtree(path)
+            os.chdir(path.parent)
+            make(path)
+            stops(h, path, f"{path.relative_to(h.place)} as {kind}")
+    os.chdir(h.work)
+    ok(h.reads() is True, "a home without any of them starts a run")
+    h.put("x.yaml", OPEN)
+    os.chmod(h.folder, 0o300)
+    if os.geteuid() != 0:
+        status, _, err = h.corral("run", "--", "true")
+        ok(status == 125 and "policy.d: cannot be read" in err, "a folder that cannot be listed", err)
+    os.chmod(h.folder, 0o700)
+    shutil.rmtree(h.folder)
+
+
+def misnamed(h):
+    """What looks like a policy and is not read stops a run; what is none does not."""
+    config = h.folder.parent
+    for name, to in (("policy.yml", "policy.yaml"), ("policy.json", "policy.d/policy.json"), ("POLICY.YAML", "policy.yaml"), ("policies.yaml", "policy.yaml"),
+                     ("policy.d/x.YAML", "policy.d/x.yaml"), ("policy.d/x.Yml", "policy.d/x.yml"), ("policy.d/x.JSON", "policy.d/x.json"),
+                     ("policy.d/custom/x.yaml", "policy.d/x.yaml"), ("policy.d/custom/x.JSON", "policy.d/x.json")):
+        path = config / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(NO_FILE)
+        hint = f"mv {path} {config / to}"
+        listed = h.json("policy", "list")
+        ok(listed[0] == 1 and listed[1]["ignored"] == [{"path": str(path), "hint": hint}], f"{name}: list", listed)
+        ok(f"{path} is not read, and stops every run" in h.corral("policy", "list")[1], f"{name}: list says it", h.corral("policy", "list"))
+        stops(h, path, name, "looks like a policy and is not read", hint)
+        if name == "policy.yml":
+            path.write_text(NO_FILE)
+            subprocess.run(["sh", "-c", hint], check=True)
+            ok(h.reads() is False, "renamed as the line says, it binds")
+            (config / to).unlink()
+    for name in ("policies.d", "Policy.d", "policy.d/Custom"):
+        path = config / name
+        path.mkdir(parents=True)
+        stops(h, path, name, "looks like a policy")
+    for name in ("policy.yaml~", ".policy.yaml.swp", "policy.yaml.bak", "#policy.yaml#", "policy.yaml.dpkg-dist", "policy.txt", "README", "daemon.yml.off", "policy-draft.yaml",
+                 "policy.d/x.yaml~", "policy.d/.x.yaml.swp", "policy.d/x.yaml.rpmsave", "policy.d/README", "policy.d/README.md", "policy.d/x.off", "policy.d/custom/x.json~"):
+        path = config / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("no policy: [")
+        ok(h.reads() is True and h.corral("policy", "list")[0] == 0, f"{name} stops nothing", h.corral("run", "--", "true"))
+    # As emacs locks a file that is edited.
+    (h.folder / ".#x.yaml").symlink_to("user@host.1:2")
+    ok(h.reads() is True, "nor does a lock of an editor")
+    shutil.rmtree(config)
+
+
+def profiles(h):
+    folder = h.folder.parent / "profiles"
+    folder.mkdir(parents=True)
+    os.chdir(folder)
+    for kind, make in KINDS.items():
+        make(folder / "mine.yaml")
+        status, _, err = h.corral("run", "--profile", "mine", "--", "true")
+        ok(status == 125 and str(folder / "mine.yaml") in err, f"a profile as {kind} stops its run, by name", (status, err))
+        remove(folder / "mine.yaml")
+    os.chdir(h.work)
+    for name in ("mine.yml", "mine.YAML", "mine.json"):
+        (folder / name).write_text(OPEN)
+        status, _, err = h.corral("run", "--profile", "mine", "--", "true")
+        ok(status == 125 and f"{folder / name}: looks like the profile mine" in err and "mine.yaml" in err, f"{name} is named", (status, err))
+        (folder / name).unlink()
+    (folder / "mine.yaml").write_text("extends: workspace\n")
+    ok(h.corral("run", "--profile", "mine", "--", "true")[0] == 0, "and mine.yaml is the profile", h.corral("run", "--profile", "mine", "--", "true"))
+    shutil.rmtree(folder)
+
+
 def modes(h):
     """Told apart by what a rule denies, by what nothing grants, and by the log."""
     policy = OPEN.replace("write: [/**]", "write: [/**], deny: [$WORK_DIR/file]").replace("['*:*']", "['198.51.100.7:*'], deny: ['198.51.100.7:443']") + "exec: [cat, bash, timeout]\n"
@@ -328,11 +436,12 @@ def rules(h):
 
 
 def main():
-    for part in (bound, broken, modes, writers, hostile, rules):
+    for part in (bound, broken, unreadable, misnamed, profiles, modes, writers, hostile, rules):
         h = Home()
         try:
             part(h)
         finally:
+            os.chdir("/")
             h.end()
     if os.geteuid() == 0:
         broker_tap.as_user(__file__, ("CORRAL",))

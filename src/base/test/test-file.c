@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/fd.h"
@@ -131,6 +132,29 @@ static void test_read(void **state)
 	assert_int_equal(unlink("f"), 0);
 }
 
+static void test_regular(void **state)
+{
+	auto_buffer b = { 0 };
+
+	(void)state;
+	assert_int_equal(file_read_regular("none", 10, &b), -ENOENT);
+	assert_int_equal(file_read_regular(".", 10, &b), -EINVAL);
+	assert_int_equal(file_read_regular("/dev/zero", 10, &b), -EINVAL);
+	/* Without a writer, which nothing waits for. */
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(file_read_regular("fifo", 10, &b), -EINVAL);
+	assert_int_equal(unlink("fifo"), 0);
+	assert_int_equal(file_replace("f", "12345", 5, 0600), 0);
+	assert_int_equal(file_read_regular("f", 4, &b), -EFBIG);
+	buffer_clear(&b);
+	assert_int_equal(symlink("f", "link"), 0);
+	assert_int_equal(file_read_regular("link", 5, &b), 0);
+	assert_string_equal(buffer_text(&b), "12345");
+	assert_int_equal(unlink("f"), 0);
+	assert_int_equal(file_read_regular("link", 5, &b), -ENOENT);
+	assert_int_equal(unlink("link"), 0);
+}
+
 static void test_stdin(void **state)
 {
 	auto_buffer b = { 0 };
@@ -173,6 +197,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replace, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_replace_fails, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_read, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_regular, set_up, tear_down),
 		cmocka_unit_test(test_stdin),
 		cmocka_unit_test(test_fd),
 	};

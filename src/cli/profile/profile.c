@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/suggest.h"
 #include "cli/profile/internal.h"
 #include "codec/node.h"
+#include "host/account.h"
 
 /* More profiles than this a message does not list. */
 enum { NAMES_MAX = 32, NAME_LENGTH_MAX = 64 };
@@ -23,7 +27,8 @@ static const char *profile_folder_of(struct call *c, const char *variable, const
 
 	if (base && base[0] == '/')
 		path = arena_printf(c->arena, "%s/corral", base);
-	else if (home && home[0] == '/')
+	else if ((home && home[0] == '/') ||
+		 account_home("/etc/passwd", getuid(), c->arena, &home) == 0)
 		path = arena_printf(c->arena, "%s/%s/corral", home, fallback);
 	return path && load_absolute(c, path, &normal) == 0 ? normal : NULL;
 }
@@ -98,11 +103,39 @@ static bool profile_is_name(const char *name)
 	return len && !name[len] && len <= NAME_LENGTH_MAX && name[0] != '.';
 }
 
+/* NAME.yml, NAME.YAML: its author takes it for the profile. -EINVAL with its name, or 0. */
+static int profile_check_near(struct call *c, const char *folder, const char *name)
+{
+	static const char *const endings[] = { ".yaml", ".yml", ".json" };
+	const char *path = arena_printf(c->arena, "%s/profiles", folder);
+	DIR *dir = path ? opendir(path) : NULL;
+	const size_t len = strlen(name);
+	const struct dirent *d;
+	bool is_near = false;
+
+	while (dir && !is_near && (d = readdir(dir)))
+		for (size_t i = 0; i < ROWS(endings); i++)
+			is_near = is_near || (strncmp(d->d_name, name, len) == 0 &&
+						     strcasecmp(d->d_name + len, endings[i]) == 0);
+	if (is_near) {
+		const struct location where = { .file = arena_printf(
+							c->arena, "%s/%s", path, d->d_name) };
+
+		(void)error_set(c->error, -EINVAL, &where,
+			"looks like the profile %s and is not read", name);
+		error_hint(c->error, "name it %s.yaml (JSON is YAML, too)", name);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return is_near ? -EINVAL : 0;
+}
+
 /* FOLDER/profiles/NAME.yaml: 1 if it is there and was read, 0 if it is not there. */
 static int try_folder(struct profile *p, struct call *c, const char *folder, const char *name)
 {
 	auto_buffer text = { 0 };
 	struct location where;
+	struct stat st;
 	int r;
 
 	if (!folder)
@@ -110,12 +143,15 @@ static int try_folder(struct profile *p, struct call *c, const char *folder, con
 	p->path = arena_printf(c->arena, "%s/profiles/%s.yaml", folder, name);
 	if (!p->path)
 		return error_no_memory(c->error);
-	if (access(p->path, F_OK) < 0 && errno == ENOENT) {
+	/* A link that leads nowhere is no profile that is missing: another would take its place. */
+	if (lstat(p->path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
 		p->path = NULL;
-		return 0;
+		return profile_check_near(c, folder, name);
 	}
 	where = (struct location){ .file = p->path };
-	r = file_read(p->path, NODE_INPUT_MAX, &text);
+	r = file_read_regular(p->path, NODE_INPUT_MAX, &text);
+	if (r == -EINVAL)
+		return error_set(c->error, r, &where, "is not a regular file");
 	if (r < 0)
 		return error_set(c->error, r, &where, "cannot be read: %s", strerror(-r));
 	r = manifest_read(

@@ -196,26 +196,11 @@ static int add_skill(struct run *r)
 /*
  * The ceiling: policies that hold for every run: policy.yaml and policy.d (cli/stored/stored.h) in
  * corral's folder of the system's configuration, and of the user's. Each is a layer that must
- * allow. One that is there and can't be read or understood stops the run, but for a stored policy
- * whose last good version is known.
+ * allow. What is there under such a name and can't be read or understood stops the run, but for a
+ * stored policy whose last good version is known.
  */
 
 #define SYSTEM PROFILE_SYSTEM_FOLDER
-
-/* There is nothing of that name, and nothing hides it. */
-static bool run_ceiling_is_absent(const char *path)
-{
-	return access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
-}
-
-static int run_ceiling_add(struct run *r, const char *path)
-{
-	if (!path)
-		return error_no_memory(r->call->error);
-	if (run_ceiling_is_absent(path))
-		return 0;
-	return load_add(&r->ceiling, r->call, path, MANIFEST_UNKNOWN);
-}
 
 int run_ceiling(struct run *r)
 {
@@ -226,10 +211,6 @@ int run_ceiling(struct run *r)
 		struct stored_place place;
 
 		ret = stored_open_place(r->call, !is_user, &place);
-		if (ret < 0 || !place.config || run_ceiling_is_absent(place.config))
-			continue;
-		ret = run_ceiling_add(
-			r, arena_printf(r->call->arena, "%s/policy.yaml", place.config));
 		if (ret == 0)
 			ret = stored_load(&r->ceiling, r->call, &place);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of policy.d/custom that look like policies and are not read, since the folder takes rules
- * in JSON only: their author relies on a policy that is not in force.
+ * Files that look like policies and are not read, by their names (cli/stored/place.c): their author
+ * relies on a policy that is not in force, and no run starts.
  */
 #include <string.h>
 
@@ -26,7 +26,8 @@ static void ignored_check_place(struct security *s, bool is_system)
 
 		buffer_adds(&text, "the policy ");
 		buffer_add_visible(&text, path, strlen(path));
-		buffer_adds(&text, " is not read: custom/ takes rules in .json only");
+		buffer_printf(&text, " is not read, and stops every run: %s",
+			stored_why_ignored(&p, &all.items[i]));
 		buffer_adds(&remedy, "mv ");
 		output_shell_word(&remedy, path);
 		buffer_addc(&remedy, ' ');

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What the verbs share. */
+/* What the parts share. */
+#include <dirent.h>
+
 #include "cli/stored/history.h"
 #include "cli/stored/stored.h"
 #include "cli/output.h"
@@ -10,6 +12,29 @@ static inline unsigned stored_mode(const struct stored_place *p)
 {
 	return p->is_system ? 0644 : 0600;
 }
+
+/* For cleanup. */
+void stored_close_dir(DIR **d);
+
+/* place.c */
+
+/* What a configuration folder has. */
+struct stored_found {
+	bool has_policy, has_folder; /* policy.yaml, policy.d: whatever they are */
+	struct stored_files misnamed;
+};
+
+/*
+ * Opens a folder that may be missing: then *ret is NULL. A link that leads nowhere, at its name or
+ * above, and what is no folder or cannot be read are errors.
+ */
+int stored_open_folder(const char *path, DIR **ret, struct error *e);
+int stored_look_place(struct call *c, const struct stored_place *p, struct stored_found *ret);
+/* Whether a file's ending is one of these, in capital letters or small. */
+bool stored_is_near(const char *file, const char *const *endings, size_t n);
+/* The first of them stops the run, if there is any. */
+int stored_refuse_ignored(
+	struct call *c, const struct stored_place *p, const struct stored_files *all);
 
 /* "there is no policy NAME": STATUS_ABSENT. */
 int stored_refuse_absent(struct call *c, bool json, const char *name);

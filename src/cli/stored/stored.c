@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -16,7 +17,7 @@
 #include "base/hash.h"
 #include "cli/output.h"
 #include "cli/profile/profile.h"
-#include "cli/stored/history.h"
+#include "cli/stored/internal.h"
 #include "daemon/config.h"
 
 static const char stored_system_state[] = "/var/lib/corral";
@@ -85,53 +86,63 @@ static bool stored_is_policy(const char *file)
 	return false;
 }
 
-/* Of custom/: what is read, and what is not. */
+/* Of custom/. */
 static bool stored_is_custom_policy(const char *file)
 {
 	return stored_is_policy(file) && strcmp(strrchr(file, '.'), ".json") == 0;
 }
 
-static bool stored_is_ignored(const char *file)
-{
-	return stored_is_policy(file) && !stored_is_custom_policy(file);
-}
-
-static void stored_close_dir(DIR **d)
+void stored_close_dir(DIR **d)
 {
 	if (*d)
 		(void)closedir(*d);
 }
 
-/* Those of one folder: below is "" or "custom/". */
-static int stored_list_folder(struct call *c, const struct stored_place *p, const char *below,
-	bool (*takes)(const char *file), struct stored_files *to)
+/* A folder of policies: below is "" or "custom/". */
+struct stored_listing {
+	const char *below;
+	bool (*takes)(const char *file);
+	struct stored_files *taken, *ignored; /* ignored: may be NULL */
+};
+
+/* Where a file of the folder belongs; NULL: it is none of them. */
+static struct stored_files *stored_sort_out(const struct stored_listing *l, const char *file)
 {
-	const char *path = arena_printf(c->arena, "%s/%s", p->folder, below);
-	__attribute__((cleanup(stored_close_dir))) DIR *dir = path ? opendir(path) : NULL;
+	if (l->takes(file))
+		return l->taken;
+	if (stored_is_near(file, stored_endings, ROWS(stored_endings)))
+		return l->ignored;
+	/* The folder of rules, in another spelling. */
+	return !*l->below && strcasecmp(file, "custom") == 0 && strcmp(file, "custom") != 0
+		       ? l->ignored
+		       : NULL;
+}
+
+static int stored_list_folder(
+	struct call *c, const struct stored_place *p, const struct stored_listing *l)
+{
+	const char *path = arena_printf(c->arena, "%s%s", p->folder, *l->below ? "/custom" : "");
+	__attribute__((cleanup(stored_close_dir))) DIR *dir = NULL;
 	struct location where = { .file = path };
 	const struct dirent *d;
+	int r = path ? stored_open_folder(path, &dir, c->error) : error_no_memory(c->error);
 
-	if (!path)
-		return error_no_memory(c->error);
-	if (!dir && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	while (dir && (errno = 0, d = readdir(dir))) {
-		const char *entry = arena_printf(c->arena, "%s%s", below, d->d_name);
+	while (r == 0 && dir && (errno = 0, d = readdir(dir))) {
+		struct stored_files *to = stored_sort_out(l, d->d_name);
+		const char *entry = arena_printf(c->arena, "%s%s", l->below, d->d_name);
 		struct stored_file f = { 0 };
-		int r;
 
-		if (!takes(d->d_name))
+		if (!to)
 			continue;
 		r = entry ? stored_fill(c, p, entry, &f) : error_no_memory(c->error);
 		if (r == 0 && to->n == STORED_FILES_MAX)
 			r = error_set(c->error, -E2BIG, &where, "contains too many files");
 		if (r == 0 && ARENA_PUSH(c->arena, to->items, to->n, to->cap, f) < 0)
 			r = error_no_memory(c->error);
-		if (r < 0)
-			return r;
 	}
-	return errno ? error_set(c->error, -errno, &where, "cannot be read: %s", strerror(errno))
-		     : 0;
+	if (r == 0 && dir && errno)
+		r = error_set(c->error, -errno, &where, "cannot be read: %s", strerror(errno));
+	return r;
 }
 
 /* default.json, then custom/…, then the others; by name. */
@@ -148,41 +159,44 @@ static int stored_compare(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+static void stored_sort(struct stored_files *f)
+{
+	if (f->n)
+		qsort(f->items, f->n, sizeof(f->items[0]), stored_compare);
+}
+
+/* What is read, and what looks like it. */
+static int stored_list_both(struct call *c, const struct stored_place *p,
+	struct stored_files *taken, struct stored_files *ignored)
+{
+	const struct stored_listing all = { "", stored_is_policy, taken, ignored };
+	const struct stored_listing custom = { stored_custom, stored_is_custom_policy, taken,
+		ignored };
+	int r = p->folder ? stored_list_folder(c, p, &all) : 0;
+
+	if (r == 0 && p->folder)
+		r = stored_list_folder(c, p, &custom);
+	stored_sort(taken);
+	if (ignored)
+		stored_sort(ignored);
+	return r;
+}
+
 int stored_list(struct call *c, const struct stored_place *p, struct stored_files *ret)
 {
-	int r;
-
 	*ret = (struct stored_files){ 0 };
-	if (!p->folder)
-		return 0;
-	r = stored_list_folder(c, p, "", stored_is_policy, ret);
-	if (r == 0)
-		r = stored_list_folder(c, p, stored_custom, stored_is_custom_policy, ret);
-	if (r == 0 && ret->n)
-		qsort(ret->items, ret->n, sizeof(ret->items[0]), stored_compare);
-	return r;
+	return stored_list_both(c, p, ret, NULL);
 }
 
 int stored_list_ignored(struct call *c, const struct stored_place *p, struct stored_files *ret)
 {
-	int r;
+	struct stored_files taken = { 0 };
+	struct stored_found found;
+	int r = stored_look_place(c, p, &found);
 
-	*ret = (struct stored_files){ 0 };
-	r = p->folder ? stored_list_folder(c, p, stored_custom, stored_is_ignored, ret) : 0;
-	if (r == 0 && ret->n)
-		qsort(ret->items, ret->n, sizeof(ret->items[0]), stored_compare);
-	return r;
-}
-
-const char *stored_name_ignored(
-	struct call *c, const struct stored_place *p, const struct stored_file *f)
-{
-	const char *base = strrchr(f->path, '/') + 1;
-	char *path = arena_printf(c->arena, "%s/%s", p->folder, base);
-
-	if (path && access(path, F_OK) == 0)
-		path = arena_printf(c->arena, "%s/custom-%s", p->folder, base);
-	return path ? path : p->folder;
+	*ret = found.misnamed;
+	stored_sort(ret);
+	return r < 0 ? r : stored_list_both(c, p, &taken, ret);
 }
 
 static int stored_is_there(struct call *c, const struct stored_place *p, const char *name,
@@ -325,14 +339,21 @@ int stored_read(const struct stored_file *f, bool follows, struct buffer *ret, s
 		error_hint(e, "edit the file that it leads to, or put that file here");
 		return r;
 	}
-	if (r == 0 && !S_ISREG(st->st_mode))
-		return error_set(e, -EINVAL, &where, "is not a regular file");
+	if (r == 0 && !S_ISREG(st->st_mode)) {
+		(void)error_set(e, -EINVAL, &where, "is not a regular file");
+		error_hint(e, "a policy of this name binds every run: replace it, or remove it");
+		return -EINVAL;
+	}
 	if (r == 0)
 		r = file_read_fd(fd, STORED_BYTES_MAX, ret);
 	if (r == -EFBIG)
 		return error_set(e, r, &where, "is larger than %d MiB, the maximum here",
 			STORED_BYTES_MAX >> 20);
-	return r < 0 ? error_set(e, r, &where, "cannot be read: %s", strerror(-r)) : 0;
+	if (r < 0) {
+		(void)error_set(e, r, &where, "cannot be read: %s", strerror(-r));
+		error_hint(e, "a policy of this name binds every run: mend it, or remove it");
+	}
+	return r;
 }
 
 void stored_etag(const char *text, size_t len, char out[STORED_ETAG])
@@ -490,22 +511,13 @@ static int stored_note_folders(struct load *to, struct call *c, const struct sto
 	return r < 0 || access(custom, F_OK) < 0 ? r : load_note_folder(to, c, custom);
 }
 
-int stored_load(struct load *to, struct call *c, const struct stored_place *p)
+static int stored_load_files(struct load *to, struct call *c, const struct stored_files *all)
 {
-	struct stored_files all;
-	const size_t first = to->n;
 	bool has_rules = false;
-	enum mode mode;
 	int r = 0;
 
-	/* Most users have none, and hear nothing of it. */
-	if (!p->folder || (access(p->folder, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)))
-		return 0;
-	r = stored_note_folders(to, c, p);
-	if (r == 0)
-		r = stored_list(c, p, &all);
-	for (size_t i = 0; r == 0 && i < all.n; i++) {
-		const struct stored_file *f = &all.items[i];
+	for (size_t i = 0; r == 0 && i < all->n; i++) {
+		const struct stored_file *f = &all->items[i];
 		auto_buffer text = { 0 };
 
 		r = stored_read_in_force(c, f, &text);
@@ -515,6 +527,23 @@ int stored_load(struct load *to, struct call *c, const struct stored_place *p)
 				    : load_add_text(to, c, f->path, stored_kind(f), &text);
 		has_rules = has_rules || f->is_rules;
 	}
+	return r;
+}
+
+/* policy.d */
+static int stored_load_folder(struct load *to, struct call *c, const struct stored_place *p)
+{
+	struct stored_files all = { 0 }, ignored = { 0 };
+	const size_t first = to->n;
+	enum mode mode;
+	int r = stored_list_both(c, p, &all, &ignored);
+
+	if (r == 0)
+		r = stored_refuse_ignored(c, p, &ignored);
+	if (r == 0)
+		r = stored_note_folders(to, c, p);
+	if (r == 0)
+		r = stored_load_files(to, c, &all);
 	if (r < 0 || to->n == first || !stored_read_mode(p, &mode))
 		return r;
 	for (size_t i = first; i < to->n; i++)
@@ -522,6 +551,28 @@ int stored_load(struct load *to, struct call *c, const struct stored_place *p)
 	if (mode != MODE_ENFORCE)
 		stored_tell_mode(p, mode);
 	return 0;
+}
+
+int stored_load(struct load *to, struct call *c, const struct stored_place *p)
+{
+	struct stored_file policy = { 0 };
+	struct stored_found found;
+	int r = stored_look_place(c, p, &found);
+
+	/* Most users have none, and hear nothing of it. */
+	if (r == 0)
+		r = stored_refuse_ignored(c, p, &found.misnamed);
+	if (r == 0 && found.has_policy) {
+		auto_buffer text = { 0 };
+		struct stat st;
+
+		policy.path = arena_printf(c->arena, "%s/policy.yaml", p->config);
+		r = policy.path ? stored_read(&policy, true, &text, &st, c->error)
+				: error_no_memory(c->error);
+		if (r == 0)
+			r = load_add_text(to, c, policy.path, MANIFEST_UNKNOWN, &text);
+	}
+	return r == 0 && found.has_folder ? stored_load_folder(to, c, p) : r;
 }
 
 int stored_load_named(struct load *to, struct call *c, const struct stored_named *n)

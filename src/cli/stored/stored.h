@@ -47,11 +47,16 @@ struct stored_files {
 int stored_open_place(struct call *c, bool is_system, struct stored_place *ret);
 /* All files that are there, in the order in which they are read. */
 int stored_list(struct call *c, const struct stored_place *p, struct stored_files *ret);
-/* Files of custom/ that are no JSON, and so are not read. */
+/*
+ * What looks like a policy, or like a folder of them, and is not read: another spelling of a name
+ * or of its ending, files of custom/ that are no JSON. Each stops every run.
+ */
 int stored_list_ignored(struct call *c, const struct stored_place *p, struct stored_files *ret);
-/* The path under which one of them would be read, as a layer of its own. */
+/* The path under which one of them would be read. */
 const char *stored_name_ignored(
 	struct call *c, const struct stored_place *p, const struct stored_file *f);
+/* What its name lacks. */
+const char *stored_why_ignored(const struct stored_place *p, const struct stored_file *f);
 /* One by its name; "NAME" is also "custom/NAME" if there is no other. 1: there is none. */
 int stored_find(
 	struct call *c, const struct stored_place *p, const char *name, struct stored_file *ret);
@@ -81,8 +86,9 @@ int stored_check(struct call *c, const struct stored_file *f, const struct buffe
 	size_t *ret_rules, const char **ret_format, struct error *e);
 
 /*
- * Adds all of them to `to`, as they are in force: a broken file as it was when it was good, if
- * that is known, else its error stops the run.
+ * Adds policy.yaml and all of policy.d to `to`, as they are in force: a broken file of policy.d as
+ * it was when it was good, if that is known, else its error stops the run. So does what is there
+ * and cannot be read as a policy or a folder of them.
  */
 int stored_load(struct load *to, struct call *c, const struct stored_place *p);
 /* The mode of all of them, by daemon.json beside the folder. False: each file has its own. */

@@ -129,11 +129,12 @@ static void stored_print(struct output *o, const struct stored_state *s)
 
 /* Files that look like policies and are not read: their author may rely on them. */
 static int stored_print_ignored(struct call *c, const struct stored_place *p, struct output *o,
-	struct json_tree *t, struct node *list)
+	struct json_tree *t, struct node *list, bool *is_good)
 {
 	struct stored_files all;
 	int r = stored_list_ignored(c, p, &all);
 
+	*is_good = *is_good && all.n == 0;
 	for (size_t i = 0; r == 0 && i < all.n; i++) {
 		const char *path = all.items[i].path,
 			   *to = stored_name_ignored(c, p, &all.items[i]);
@@ -147,7 +148,8 @@ static int stored_print_ignored(struct call *c, const struct stored_place *p, st
 		tree_put_text(t, n, "path", path);
 		tree_put_text(t, n, "hint", buffer_text(&hint));
 		output_foreign(o, path);
-		buffer_adds(&o->text, " is not read: custom/ takes rules in .json only; ");
+		buffer_printf(&o->text, " is not read, and stops every run: %s; ",
+			stored_why_ignored(p, &all.items[i]));
 		output_foreign(o, buffer_text(&hint));
 		buffer_addc(&o->text, '\n');
 	}
@@ -193,7 +195,8 @@ static int verb_stored_list_run(struct call *c)
 			stored_print(&o, &s);
 	}
 	if (r == 0)
-		r = stored_print_ignored(c, &p, &o, &t, tree_put_list(&t, root, "ignored"));
+		r = stored_print_ignored(
+			c, &p, &o, &t, tree_put_list(&t, root, "ignored"), &is_good);
 	if (r == 0 && all.n == 0) {
 		buffer_adds(&o.text, "no policy is stored in ");
 		output_foreign(&o, p.folder);
@@ -214,7 +217,8 @@ const struct verb verb_stored_list = {
 		"the system: default.json and custom/*.json with rules, and policies in YAML. Each "
 		"binds every `corral run`. A broken one is shown with its error; its last good "
 		"version stays in force if corrald saw the change.\n"
-		"Exit status: 0 all are in force, 1 one is broken, 2 an error.",
+		"Exit status: 0 all are in force, 1 one is broken or ignored by its name, 2 an "
+		"error.",
 	.examples = "corral policy list\n"
 		    "corral policy list --system --json\n",
 	.run = verb_stored_list_run,

@@ -59,7 +59,7 @@ static int policy_find(
 static int policy_read(const char *path, struct corral_permissions **ret, struct corral_error **e)
 {
 	auto_buffer text = { 0 };
-	int r = file_read(path, POLICY_FILE_MAX, &text);
+	int r = file_read_regular(path, POLICY_FILE_MAX, &text);
 
 	return r < 0 ? r : corral_permissions_parse(ret, path, buffer_text(&text), text.len, e);
 }
