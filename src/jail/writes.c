@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/keyctl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "jail/keyring.h"
 #include "jail/landlock.h"
 #include "jail/mount.h"
 #include "jail/privilege.h"
@@ -61,14 +60,6 @@ static int writes_rules(const char *const *folders, size_t n, struct error *e)
 	return fd_take(&rules);
 }
 
-/* The user's keys stay behind. Kernels without keys have none. */
-static int writes_leave_keys(void)
-{
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
-		return -errno;
-	return 0;
-}
-
 int writes_confine(const char *const *folders, size_t n, struct error *e)
 {
 	const struct seccomp_options filter = { .shared = true };
@@ -77,7 +68,7 @@ int writes_confine(const char *const *folders, size_t n, struct error *e)
 
 	if (rules < 0)
 		return rules;
-	r = writes_leave_keys();
+	r = keyring_leave();
 	if (r == 0)
 		r = privilege_renounce();
 	if (r == 0)

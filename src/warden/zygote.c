@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/keyctl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -65,11 +64,6 @@ struct setup {
 	struct error error;  /* of steps that say more than an errno */
 };
 
-int zygote_namespaces(void)
-{
-	return CLONE_NEWUSER | CLONE_NEWPID;
-}
-
 /*
  * Dies with its parent. Should the parent be dead already, the other end of the socket is closed,
  * and the first frame_receive() tells so.
@@ -104,15 +98,10 @@ static int take_socket(struct setup *s)
 	return syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0 ? -errno : 0;
 }
 
-/* Of the host's session: its terminal, and the keys that it holds. */
+/* Of the host's session: its terminal. Its keys stayed behind earlier (birth.c). */
 static int detach(void)
 {
-	if (setsid() < 0)
-		return -errno;
-	/* Kernels without keys have none to take along. */
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
-		return -errno;
-	return 0;
+	return setsid() < 0 ? -errno : 0;
 }
 
 static int map_user(struct setup *s)

@@ -23,8 +23,12 @@ struct zygote {
 	gid_t gid;
 };
 
-/* What clone() makes anew for it; the zygote makes the others itself, while the warden goes on. */
-int zygote_namespaces(void);
-/* In the child of that clone(); never returns. Waits for FRAME_PLAN, tells FRAME_READY or FAILED.
+/*
+ * Starts it, a child of the caller, without the keys of the caller's session (jail/keyring.h),
+ * which the caller keeps. The zygote waits for FRAME_PLAN and sends FRAME_READY or FRAME_FAILED.
+ *
+ * -ENOKEY: the keys cannot be left behind, *ret_error says why; other errors are those of clone().
  */
+int zygote_begin(const struct zygote *z, pid_t *ret, int *ret_pidfd, int *ret_error);
+/* In the process that is to be the zygote. */
 _Noreturn void zygote_run(const struct zygote *z);

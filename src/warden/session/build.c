@@ -34,6 +34,17 @@ enum {
 
 /* Building. */
 
+/* The command would have the keys of the user's session. */
+static int session_build_keep_keys(int r, struct error *e)
+{
+	(void)error_set(
+		e, r, NULL, "cannot leave the keys of the session behind: %s", strerror(-r));
+	if (r == -EDQUOT)
+		error_hint(e, "the user has as many keys as kernel.keys.maxkeys allows; /proc/keys "
+			      "lists them");
+	return r;
+}
+
 static int make_zygote(struct session *s, struct error *e)
 {
 	struct zygote z = { .single = s->o.single,
@@ -42,28 +53,23 @@ static int make_zygote(struct session *s, struct error *e)
 		.host_root = s->o.host_root,
 		.uid = geteuid(),
 		.gid = getegid() };
-	int pair[2];
+	int pair[2], why = 0;
 	int r = frame_pair(pair);
 	auto_fd inner = r < 0 ? -1 : pair[1];
 
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot make a socket: %s", strerror(-r));
 	s->socket = pair[0];
-	/* Without memory of its own: the child is a copy, as after fork(). */
-	s->pid = (pid_t)syscall(SYS_clone, zygote_namespaces() | CLONE_PIDFD | SIGCHLD, NULL,
-		&s->pidfd, NULL, NULL);
-	if (s->pid < 0) {
-		r = -errno;
+	z.socket = inner;
+	r = zygote_begin(&z, &s->pid, &s->pidfd, &why);
+	if (r == -ENOKEY)
+		return session_build_keep_keys(why, e);
+	if (r < 0) {
 		s->pidfd = -1;
 		(void)error_set(e, r, NULL, "cannot make namespaces: %s", strerror(-r));
 		(void)probe_tier1(e);
-		return r;
 	}
-	if (s->pid == 0) {
-		z.socket = inner;
-		zygote_run(&z);
-	}
-	return 0;
+	return r;
 }
 
 /* It could not say why, so how it ended has to do; and what is missing here, if anything is. */

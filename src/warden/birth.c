@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jail/keyring.h"
+#include "warden/zygote.h"
+
+/* What clone() makes anew; the zygote makes the others itself, while the warden goes on. */
+enum { NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID };
+
+/* Shared with the process in between, which runs in our memory: volatile, since to the compiler
+ * what is written before _exit() is never read. */
+struct birth {
+	const struct zygote *zygote;
+	pid_t pid;
+	int error;
+	bool has_keys; /* they could not be left behind */
+};
+
+/* In the process in between. The zygote is a copy of it, as after fork(), and the caller's child.
+ */
+static _Noreturn void zygote_bear(volatile struct birth *b)
+{
+	b->error = keyring_leave();
+	b->has_keys = b->error < 0;
+	if (b->error == 0) {
+		b->pid = (pid_t)syscall(
+			SYS_clone, NAMESPACES | CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
+		b->error = b->pid < 0 ? -errno : 0;
+	}
+	if (b->pid == 0 && b->error == 0)
+		zygote_run(b->zygote);
+	_exit(0);
+}
+
+/*
+ * The shared keyring is found by its name, and the zygote's user namespace has names of its own. To
+ * join it here would take the keys from the caller, too, and from all that it starts later.
+ */
+int zygote_begin(const struct zygote *z, pid_t *ret, int *ret_pidfd, int *ret_error)
+{
+	volatile struct birth b = { .zygote = z, .pid = -1, .error = -ECHILD };
+	/* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork) */
+	pid_t between = vfork();
+
+	if (between == 0)
+		zygote_bear(&b); /* NOLINT(clang-analyzer-unix.Vfork) */
+	if (between < 0)
+		return -errno;
+	while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
+		;
+	*ret_error = b.error;
+	if (b.pid < 0)
+		return b.has_keys ? -ENOKEY : b.error;
+	*ret = b.pid;
+	*ret_pidfd = (int)syscall(SYS_pidfd_open, b.pid, 0);
+	return *ret_pidfd < 0 ? -errno : 0;
+}
