@@ -22,15 +22,16 @@
 #include "base/file.h"
 #include "host/cpu.h"
 #include "host/state-cache.h"
+#include "launch/compile-limits.h"
 
 enum {
 	MODULE_MAX = 64 << 20,
 	CODE_MAX = 256 << 20,
 	ENTRIES_MAX = 512, /* files; a module has two */
-	COMPILE_MS = 300000,
 	MESSAGE_MAX = 4096,
 	MARK_BYTES = 32,
 	NAME_BYTES = 80,
+	WORD_BYTES = 40, /* NAME=NUMBER */
 	PIECE = 1 << 15,
 };
 #define TOTAL_MAX (UINT64_C(2) << 30)
@@ -173,7 +174,8 @@ static int module_cache_keep(const struct cached *c, const struct buffer *code, 
 /* Compiling */
 
 /* The module's bytes, if they are still those that were hashed; as a file of this process only. */
-static int module_cache_read_module(const struct module_input *in, int *ret, struct error *e)
+static int module_cache_read_module(
+	const struct module_input *in, int *ret, size_t *ret_size, struct error *e)
 {
 	unsigned char hash[SKILL_DIGEST_BYTES];
 	auto_buffer text = { 0 };
@@ -196,20 +198,25 @@ static int module_cache_read_module(const struct module_input *in, int *ret, str
 	if (r < 0)
 		return error_set(e, r, NULL, "memory for %s: %s", in->name, strerror(-r));
 	*ret = fd_take(&copy);
+	*ret_size = text.len;
 	return 0;
 }
 
 /* stdin, stdout and stderr of the compiler; it has no other file and no environment. */
-static int module_cache_spawn(const struct module_input *in, const int fds[3], pid_t *ret)
+static int module_cache_spawn(
+	const struct module_input *in, const struct compile_limits *l, const int fds[3], pid_t *ret)
 {
 	char name[] = "corral-wasm", word[] = "compile", fuel[] = "fuel", epochs[] = "epochs";
-	char *argv[5] = { name, word }, *const env[] = { NULL };
-	size_t n = 2;
+	char seconds[WORD_BYTES], memory[WORD_BYTES];
+	char *argv[7] = { name, word, seconds, memory }, *const env[] = { NULL };
+	size_t n = 4;
 	posix_spawn_file_actions_t files;
 	int r = posix_spawn_file_actions_init(&files);
 
 	if (r != 0)
 		return -r;
+	(void)snprintf(seconds, sizeof(seconds), "seconds=%llu", (unsigned long long)l->seconds);
+	(void)snprintf(memory, sizeof(memory), "memory=%llu", (unsigned long long)l->memory);
 	if (in->fuel)
 		argv[n++] = fuel;
 	if (in->epochs)
@@ -222,25 +229,26 @@ static int module_cache_spawn(const struct module_input *in, const int fds[3], p
 	return -r;
 }
 
-/* Takes what is there to be read: 0 at the end, 1 if there may be more. */
-static int module_cache_take(int fd, struct buffer *out, size_t max)
+/* Takes what is there to be read: 0 at the end, 1 if there may be more. Past max: -EFBIG, or the
+ * rest is dropped, if `cuts`. */
+static int module_cache_take(int fd, struct buffer *out, size_t max, bool cuts)
 {
 	char piece[PIECE];
 	ssize_t n = read(fd, piece, sizeof(piece));
 
 	if (n < 0)
 		return errno == EINTR ? 1 : -errno;
-	if ((size_t)n > max - out->len)
+	if ((size_t)n > max - out->len && !cuts)
 		return -EFBIG;
-	buffer_add(out, piece, (size_t)n);
+	buffer_add(out, piece, (size_t)n > max - out->len ? max - out->len : (size_t)n);
 	return out->failed ? -ENOMEM : n > 0;
 }
 
 /* Code and message of the compiler, to their ends; -ETIMEDOUT. */
 static int module_cache_listen(
-	int code_fd, int message_fd, struct buffer *code, struct buffer *message)
+	int code_fd, int message_fd, uint64_t wait_ms, struct buffer *code, struct buffer *message)
 {
-	const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + COMPILE_MS;
+	const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + wait_ms;
 	struct pollfd p[] = { { .fd = code_fd, .events = POLLIN },
 		{ .fd = message_fd, .events = POLLIN } };
 
@@ -254,7 +262,7 @@ static int module_cache_listen(
 			return -errno;
 		for (size_t i = 0; r > 0 && i < ROWS(p); i++) {
 			int more = p[i].revents ? module_cache_take(p[i].fd, i ? message : code,
-							  i ? MESSAGE_MAX : CODE_MAX)
+							  i ? MESSAGE_MAX : CODE_MAX, i > 0)
 						: 1;
 
 			if (more < 0)
@@ -279,24 +287,26 @@ static int module_cache_wait(pid_t pid, bool kills)
 	return status;
 }
 
+/* Did it want more memory than it may have? By what Rust prints when an allocation fails, and by
+ * what the engine says when a mapping does. */
+static bool module_cache_lacked_memory(int status, const struct buffer *message)
+{
+	const char *text = buffer_text(message);
+
+	return WIFSIGNALED(status) ? strstr(text, "memory allocation of ") != NULL ||
+					     strstr(text, "ThreadPoolBuildError") != NULL
+				   : status != 0 && strstr(text, "Cannot allocate memory");
+}
+
 /* What the compiler said, without its name before it and the line's end. */
-static int module_cache_failed(const struct module_input *in, int r, int status,
-	const struct buffer *message, struct error *e)
+static int module_cache_said(
+	const struct module_input *in, const struct buffer *message, struct error *e)
 {
 	static const char name[] = "corral: ";
 	const char *text = buffer_text(message);
 	auto_buffer shown = { 0 };
 	size_t len = strcspn(text, "\n");
 
-	if (r == -ETIMEDOUT)
-		return error_set(e, r, NULL, "compiling %s took longer than %d s and was stopped",
-			in->name, COMPILE_MS / 1000);
-	if (r < 0)
-		return error_set(e, r, NULL, "compiling %s: %s", in->name, strerror(-r));
-	if (WIFSIGNALED(status))
-		return error_set(e, -EINVAL, NULL,
-			"compiling %s was stopped by signal %d: it needs too much time or memory",
-			in->name, WTERMSIG(status));
 	if (len >= sizeof(name) - 1 && memcmp(text, name, sizeof(name) - 1) == 0) {
 		text += sizeof(name) - 1;
 		len -= sizeof(name) - 1;
@@ -305,13 +315,38 @@ static int module_cache_failed(const struct module_input *in, int r, int status,
 	return error_set(e, -EINVAL, NULL, "%s: %s", in->name, buffer_text(&shown));
 }
 
+static int module_cache_failed(const struct module_input *in, const struct compile_limits *l, int r,
+	int status, const struct buffer *message, struct error *e)
+{
+	if (r == -ETIMEDOUT)
+		return error_set(e, r, NULL, "compiling %s took longer than %llu s and was stopped",
+			in->name, (unsigned long long)l->wait_ms / 1000);
+	if (r == -EFBIG)
+		return error_set(e, r, NULL,
+			"%s compiles to more than 256 MiB of code, the maximum", in->name);
+	if (r < 0)
+		return error_set(e, r, NULL, "compiling %s: %s", in->name, strerror(-r));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		return compile_limits_time_is_up(l, in->name, e);
+	if (module_cache_lacked_memory(status, message))
+		return compile_limits_memory_is_up(l, in->name, e);
+	if (WIFSIGNALED(status))
+		return error_set(e, -EINVAL, NULL, "compiling %s was stopped by signal %d",
+			in->name, WTERMSIG(status));
+	return module_cache_said(in, message, e);
+}
+
 static int module_cache_compile(const struct module_input *in, struct buffer *code, struct error *e)
 {
 	auto_buffer message = { 0 };
 	auto_fd module = -1, code_in = -1, code_out = -1, message_in = -1, message_out = -1;
-	int pair[2], status, r = module_cache_read_module(in, &module, e);
+	struct compile_limits limits;
+	size_t size = 0;
+	int pair[2], status, r = module_cache_read_module(in, &module, &size, e);
 	pid_t pid = 0;
 
+	if (r == 0)
+		r = compile_limits_get(&limits, size, e);
 	if (r < 0)
 		return r;
 	if (pipe2(pair, O_CLOEXEC) == 0) {
@@ -322,19 +357,19 @@ static int module_cache_compile(const struct module_input *in, struct buffer *co
 		message_in = pair[0];
 		message_out = pair[1];
 	}
-	r = message_in < 0
-		    ? -errno
-		    : module_cache_spawn(in, (const int[]){ module, code_out, message_out }, &pid);
+	r = message_in < 0 ? -errno
+			   : module_cache_spawn(in, &limits,
+				     (const int[]){ module, code_out, message_out }, &pid);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot run %s: %s", in->program, strerror(-r));
 	fd_close(&code_out);
 	fd_close(&message_out);
-	r = module_cache_listen(code_in, message_in, code, &message);
+	r = module_cache_listen(code_in, message_in, limits.wait_ms, code, &message);
 	status = module_cache_wait(pid, r < 0);
 	if (r == 0 && status < 0)
 		r = status;
 	return r < 0 || status != 0 || code->len == 0
-		       ? module_cache_failed(in, r, status, &message, e)
+		       ? module_cache_failed(in, &limits, r, status, &message, e)
 		       : 0;
 }
 

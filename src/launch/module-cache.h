@@ -34,7 +34,9 @@ struct module_entry {
 
 /*
  * -ESTALE: the module is not what its digest says. -EINVAL: it is no valid module; the sentence
- * says why. -ENOENT …: there is nowhere to keep it, or the compiler could not be run.
+ * says why. -EFBIG: it is too large, or compiling it takes more than launch/compile-limits.h
+ * allows; the sentence says how to allow more. -ENOENT …: there is nowhere to keep it, or the
+ * compiler could not be run.
  */
 int module_cache_get(
 	const struct module_input *in, struct arena *a, struct module_entry *ret, struct error *e);

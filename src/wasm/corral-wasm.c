@@ -92,15 +92,6 @@ static int worker_run(const char *const *words, size_t n, bool serves, struct er
 	return r;
 }
 
-static bool main_has_word(char *const *argv, const char *word)
-{
-	for (size_t i = 2; argv[i]; i++) {
-		if (strcmp(argv[i], word) == 0)
-			return true;
-	}
-	return false;
-}
-
 int main(int argc, char **argv)
 {
 	struct error e = { 0 };
@@ -108,8 +99,7 @@ int main(int argc, char **argv)
 	int status;
 
 	if (argc >= 2 && strcmp(argv[1], "compile") == 0)
-		return compile_main(&(struct engine_options){ .fuel = main_has_word(argv, "fuel"),
-			.epochs = main_has_word(argv, "epochs") });
+		return compile_main((const char *const *)argv + 2);
 	if (argc < 2 || (strcmp(argv[1], "run") != 0 && strcmp(argv[1], "serve") != 0)) {
 		(void)error_set(&e, -EINVAL, NULL,
 			"corral-wasm is started by `corral run --skill DIR`, not by hand");

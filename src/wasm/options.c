@@ -7,16 +7,14 @@
 
 #include "base/array.h"
 
-/* The value of a word NAME=VALUE, or NULL. */
-static const char *worker_options_value(const char *word, const char *name)
+const char *worker_options_value(const char *word, const char *name)
 {
 	const size_t len = strlen(name);
 
 	return strncmp(word, name, len) == 0 && word[len] == '=' ? word + len + 1 : NULL;
 }
 
-static int worker_options_number(
-	const char *word, const char *value, uint64_t *ret, struct error *e)
+int worker_options_number(const char *word, const char *value, uint64_t *ret, struct error *e)
 {
 	char *end = NULL;
 

@@ -47,4 +47,7 @@ struct worker_options {
 /* The words behind `run`; *ret points into them and into the arena. -EINVAL, -ENOMEM. */
 int worker_options_read(struct worker_options *ret, const char *const *words, size_t n,
 	struct arena *a, struct error *e);
+/* The value of a word NAME=VALUE, or NULL; and that value as a number, or -EINVAL. */
+const char *worker_options_value(const char *word, const char *name);
+int worker_options_number(const char *word, const char *value, uint64_t *ret, struct error *e);
 bool worker_options_grants(const struct worker_options *o, const char *name);

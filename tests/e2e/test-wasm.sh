@@ -129,6 +129,35 @@ guest tables '(if (i32.ne (table.grow $t (ref.null func) (i32.const 1000000)) (i
 run run --yes --skill tables
 status_is 0 "a table does not grow for ever"
 
+# --- compiling has limits of its own: the module's say nothing about it ---
+large() { # large NAME KIND BYTES
+	skill "$1" 'limits: {max_execution_time: 3s, max_memory: 16MB}'
+	python3 "$tests/large.py" "$2" "$3" >"$1/skill.wasm"
+}
+kept() { find "$cache" -type f ! -name key | wc -l; }
+n=$(kept)
+large greedy divisions 3000000
+run run --yes --skill greedy
+status_is 126 "a module whose compiler wants more memory than its size allows"
+err_has "greedy/skill.wasm needs more than 352M of memory, the limit for a module of this size" "the limit is named"
+err_has "CORRAL_WASM_COMPILE_MEMORY=1408M" "with the way to raise it"
+large slow branches 1000000
+CORRAL_WASM_COMPILE_TIME=1s CORRAL_WASM_COMPILE_MEMORY=4G run run --yes --skill slow
+status_is 126 "a module whose compiler needs more time than it may have"
+err_has "slow/skill.wasm needs more than 1 s of processor time" "the limit is named, too"
+err_has "CORRAL_WASM_COMPILE_TIME=4s" "with the way to raise that"
+is "$(kept)" "$n" "nothing is kept of what was not compiled"
+large small divisions 100000
+CORRAL_WASM_COMPILE_MEMORY=16M run run --yes --skill small
+err_has "needs more than 16M of memory" "the environment lowers the limits, too"
+CORRAL_WASM_COMPILE_TIME=never run run --yes --skill small
+status_is 126 "a limit that is no time"
+err_has "invalid value of CORRAL_WASM_COMPILE_TIME: \`never\` (expected a time such as" "is reported"
+run run --yes --skill small
+err_has "neither \`handle\`" "within the limits it is compiled"
+CORRAL_WASM_COMPILE_MEMORY=1 run run --yes --skill small
+err_has "neither \`handle\`" "what is compiled already needs none of it"
+
 # --- what is not granted is not there ---
 import() { # import NAME MODULE FUNCTION CODE
 	wat "$1" "(module (import \"$2\" \"$3\" (func \$f (param i32 i32) (result i32)))

@@ -75,7 +75,7 @@ int run_wasm(struct run *r)
 	if (ret == 0)
 		ret = run_wasm_set_input(r);
 	if (ret < 0)
-		return ret == -EINVAL || ret == -EACCES ? RUN_FORBIDDEN : ret;
+		return ret == -EINVAL || ret == -EACCES || ret == -EFBIG ? RUN_FORBIDDEN : ret;
 	r->is_wasm = true;
 	launch_wasm_limit(&r->limits, &r->is_default[LIMIT_MEMORY]);
 	return 0;
