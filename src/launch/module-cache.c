@@ -340,7 +340,7 @@ static int module_cache_compile(const struct module_input *in, struct buffer *co
 {
 	auto_buffer message = { 0 };
 	auto_fd module = -1, code_in = -1, code_out = -1, message_in = -1, message_out = -1;
-	struct compile_limits limits;
+	struct compile_limits limits = { 0 };
 	size_t size = 0;
 	int pair[2], status, r = module_cache_read_module(in, &module, &size, e);
 	pid_t pid = 0;

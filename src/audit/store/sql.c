@@ -10,6 +10,17 @@
 
 enum { BUSY_MS = 2000, VALUE_MAX = 1 << 20 };
 
+/* Bytes of the file are not what SQLite wrote: a disk, a copy that was cut, or another program. */
+static int sql_fail_damaged(const struct sql *s, struct error *e)
+{
+	(void)error_set(
+		e, -EBADMSG, NULL, "%s: the log is damaged: %s", s->path, sqlite3_errmsg(s->db));
+	error_hint(e, "to start a new log, move this file and those with its name and -wal, -shm "
+		      "and .head to another folder; `corral audit verify` there says what can "
+		      "still be read");
+	return -EBADMSG;
+}
+
 /* What went wrong last, as an errno, with *e filled. */
 static int sql_fail(struct sql *s, struct error *e)
 {
@@ -17,7 +28,6 @@ static int sql_fail(struct sql *s, struct error *e)
 		int rc, code;
 	} codes[] = { { SQLITE_NOMEM, -ENOMEM }, { SQLITE_FULL, -ENOSPC }, { SQLITE_BUSY, -EBUSY },
 		{ SQLITE_LOCKED, -EBUSY }, { SQLITE_READONLY, -EROFS }, { SQLITE_PERM, -EROFS },
-		{ SQLITE_CORRUPT, -EBADMSG }, { SQLITE_NOTADB, -EBADMSG },
 		/* A table that is not there. */
 		{ SQLITE_ERROR, -EBADMSG }, { SQLITE_CONSTRAINT, -EBADMSG },
 		{ SQLITE_MISMATCH, -EBADMSG }, { SQLITE_TOOBIG, -EBADMSG },
@@ -25,6 +35,8 @@ static int sql_fail(struct sql *s, struct error *e)
 	const int rc = (s->db ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM) & 0xff;
 	int code = -EIO;
 
+	if (rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB)
+		return sql_fail_damaged(s, e);
 	for (size_t i = 0; i < ROWS(codes); i++)
 		code = codes[i].rc == rc ? codes[i].code : code;
 	if (rc == SQLITE_CANTOPEN && s->db && sqlite3_system_errno(s->db) > 0)

@@ -691,6 +691,36 @@ static void a_writer_refuses(void **state)
 	bench_free(b);
 }
 
+/* What SQLite cannot read is named as that, with what to do; and that helps. */
+static void a_damaged_log_names_its_remedy(void **state)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm", ".head" };
+	struct bench *b = bench_new();
+	struct audit_store *s = NULL;
+	struct error e = { 0 };
+	auto_buffer file = { 0 };
+	char from[160], to[160];
+
+	(void)state;
+	bench_fill(b, 1, 10);
+	assert_int_equal(file_read(b->path, 1 << 24, &file), 0);
+	/* The page behind the first, which is the first table's. */
+	assert_true(file.len >= 8192);
+	memset(file.data + 4096, 0xa5, 4096);
+	assert_int_equal(file_replace(b->path, file.data, file.len, 0600), 0);
+	assert_int_equal(audit_store_open(&s, &b->options, &e), -EBADMSG);
+	assert_non_null(strstr(e.text, "the log is damaged"));
+	for (size_t i = 0; i < ROWS(suffixes); i++) {
+		assert_non_null(strstr(e.hint, suffixes[i]));
+		snprintf(from, sizeof(from), "%s%s", b->path, suffixes[i]);
+		snprintf(to, sizeof(to), "%s/moved%s", b->folder, suffixes[i]);
+		assert_true(rename(from, to) == 0 || errno == ENOENT);
+	}
+	bench_fill(b, 1, 10);
+	bench_fine(b, 10);
+	bench_free(b);
+}
+
 /* No lock and no key was made for what can be no log. */
 static void expect_nothing_beside(const char *path)
 {
@@ -790,6 +820,7 @@ int main(void)
 		cmocka_unit_test_setup(the_clock_goes_back, reset_time),
 		cmocka_unit_test_setup(events_that_are_none, reset_time),
 		cmocka_unit_test(a_writer_refuses),
+		cmocka_unit_test(a_damaged_log_names_its_remedy),
 		cmocka_unit_test(names_that_are_refused),
 		cmocka_unit_test(full_sync_and_other_places),
 	};
