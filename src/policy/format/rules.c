@@ -282,6 +282,42 @@ static int rules_read_pattern(
 	return -EINVAL;
 }
 
+/* A program without a wildcard, in a rule that is about commands alone: it matches that text and no
+ * more. Who writes arguments knows that there are some. */
+static bool rules_is_lone_program(const struct rules_reading *r, const char *text)
+{
+	for (int kind = 0; kind < RULES_KIND_COUNT; kind++) {
+		if (r->kinds[kind] != (kind == RULES_COMMAND))
+			return false;
+	}
+	return !strpbrk(text, "* ");
+}
+
+/* Who denies `git` mostly means git with arguments, too. Of several patterns the first is named. */
+static int rules_note_lone(const struct field *f, struct rules_reading *r)
+{
+	const bool denies = r->rule.action == VERDICT_DENY;
+
+	if (r->rule.action == VERDICT_ALLOW || r->rule.disabled)
+		return 0;
+	for (const struct node *n = f->node->first; n; n = n->next) {
+		struct field item = field_child(f, n);
+		const char *text = NULL;
+		int ret = field_text(&item, &text);
+
+		if (ret < 0)
+			return ret;
+		if (rules_is_lone_program(r, text))
+			return manifest_note(&item, r->m,
+				"the rule %s %s `%.100s` without arguments only: "
+				"`%.100s:*` "
+				"%s it with any",
+				r->rule.id, denies ? "denies" : "asks about", text, text,
+				denies ? "denies" : "asks about");
+	}
+	return 0;
+}
+
 static int rules_read_patterns(const struct field *f, struct rules_reading *r)
 {
 	struct grant_list lists[OPERATION_COUNT] = { 0 };
@@ -294,6 +330,8 @@ static int rules_read_patterns(const struct field *f, struct rules_reading *r)
 
 		ret = rules_read_pattern(&item, r, lists);
 	}
+	if (ret == 0)
+		ret = rules_note_lone(f, r);
 	for (int op = 0; ret == 0 && op < OPERATION_COUNT; op++) {
 		struct rule rule = r->rule;
 

@@ -617,6 +617,26 @@ static void test_notes(void **state)
 		{ "\"action\": \"deny\", \"operations\": [\"http_request\"], \"patterns\": [\"a "
 		  "b\"]",
 			"the rule r denies no host by `a b`", 1 },
+		{ "\"action\": \"deny\", \"operations\": [\"exec\"],\n\"patterns\": "
+		  "[\"rm:*\", \"/bin/true\", \"git\"]",
+			"the rule r denies `/bin/true` without arguments only: "
+			"`/bin/true:*` denies it with any",
+			2 },
+		{ "\"action\": \"approval\", \"target\": \"command\", \"patterns\": [\"git "
+		  "push\", \"git\"]",
+			"the rule r asks about `git` without arguments only", 1 },
+		{ "\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": "
+		  "[\"git:*\", \"rm *\", \"*\"]",
+			NULL, 0 },
+		{ "\"action\": \"deny\", \"operations\": [\"exec\"], \"patterns\": [\"git\"], "
+		  "\"enabled\": false",
+			NULL, 0 },
+		{ "\"action\": \"allow\", \"operations\": [\"exec\"], \"patterns\": [\"git\"]",
+			NULL, 0 },
+		/* The file itself is denied, too. */
+		{ "\"action\": \"deny\", \"operations\": [\"*\"], \"patterns\": "
+		  "[\"/bin/true\"]",
+			NULL, 0 },
 	};
 
 	(void)state;
