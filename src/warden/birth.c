@@ -22,12 +22,51 @@ struct birth {
 	bool has_keys; /* they could not be left behind */
 };
 
+/* A zygote that cannot be held by a descriptor is ended. It is our child: its number is its own. */
+static int zygote_hold(pid_t pid, pid_t *ret, int *ret_pidfd)
+{
+	const int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	const int r = pidfd < 0 ? -errno : 0;
+
+	if (r < 0) {
+		(void)kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return r;
+	}
+	*ret = pid;
+	*ret_pidfd = pidfd;
+	return 0;
+}
+
+/*
+ * Where keys cannot be left behind, namespaces may be refused as well, by a sandbox around this
+ * one, and that is what the user has to know. Returns why, or 0.
+ */
+static int zygote_probe(void)
+{
+	const pid_t pid = (pid_t)syscall(SYS_clone, NAMESPACES | SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0)
+		return -errno;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
 /* In the process in between. The zygote is a copy of it, as after fork(), and the caller's child.
  */
 static _Noreturn void zygote_bear(volatile struct birth *b)
 {
 	b->error = keyring_leave();
-	b->has_keys = b->error < 0;
+	if (b->error < 0) {
+		const int r = zygote_probe();
+
+		b->has_keys = r == 0;
+		b->error = r < 0 ? r : b->error;
+	}
 	if (b->error == 0) {
 		b->pid = (pid_t)syscall(
 			SYS_clone, NAMESPACES | CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
@@ -57,7 +96,5 @@ int zygote_begin(const struct zygote *z, pid_t *ret, int *ret_pidfd, int *ret_er
 	*ret_error = b.error;
 	if (b.pid < 0)
 		return b.has_keys ? -ENOKEY : b.error;
-	*ret = b.pid;
-	*ret_pidfd = (int)syscall(SYS_pidfd_open, b.pid, 0);
-	return *ret_pidfd < 0 ? -errno : 0;
+	return zygote_hold(b.pid, ret, ret_pidfd);
 }
