@@ -8,6 +8,7 @@
 #include "policy/algebra/subset.h"
 #include "policy/explain.h"
 #include "policy/layer.h"
+#include "policy/match/env-name.h"
 #include "policy/match/pattern.h"
 #include "policy/operation-names.h"
 #include "policy/permissions.h"
@@ -17,6 +18,21 @@ static bool is_name_byte(char c, bool first)
 {
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
 	       (!first && c >= '0' && c <= '9');
+}
+
+/* One that no request could match would set nothing, in silence. */
+static int operation_check_env_size(const char *text, const struct location *where, struct error *e)
+{
+	const size_t len = strlen(text), name = strcspn(text, "=");
+
+	if (len <= ENV_NAME_ITEM_MAX)
+		return 0;
+	(void)error_set(e, -E2BIG, where,
+		"the variable %.*s has %zu bytes with its name; at most %d can be granted as "
+		"NAME=value",
+		name < 100 ? (int)name : 100, text, len, ENV_NAME_ITEM_MAX);
+	error_hint(e, "set it outside and grant its name alone, or pass the value in a file");
+	return -E2BIG;
 }
 
 /* NAME or NAME=value; a name that is only passed on may be a glob. */
@@ -46,6 +62,8 @@ static int operation_spell_env(enum operation op, const char *text, struct arena
 	if (strchr(text, '\n'))
 		return error_set(e, -EINVAL, where, "the value of `%.*s` contains a line break",
 			(int)len, text);
+	if (operation_check_env_size(text, where, e) < 0)
+		return -E2BIG;
 	if (!ret)
 		return 0;
 	copy = arena_strdup(a, text);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "policy/baseline.h"
 #include "policy/match/command.h"
+#include "policy/match/env-name.h"
 #include "policy/match/service.h"
 #include "policy/network/host.h"
 #include "policy/service-table.h"
@@ -197,7 +198,7 @@ static int ask_env(struct policy_question *q)
 	const char *target = q->request->target;
 	size_t len = strnlen(target, PATH_BYTES), name = strcspn(target, "=");
 
-	if (name == 0 || len + 2 > PATH_BYTES || memchr(target, '/', name))
+	if (name == 0 || len > ENV_NAME_ITEM_MAX || memchr(target, '/', name))
 		return -EINVAL;
 	q->name[0] = '/';
 	memcpy(q->name + 1, target, name);

@@ -107,6 +107,21 @@ run run -- sh -c 'echo x >/tmp/corral-e2e-private && cat /tmp/corral-e2e-private
 out_is x "/tmp can be written"
 [ ! -e /tmp/corral-e2e-private ]
 ok $? "and is a private one"
+# A value arrives, or nothing runs.
+long=$(printf '%4090s' '' | tr ' ' x)
+run run --env "BIG=$long" -- sh -c 'echo ${#BIG}'
+out_is 4090 "a value of 4090 bytes arrives"
+for n in 4091 5000 70000 131000; do
+	long=$(printf "%${n}s" '' | tr ' ' x)
+	run_refuses 125 "a value of $n bytes is refused" "the variable BIG has $((n + 4)) bytes" --env "BIG=$long" -- true
+	BIG=$long "$CORRAL" run --env BIG -- sh -c 'echo ${#BIG}' >"$scratch/out" 2>"$scratch/err"
+	out_is "$n" "by its name it arrives"
+done
+long=$(printf '%5000s' '' | tr ' ' x)
+printf 'fs: {read: [/usr/**, /lib/**, /lib64/**, /bin/**]}\nenv:\n  - BIG=%s\n' "$long" >"$scratch/big.yaml"
+run_refuses 125 "so is one of a policy, with its line" "big.yaml:3" --policy "$scratch/big.yaml" -- true
+printf 'fs: {read: [/usr/**, /lib/**, /lib64/**, /bin/**]}\nenv:\n  BIG: %s\n' "$long" >"$scratch/big.yaml"
+run_refuses 125 "and of a map" "big.yaml:3" --policy "$scratch/big.yaml" -- true
 runs 2 "the system can't be written" -- sh -c 'echo x >/usr/x'
 run run -- sh -c 'ls /proc | grep -c "^[0-9]"'
 [ "$(cat "$scratch/out")" -le 4 ]

@@ -4,6 +4,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/path.h"
+
+/* Bytes of NAME or NAME=value that a pattern or a request may have: both are matched as a path. */
+enum { ENV_NAME_ITEM_MAX = PATH_BYTES - 2 };
+
 /* Those that make programs load or run other code than their own. */
 extern const char *const env_name_code_words[];
 extern const size_t env_name_n_code_words;

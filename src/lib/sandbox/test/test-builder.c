@@ -43,6 +43,7 @@ static struct corral_builder *empty(void)
 /* The first failure is kept, whatever comes later. */
 static void test_bad_grants(void **state)
 {
+	static char long_variable[4101] = "BIG=";
 	static const struct {
 		int (*call)(struct corral_builder *b, const char *text);
 		const char *argument, *says;
@@ -53,6 +54,7 @@ static void test_bad_grants(void **state)
 		{ corral_builder_allow_fs_write, "$WRK_DIR/x", "WORK_DIR", -EINVAL },
 		{ corral_builder_deny_fs, "", "", -EINVAL },
 		{ corral_builder_allow_network, "host:99999", "99999", -EINVAL },
+		{ corral_builder_allow_env, long_variable, "BIG has 4100 bytes", -E2BIG },
 		{ corral_builder_allow_env, "A B", "A B", -EINVAL },
 		{ corral_builder_work_dir, "relative", "absolute", -EINVAL },
 		{ corral_builder_work_dir, NULL, "absolute", -EINVAL },
@@ -61,6 +63,7 @@ static void test_bad_grants(void **state)
 	};
 
 	(void)state;
+	memset(long_variable + 4, 'x', sizeof(long_variable) - 5);
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct corral_builder *b = empty();
 
