@@ -280,6 +280,43 @@ done <<'END'
 0|push.yaml|git status
 END
 
+# --- builtins: what a rule says of the program of that name, and what `corral run` does with it ---
+cat >builtins.yaml <<'END'
+fs: {read: [/**]}
+exec: [/**]
+rules:
+  - {id: no-kill, action: deny, operations: [exec], patterns: [kill, /usr/bin/echo, /bin/echo, cd, 'printf -v:*']}
+  - {id: ask-test, action: ask, operations: [exec], patterns: [test]}
+END
+while IFS='|' read -r wanted file target; do
+	run policy check -p "$file" --op exec --target "$target"
+	is "$status" "$wanted" "$file: $target"
+	run policy explain -p "$file" --op exec --target "$target"
+	is "$status" "$wanted" "explain: $file: $target"
+done <<'END'
+1|builtins.yaml|kill 1
+1|builtins.yaml|kill
+1|builtins.yaml|kill "$pid"
+1|builtins.yaml|pwd && kill 1
+1|builtins.yaml|eval "kill 1"
+1|builtins.yaml|sh -c "kill 1"
+1|builtins.yaml|echo x
+1|builtins.yaml|true; echo x >/dev/null
+1|builtins.yaml|cd / && ls
+1|builtins.yaml|printf -v x y
+1|builtins.yaml|printf "$x" y
+0|builtins.yaml|printf x
+3|builtins.yaml|test -f x
+3|builtins.yaml|pwd; test -f x
+0|builtins.yaml|pwd
+0|builtins.yaml|true && wait "$pid"
+1|git.yaml|echo x
+1|git.yaml|kill 1
+0|git.yaml|cd "$x" && git status; echo done
+END
+run policy explain -p builtins.yaml --op exec --target 'pwd && kill 1'
+out_like '^  deny   kill 1 +rule no-kill denies kill' "explain: the rule that a builtin meets"
+
 # --- methods, and hosts that clients read differently ---
 cat >get.yaml <<'END'
 network: {allow: ['https://a.example/**', '*:80'], methods: [GET]}

@@ -382,4 +382,18 @@ run_refuses 126 "a limit of 0" "to 0, so no command can run" --policy zero.yaml 
 printf 'fs: {read: [/**]}\nexec: [cat]\n' >no-shell.yaml
 run_refuses 126 "another policy denies its program" "does not allow running" --skill listed --policy no-shell.yaml --yes hello
 
+# --- names of shell builtins: `policy check` says what run does ---
+cat >builtins.yaml <<'END'
+fs: {read: [/usr/**, /lib/**, /lib64/**, /bin/**]}
+exec: [/**]
+rules: [{id: no-kill, action: deny, operations: [exec], patterns: [kill, test]}]
+END
+for line in "kill 1" "test -n x"; do
+	# shellcheck disable=SC2086 # its words
+	run run --policy builtins.yaml -- $line
+	status_is 126 "run: $line is refused"
+	run policy check -p builtins.yaml --op exec --target "$line"
+	status_is 1 "policy check: $line is denied"
+done
+
 done_testing

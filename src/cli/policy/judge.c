@@ -142,7 +142,9 @@ struct judged_line {
 	const struct judge *judge;
 	struct judgement *to;
 	const struct shell_command *command; /* the current one */
-	bool moved; /* a cd came before: where a relative path leads is only known at run time */
+	bool is_alone; /* the line is that one program with its arguments, as `corral run` takes it
+			*/
+	bool moved;    /* a cd came before: where a relative path leads is only known at run time */
 };
 
 /* A word as a person would type it. */
@@ -223,9 +225,18 @@ static const char *unknown_assignment(const struct shell_command *c)
 	return NULL;
 }
 
-/* Some rule that does not allow speaks of arguments: a word that is not known could be what it
- * means. */
-static bool arguments_matter(const struct judged_line *l)
+/* Whether a pattern can be about this builtin. */
+static bool names_builtin(const struct command_pattern *p, const char *builtin)
+{
+	const char *slash = p->program ? strrchr(p->program, '/') : NULL;
+	const char *name = slash ? slash + 1 : p->program;
+
+	return !name || p->line || strpbrk(name, "*?[{\\") || strcmp(name, builtin) == 0;
+}
+
+/* Some rule that does not allow speaks of arguments, of this builtin if one is given: a word that
+ * is not known could be what it means. */
+static bool arguments_matter(const struct judged_line *l, const char *builtin)
 {
 	for (size_t i = 0; i < policy_layers(l->judge->policy); i++) {
 		const struct sources *s =
@@ -237,7 +248,8 @@ static bool arguments_matter(const struct judged_line *l)
 			if (s->items[k].in->verdict != VERDICT_ALLOW &&
 				(command_pattern_parse(&p, l->judge->call->arena,
 					 s->items[k].grant->all[0], NULL, NULL) < 0 ||
-					command_pattern_is_fine(&p)))
+					(command_pattern_is_fine(&p) &&
+						(!builtin || names_builtin(&p, builtin)))))
 				return true;
 		}
 	}
@@ -251,6 +263,28 @@ static const char *unknown_part(
 	if (w->dynamic)
 		return what;
 	return l->moved && is_path && w->text[0] != '/' ? "where it leads after cd" : NULL;
+}
+
+/*
+ * `corral run` takes the name of a builtin for a program. So that both say the same: what a rule
+ * denies or asks about is so as a builtin, too, and a line of nothing else is judged as that
+ * program. In a longer one the shell does it by itself, which no list of programs keeps it from.
+ */
+static int judge_builtin(struct judged_line *l, const struct request *r, struct judged *item)
+{
+	struct judged program = *item;
+	int err = judge_program(l->judge, r, &program);
+
+	if (err < 0)
+		return err;
+	if ((l->is_alone && !program.not_found) ||
+		(program.decision.why == DECISION_RULE && program.verdict != VERDICT_ALLOW)) {
+		*item = program;
+		return 0;
+	}
+	item->kind = JUDGED_BUILTIN;
+	item->verdict = VERDICT_ALLOW;
+	return 0;
 }
 
 static int judge_words(struct judged_line *l, struct judged *item)
@@ -270,11 +304,6 @@ static int judge_words(struct judged_line *l, struct judged *item)
 		item->kind = JUDGED_UNKNOWN;
 		return 0;
 	}
-	if (c->is_builtin) {
-		item->kind = JUDGED_BUILTIN;
-		item->verdict = VERDICT_ALLOW;
-		return 0;
-	}
 	/* Relative paths are marked as such, lest `~` or `$` in a quoted name mean something. */
 	if (name->text[0] != '/' && strchr(name->text, '/'))
 		r.target = arena_printf(arena, "./%s", name->text);
@@ -285,12 +314,12 @@ static int judge_words(struct judged_line *l, struct judged *item)
 		item->is_dynamic |= c->words[i].dynamic;
 	}
 	r.args = args;
-	if (item->is_dynamic && arguments_matter(l)) {
+	if (item->is_dynamic && arguments_matter(l, c->is_builtin ? name->text : NULL)) {
 		item->unknown = "the arguments";
 		item->kind = JUDGED_UNKNOWN;
 		return 0;
 	}
-	return judge_program(l->judge, &r, item);
+	return c->is_builtin ? judge_builtin(l, &r, item) : judge_program(l->judge, &r, item);
 }
 
 static int judge_line_add_command(struct judged_line *l)
@@ -396,6 +425,8 @@ static int judge_line(const struct judge *j, const struct request *r, struct jud
 		err = error_set(e, -EINVAL, NULL, "--target: `%s` contains no command", r->target);
 	for (size_t i = 0; err == 0 && i < script.n_commands; i++) {
 		l.command = &script.commands[i];
+		l.is_alone = script.n_commands == 1 && l.command->n_assignments == 0 &&
+			     l.command->n_redirects == 0;
 		err = judge_line_add_command(&l);
 		if (err == 0)
 			err = judge_line_add_files(&l);
