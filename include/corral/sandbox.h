@@ -498,7 +498,8 @@ CORRAL_API int corral_process_wait(struct corral_process *p, int timeout_ms,
 
 /*
  * Queues bytes for stdin and returns how many were taken; dispatch and wait hand them on. -EAGAIN:
- * the queue is full, dispatch first; -EPIPE: the command has closed its end.
+ * the queue is full, dispatch first; -EPIPE: the command has closed its end; -EINVAL: a length and
+ * no bytes.
  */
 CORRAL_API long corral_process_write(struct corral_process *p, const void *data, size_t len);
 /* No more input, once the queue is empty. On a terminal: its end-of-file character. */

@@ -50,7 +50,9 @@ int corral_permissions_parse(struct corral_permissions **ret, const char *file, 
 {
 	auto_manifest m = { 0 };
 	struct error error = { 0 };
-	int r = manifest_read(&m, MANIFEST_UNKNOWN, file, text, len, &error);
+	int r = len && !text
+			? error_set(&error, -EINVAL, NULL, "the text has a length and no bytes")
+			: manifest_read(&m, MANIFEST_UNKNOWN, file, text, len, &error);
 
 	if (r == 0) {
 		r = wrap(ret, m.permissions);

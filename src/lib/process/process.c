@@ -323,7 +323,7 @@ uint64_t corral_process_id(const struct corral_process *p)
 
 long corral_process_write(struct corral_process *p, const void *data, size_t len)
 {
-	long r = input_add(&p->input, data, len, INPUT_QUEUE_MAX);
+	long r = len && !data ? -EINVAL : input_add(&p->input, data, len, INPUT_QUEUE_MAX);
 
 	/* What was not taken at once is the matter of whoever waits. */
 	if (r > 0 && input_wants(&p->input) >= 0)

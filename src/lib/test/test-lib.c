@@ -139,6 +139,8 @@ static void test_errors(void **state)
 	assert_non_null(strstr(corral_error_message(e), "network.allow"));
 	corral_error_free(e);
 	assert_true(corral_permissions_parse(&p, NULL, "x", 1, NULL) < 0);
+	assert_int_equal(corral_permissions_parse(&p, "p.yaml", NULL, 5, NULL), -EINVAL);
+	assert_int_equal(corral_permissions_parse(&p, "p.json", NULL, 5, NULL), -EINVAL);
 
 	assert_int_equal(corral_permissions_new(&p), 0);
 	assert_true(corral_permissions_allow(p, CORRAL_FS_READ, "a/../b", &e) < 0);

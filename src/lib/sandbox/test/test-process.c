@@ -151,6 +151,8 @@ static void test_conversation(void **state)
 	c.output = hear;
 	c.context = &h;
 	p = start(s, "while read -r line; do echo \"<$line>\"; done; echo end", &c);
+	assert_int_equal(corral_process_write(p, NULL, 5), -EINVAL);
+	assert_int_equal(corral_process_write(p, NULL, 0), 0);
 	for (int i = 0; i < 5; i++) {
 		struct pollfd fd = { .fd = corral_process_fd(p), .events = POLLIN };
 
