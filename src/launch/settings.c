@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/path.h"
+#include "host/linked.h"
 #include "host/links.h"
 #include "policy/match/glob.h"
 #include "threat/threat.h"
@@ -32,24 +33,62 @@ static bool launch_settings_is_granted(
 	return false;
 }
 
-static int launch_settings_add(
-	struct permissions *p, struct rule *rule, const char *home, const struct threat *row)
+/* Of one row: what is denied so far, and where its folder is. */
+struct launch_settings_row {
+	struct permissions *to;
+	struct rule *rule;
+	const char *name, *real;
+	struct linked *bounds;
+};
+
+/* real: free of links. 1: it is a folder. */
+static int launch_settings_deny_path(const struct launch_settings_row *x, const char *real)
 {
-	char path[PATH_BYTES], real[PATH_BYTES];
 	auto_buffer pattern = { 0 };
 	struct stat st;
+	int r = 0;
 
-	if (snprintf(path, sizeof(path), "%s/%s", home, threat_name(row)) >= (int)sizeof(path) ||
-		links_follow(path, NULL, NULL, real) < 0 || lstat(real, &st) < 0)
+	if (lstat(real, &st) < 0)
 		return 0;
 	glob_print_literal(real, strlen(real), &pattern);
 	if (S_ISDIR(st.st_mode))
 		buffer_adds(&pattern, "/**");
 	if (pattern.failed)
 		return -ENOMEM;
-	return launch_settings_is_granted(p, buffer_text(&pattern), threat_name(row))
-		       ? 0
-		       : permissions_add(p, &rule->patterns, buffer_text(&pattern), &rule->where);
+	if (!launch_settings_is_granted(x->to, buffer_text(&pattern), x->name))
+		r = permissions_add(
+			x->to, &x->rule->patterns, buffer_text(&pattern), &x->rule->where);
+	return r < 0 ? r : S_ISDIR(st.st_mode);
+}
+
+/* A linked_found. A link to a folder around it is left alone: nothing could be written then. */
+static int launch_settings_follow(void *data, const char *below)
+{
+	const struct launch_settings_row *x = data;
+	char path[PATH_BYTES], end[PATH_BYTES];
+	int r;
+
+	if (snprintf(path, sizeof(path), "%s/%s", x->real, below) >= (int)sizeof(path) ||
+		links_follow(path, NULL, NULL, end) < 0 || path_is_below(end, x->real) ||
+		path_is_below(x->real, end))
+		return 0;
+	r = launch_settings_deny_path(x, end);
+	return r < 0 ? r : 0;
+}
+
+/* The row, and what links in it lead to. */
+static int launch_settings_add(struct launch_settings_row *x, const char *home)
+{
+	char path[PATH_BYTES], real[PATH_BYTES];
+	int r;
+
+	if (snprintf(path, sizeof(path), "%s/%s", home, x->name) >= (int)sizeof(path) ||
+		links_follow(path, NULL, NULL, real) < 0)
+		return 0;
+	x->real = real;
+	r = launch_settings_deny_path(x, real);
+	return r <= 0 ? r
+		      : linked_each(x->bounds, real, LINKED_DEPTH_MAX, launch_settings_follow, x);
 }
 
 int launch_settings_deny(struct permissions *p, const char *home)
@@ -61,16 +100,23 @@ int launch_settings_deny(struct permissions *p, const char *home)
 		.operations = 1U << OPERATION_FS_WRITE,
 		.where = { .file = p->origin },
 	};
+	static const char *const skipped[] = { ".git", "node_modules", NULL };
+	struct linked bounds = linked_start(skipped);
 	const struct permissions *layers[LAYERS_MAX];
 	int r = permissions_layers(p, layers, LAYERS_MAX);
 	/* They are p's own; permissions_layers() only looks at them. One that denies is enough. */
 	struct permissions *to = r > 0 ? (struct permissions *)layers[0] : p;
 
 	for (size_t i = 0; r >= 0 && i < threat_paths_n; i++) {
+		struct launch_settings_row x = { .to = to,
+			.rule = &rule,
+			.name = threat_name(&threat_paths[i]),
+			.bounds = &bounds };
+
 		if (threat_paths[i].uses & THREAT_PROTECT &&
-			strncmp(threat_name(&threat_paths[i]), launch_settings_folder,
-				strlen(launch_settings_folder)) == 0)
-			r = launch_settings_add(to, &rule, home, &threat_paths[i]);
+			strncmp(x.name, launch_settings_folder, strlen(launch_settings_folder)) ==
+				0)
+			r = launch_settings_add(&x, home);
 	}
 	return r >= 0 && rule.patterns.n ? permissions_add_rule(to, &rule) : r < 0 ? r : 0;
 }

@@ -127,4 +127,115 @@ run_refuses 125 "a link on the way that a command could replace" "commands can r
 rm "$HOME/.netrc" second
 cd "$work" || exit 1
 
+# --- links inside folders whose files other programs run later ---
+# keeps TARGET NAME: it cannot be written, replaced, or put aside with its folder.
+keeps() {
+	target=$1 name=$2
+	before=$(cat "$target")
+	run_stops "$name" -- sh -c 'echo evil >"$0" 2>/dev/null || ln -sf /dev/null "$0" 2>/dev/null || rm -f "$0" 2>/dev/null ||
+		{ echo evil >x && mv x "$0" 2>/dev/null; } || mv "${0%%/*}" gone 2>/dev/null' "$target"
+	{ [ "$(cat "$target")" = "$before" ] && [ ! -e gone ]; }
+	ok $? "$name: it is as it was"
+	rm -rf x gone
+}
+# reports PATH NAME COMMAND…: after that command, a line names the path.
+reports() {
+	path=$1 name=$2 && shift 2
+	run run -- "$@"
+	{ [ "$status" -eq 0 ] && grep -q -E "^corral: the command (created|changed) $path \\(" "$scratch/err"; }
+	ok $? "$name"
+}
+repository() { # as git init makes it, as far as it matters here
+	mkdir -p .git/hooks .git/objects .git/refs && echo 'ref: refs/heads/main' >.git/HEAD && echo '[core]' >.git/config
+}
+repository && mkdir -p scripts/deep docs
+for folder in .git/hooks .vscode .husky .cursor .devcontainer .github/workflows .idea .claude/hooks .claude/commands .claude/skills .git/modules/m/hooks; do
+	mkdir -p "$folder" && up=$(echo "$folder" | sed 's,[^/]*,..,g') && file=scripts/$(echo "$folder" | tr / -)
+	echo good >"$file" && ln -s "$up/$file" "$folder/commit-msg"
+	keeps "$file" "$folder: what a link in it leads to"
+	rm "$folder/commit-msg"
+done
+run_prints "" "without the link it can be written" -- sh -c 'echo new >scripts/.vscode'
+mkdir own && echo 'hooksPath = own' >>.git/config && echo good >scripts/own && ln -s ../scripts/own own/pre-commit
+keeps scripts/own "a folder of core.hooksPath"
+rm -r own && repository
+echo good >scripts/deep/file && ln -s ../../scripts/deep .claude/skills/one
+keeps scripts/deep/file "a link to a folder: what is in it"
+echo good >scripts/inner && ln -s ../inner scripts/deep/on
+keeps scripts/inner "a link in that folder"
+rm .claude/skills/one scripts/deep/on
+mkdir -p editor && echo good >editor/tasks.json && echo good >docs/linked && ln -s ../docs/linked editor/launch.json && rmdir .vscode && ln -s editor .vscode
+keeps editor/tasks.json "a protected folder that is a link"
+keeps docs/linked "and a link in that"
+rm .vscode editor/launch.json
+
+# Two runs.
+reports .vscode "the first of two runs leaves a link, and that is reported" \
+	sh -c 'mkdir .vscode && echo "{}" >docs/t.json && ln -s ../docs/t.json .vscode/tasks.json'
+keeps docs/t.json "the second cannot change what it leads to"
+run_prints "" "but who names it, may" --write docs/t.json -- sh -c 'echo ok >docs/t.json'
+rm -r .vscode
+reports .vscode "the first leaves a link that leads nowhere" sh -c 'mkdir .vscode && ln -s ../docs/none .vscode/tasks.json'
+reports docs/none "the second makes what it leads to, and that is reported" sh -c 'echo evil >docs/none'
+rm docs/none && ln -s none docs/middle && ln -sfn ../docs/middle .vscode/tasks.json && echo good >docs/none
+keeps docs/none "a chain: its end is kept"
+reports docs/middle "and a link on the way is reported if it is replaced" sh -c 'echo evil >x && mv x docs/middle'
+rm docs/middle && mkdir docs/in && ln -sfn ../docs/in/../none .vscode/tasks.json
+reports docs/in "and so is a folder that the way leaves by .." sh -c 'rmdir docs/in && mkdir -p other/docs/in && ln -s ../other/docs/in docs/in'
+rm -r .vscode docs/in docs/none other
+ln -s docs/env .envrc
+reports docs/env "a protected file that is a link to what is missing" sh -c 'echo evil >docs/env'
+rm .envrc
+mkdir -p .claude/skills && ln -s ../.. .claude/skills/all
+reports . "a link to all of the working folder: any change is reported" sh -c 'echo evil >SKILL.md'
+rm .claude/skills/all SKILL.md
+ln -s /etc/hostname .git/hooks/outside && ln -s loop .git/hooks/loop
+run_prints ok "links that lead elsewhere, or nowhere, are no harm" -- echo ok
+rm .git/hooks/outside .git/hooks/loop
+
+# From one folder that may be written into another.
+mkdir -p "$HOME/.claude/hooks" && echo good >scripts/hook && ln -s "$work/scripts/hook" "$HOME/.claude/hooks/start"
+run run --mode sandbox --data-dir "$work" -- sh -c 'echo evil >scripts/hook'
+is "$(cat scripts/hook)" good "a hook of the agent that is a link into its working folder"
+rm -r "$HOME/.claude"
+
+# Hard links.
+echo good >docs/hard && ln docs/hard .git/hooks/pre-push
+keeps docs/hard "a hook with another name in the working folder"
+mv docs/hard "$scratch/hard"
+run_prints ok "one whose other name is elsewhere is no reason to refuse" -- echo ok
+mkdir node_modules && mv "$scratch/hard" node_modules/hard
+reports .git/hooks "where its other name is not found, a change is reported" sh -c 'echo evil >node_modules/hard'
+rm -r node_modules .git/hooks/pre-push
+echo good >docs/hard && ln docs/hard .envrc
+keeps docs/hard "a protected file with another name"
+rm .envrc
+
+# Bounds.
+i=0 && mkdir .idea/many && while [ $i -lt 300 ]; do mkdir ".idea/many/$i" && i=$((i + 1)); done
+run run -- true
+status_is 0 "more folders than are looked through do not stop a run"
+err_has "$work/.idea has too many folders to look for symbolic links in all of them" "but are reported"
+rm -r .idea
+
+# --- git's files that are too large ---
+truncate -s 50G .gitmodules
+run run -- true
+status_is 0 "a huge .gitmodules does not stop a run"
+err_has "$work/.gitmodules is larger than 1 MiB and was not read" "but is reported by its name"
+run run --json -- true
+out_has '"runs_later_complete": false' "and in JSON"
+rm .gitmodules && cp .git/config kept && i=0
+while [ $i -lt 3000 ]; do i=$((i + 1)) && echo "[include] path = inc$i"; done >>.git/config
+run run -- true
+status_is 0 "nor do thousands of includes"
+err_has "$work/.git/inc64 was not read" "the first that was not read is named"
+run_stops "and .git/config is kept" -- sh -c 'echo x >>.git/config 2>/dev/null'
+mv kept .git/config && truncate -s 50G .git/more && echo '[include] path = more' >>.git/config
+run run -- true
+status_is 0 "nor a huge file that is included"
+err_has "$work/.git/more is larger than 1 MiB" "which is named"
+rm -r .git && truncate -s 50M .git
+run_prints ok "nor a huge file in place of .git, which git does not read either" -- echo ok
+
 done_testing

@@ -361,6 +361,8 @@ static int profile_git_index_find_hash(struct index *x)
 		r = profile_git_read_path(path, "", x->repository, common);
 	if (r >= 0 && profile_git_resolve(common, "config", path) == 0)
 		r = profile_git_read_file(&l, path, 0);
+	if (r >= 0 && none.why)
+		return -EBADMSG;
 	return r < 0 && r != -ENOMEM ? -EBADMSG : r;
 }
 

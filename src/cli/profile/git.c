@@ -30,6 +30,12 @@ enum { SETTINGS_MAX = 1 << 20, FILES_MAX = 64, DEPTH_MAX = 10, WORD_MAX = 64 };
 /* Of all repositories in a folder. */
 enum { ALL_SETTINGS_MAX = 8 << 20, ALL_FILES_MAX = 1024 };
 
+static const char profile_git_large[] =
+	"is larger than 1 MiB and was not read: hooks, files and submodules that it names are "
+	"neither protected nor reported: shorten or remove it";
+static const char profile_git_many[] =
+	"was not read, because git's settings here include too many files: hooks, files and "
+	"submodules that it names are neither protected nor reported: remove includes";
 static const char profile_git_runs_hooks[] = "git runs what is in it";
 
 /* text, a path as git has them, from base. */
@@ -73,8 +79,9 @@ int profile_git_read_path(
 	auto_buffer text = { 0 };
 	int r = read_settings(file, &text);
 
+	/* Git takes no such file either: no path is as long. */
 	if (r <= 0)
-		return r;
+		return r == -EFBIG ? 0 : r;
 	if (text.failed)
 		return -ENOMEM;
 	while (text.len > 0 && strchr("\n\r", text.data[text.len - 1]))
@@ -238,6 +245,15 @@ static int profile_git_judge(struct profile_git_leads *l, const char *section, c
 	return r < 0 || depth == DEPTH_MAX ? r : profile_git_read_file(l, path, depth + 1);
 }
 
+/* A file that is left out; the first is told. */
+static int profile_git_miss(struct profile_git_leads *l, const char *path, const char *why)
+{
+	if (!l->user->why)
+		(void)snprintf(l->user->missed, sizeof(l->user->missed), "%s", path);
+	l->user->why = l->user->why ? l->user->why : why;
+	return 0;
+}
+
 int profile_git_read_file(struct profile_git_leads *l, const char *path, unsigned depth)
 {
 	char section[WORD_MAX] = "", key[WORD_MAX];
@@ -246,15 +262,17 @@ int profile_git_read_file(struct profile_git_leads *l, const char *path, unsigne
 	int r;
 
 	if (++l->files > FILES_MAX || ++l->user->files > ALL_FILES_MAX)
-		return -E2BIG;
+		return profile_git_miss(l, path, profile_git_many);
 	r = read_settings(path, &text);
+	if (r == -EFBIG)
+		return profile_git_miss(l, path, profile_git_large);
 	if (r <= 0)
 		return r;
 	if (text.failed)
 		return -ENOMEM;
 	l->user->bytes += text.len;
 	if (l->user->bytes > ALL_SETTINGS_MAX)
-		return -E2BIG;
+		return profile_git_miss(l, path, profile_git_many);
 	t = (struct text){ buffer_text(&text), buffer_text(&text) + text.len };
 	r = 0;
 	while (r == 0 && t.at < t.end) {

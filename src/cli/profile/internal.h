@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/path.h"
 #include "cli/load.h"
+#include "host/linked.h"
 #include "policy/permissions.h"
 
 /* The built-in profiles as tables, made from data/profiles by tools/gen-profiles.py. */
@@ -64,6 +66,10 @@ struct profile_git_user {
 	unsigned files;
 	size_t bytes;
 	char hooks[PATH_BYTES]; /* core.hooksPath, if it is relative; else empty */
+	/* The first file that was not read, because it or all of them are too large; why: after its
+	 * name in a sentence; NULL: there is none. */
+	char missed[PATH_BYTES];
+	const char *why;
 };
 
 /* Whose settings are read, and so what is looked for in them. */
@@ -99,8 +105,8 @@ int profile_git_read_file(struct profile_git_leads *l, const char *path, unsigne
 
 /*
  * What .git in a worktree and its settings lead to inside of the folder, beyond `.git/…` itself;
- * whether it exists or not. is_bare: the worktree is the repository. -EFBIG, -E2BIG: more than is
- * looked at.
+ * whether it exists or not. is_bare: the worktree is the repository. What is too large to be read
+ * is left out, and noted in user.
  */
 int profile_git_leads(const char *folder, const char *worktree, bool is_bare,
 	struct profile_git_user *user, profile_git_found *found, void *data);
@@ -116,3 +122,43 @@ int profile_git_modules(const char *folder, const char *worktree, struct profile
  */
 int profile_git_links(const char *folder, const char *worktree, const struct timespec *since,
 	profile_git_found *found, void *data);
+
+/* linked.c: what links lead to from a protected place, inside of the folder. */
+
+enum profile_linked_kind {
+	PROFILE_LINKED_END,     /* where a link leads; it may not be there */
+	PROFILE_LINKED_HOP,     /* a link on the way, which a command may replace */
+	PROFILE_LINKED_FOLDER,  /* a folder on the way that the link leaves again by ".." */
+	PROFILE_LINKED_WIDE,    /* a folder around the link; "": the folder, or one around that */
+	PROFILE_LINKED_OUTSIDE, /* where a link leads outside of the folder; absolute */
+};
+/* path: below the folder. Negative stops. */
+typedef int profile_linked_found(void *data, const char *path, enum profile_linked_kind kind);
+/*
+ * From the place (path, below the folder), and from inside it if it is a folder. ret_real: where it
+ * is; "" if that cannot be found out.
+ */
+int profile_linked_each(struct linked *bounds, const char *folder, const char *path, bool is_folder,
+	profile_linked_found *found, void *data, char ret_real[PATH_BYTES]);
+
+/* twins.c: protected files with more than one name. */
+
+struct profile_twin {
+	const char *path; /* below the folder */
+	uint64_t dev, ino, names;
+};
+
+struct profile_twins {
+	struct arena *arena;
+	struct profile_twin *items; /* by name: a file with two names is there twice */
+	size_t n, cap;
+	unsigned left; /* names that are looked at */
+	bool is_full;
+};
+
+/* Those of a protected file or folder; path: below the folder `at`. */
+int profile_twins_collect(struct profile_twins *t, int at, const char *path);
+/* Other names of them right in a folder. */
+int profile_twins_search(struct profile_twins *t, int at, const char *folder);
+/* All names of the file were found. */
+bool profile_twins_is_whole(const struct profile_twins *t, size_t i);

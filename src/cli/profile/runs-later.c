@@ -27,6 +27,10 @@ enum { PRIORITY_DENY = 0, PRIORITY_ALLOW = 1 };
 enum { SEARCHED_MAX = 4096, DEPTH_MAX = 8 };
 
 static const char runs_later_repository[] = "git runs its hooks and commands";
+static const char runs_later_twin[] = "it is a hard link of a file that other programs run";
+static const char runs_later_too_many[] =
+	"has too many folders to look for symbolic links in all of them: what such a link leads to "
+	"is neither protected nor reported";
 static const char runs_later_bare[] =
 	"git treats it as a repository and runs its hooks and commands";
 
@@ -37,16 +41,18 @@ struct runs_later_state {
 	struct timespec changed; /* ctime: a file that is moved away and back has another */
 	uint64_t inside;         /* what is in a folder, as a number */
 	struct timespec newest;  /* the latest of it and all in it */
+	bool is_twinned;         /* it, or a file in it, has more names than one */
 };
 
 enum runs_later_kind {
 	PLACE_ROW,
 	PLACE_REPOSITORY, /* what counts is that it is there; its parts are places of their own */
-	PLACE_LEAD,       /* git's settings lead there, whether there is something or not */
+	PLACE_LEAD, /* git's settings or links lead there, whether there is something or not */
 };
 
 struct runs_later_place {
 	const char *path; /* below the folder */
+	const char *real; /* where it is, absolute; NULL: not known */
 	const char *what;
 	unsigned uses;
 	enum runs_later_kind kind;
@@ -63,7 +69,25 @@ struct runs_later_places {
 	bool is_full;     /* there are more places */
 	bool is_cut;      /* by the second look */
 	const char *base; /* the last name of the folder: it may be part of a path of the table */
+	struct linked linked;       /* bounds of the search for links */
+	size_t followed;            /* of the items: links of those before were followed */
+	struct profile_twins twins; /* files with other names that are to be kept, too */
+	struct runs_later_outside *outside;
+	size_t n_outside, cap_outside;
+	struct runs_later_miss missed[RUNS_LATER_MISSED];
+	size_t n_missed;
 };
+
+/* A link from here leads there. */
+struct runs_later_outside {
+	const char *path; /* absolute */
+	const char *what;
+	unsigned uses;
+};
+
+/* Git's objects, and what others fill, are not looked through for links. */
+static const char *const runs_later_skipped[] = { "objects", "refs", "logs", "lfs", "node_modules",
+	NULL };
 
 /* Looking at one path */
 
@@ -107,6 +131,7 @@ static void runs_later_add_up(
 			continue;
 		s->inside += runs_later_hash(&st);
 		s->newest = runs_later_later(s->newest, st.st_ctim);
+		s->is_twinned = s->is_twinned || (S_ISREG(st.st_mode) && st.st_nlink > 1);
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
 			runs_later_add_up(dirfd(dir), d->d_name, s, names, depth + 1);
 	}
@@ -130,6 +155,7 @@ static struct runs_later_state runs_later_state(
 		.size = (uint64_t)st.st_size,
 		.changed = st.st_ctim,
 		.newest = st.st_ctim,
+		.is_twinned = S_ISREG(st.st_mode) && st.st_nlink > 1,
 	};
 	if (s.is_folder && !(uses & THREAT_LARGE))
 		runs_later_add_up(d->fd, path, &s, &d->places->names, 0);
@@ -272,6 +298,28 @@ static int runs_later_add(struct runs_later *d, const char *path, const char *wh
 		     : look_index_add(&p->index, &p->look.arena, p->items, sizeof(place), p->n - 1);
 }
 
+/* Something was not looked at. path: absolute. */
+static int runs_later_miss(struct runs_later *d, const char *path, const char *why)
+{
+	struct runs_later_places *p = d->places;
+	struct runs_later_miss miss = { arena_strdup(&p->look.arena, path), why };
+
+	if (!miss.path)
+		return -ENOMEM;
+	if (p->n_missed < ROWS(p->missed))
+		p->missed[p->n_missed++] = miss;
+	else
+		p->is_full = true;
+	return 0;
+}
+
+/* What a link is followed for. */
+struct runs_later_from {
+	struct runs_later *files;
+	const char *what;
+	unsigned uses;
+};
+
 static int runs_later_add_row(
 	void *data, const struct look_folder *f, const char *path, const struct threat *row)
 {
@@ -312,11 +360,111 @@ static int runs_later_add_repository(struct runs_later *d, const struct look_fol
 	if (r == 0)
 		r = profile_git_modules(
 			d->folder, worktree, &d->places->user, runs_later_add_module, d);
-	/* One inside that has too much for us must not stop all work. */
-	if (is_top || (r != -E2BIG && r != -EFBIG))
-		return r;
-	d->places->is_full = true;
+	/* What has too much for us must not stop all work. */
+	if (d->places->user.why)
+		r = r < 0 ? r : runs_later_miss(d, d->places->user.missed, d->places->user.why);
+	d->places->user.why = NULL;
+	return r;
+}
+
+/* Links */
+
+static int runs_later_add_linked(void *data, const char *path, enum profile_linked_kind kind)
+{
+	const struct runs_later_from *from = data;
+	struct runs_later_places *p = from->files->places;
+	const unsigned uses = from->uses & THREAT_PROTECT ? THREAT_PROTECT : THREAT_REPORT;
+	struct runs_later_outside outside = { .what = from->what, .uses = uses };
+
+	switch (kind) {
+	case PROFILE_LINKED_END:
+		return runs_later_add(from->files, path, from->what, uses, PLACE_LEAD);
+	case PROFILE_LINKED_HOP:
+	case PROFILE_LINKED_WIDE:
+		return runs_later_add(from->files, path, from->what, THREAT_REPORT, PLACE_LEAD);
+	case PROFILE_LINKED_FOLDER:
+		return runs_later_add(
+			from->files, path, from->what, THREAT_REPORT, PLACE_REPOSITORY);
+	case PROFILE_LINKED_OUTSIDE:
+		if (p->n_outside == RUNS_LATER_PLACES)
+			return 0;
+		outside.path = arena_strdup(&p->look.arena, path);
+		return outside.path ? ARENA_PUSH(&p->look.arena, p->outside, p->n_outside,
+					      p->cap_outside, outside)
+				    : -ENOMEM;
+	}
 	return 0;
+}
+
+static int runs_later_follow_place(struct runs_later *d, size_t i)
+{
+	struct runs_later_places *p = d->places;
+	const struct runs_later_place place = p->items[i]; /* more may come, and move them */
+	struct runs_later_from from = { d, place.what, place.uses };
+	char real[PATH_BYTES];
+	int r;
+
+	if (place.kind == PLACE_REPOSITORY || !*place.path)
+		return 0;
+	p->linked.is_cut = p->linked.is_deep = false;
+	r = profile_linked_each(&p->linked, d->folder, place.path, place.before.is_folder,
+		runs_later_add_linked, &from, real);
+	if (r < 0)
+		return r;
+	if (real[0]) {
+		p->items[i].real = arena_strdup(&p->look.arena, real);
+		if (!p->items[i].real)
+			return -ENOMEM;
+	}
+	if (p->linked.is_cut || (p->linked.is_deep && !(place.uses & THREAT_LARGE)))
+		r = runs_later_miss(d, real, runs_later_too_many);
+	return r < 0 || !place.before.is_twinned || !(place.uses & THREAT_PROTECT)
+		       ? r
+		       : profile_twins_collect(&p->twins, d->fd, place.path);
+}
+
+/* All places that came since; those that links lead to come behind them. */
+static int runs_later_follow(struct runs_later *d)
+{
+	struct runs_later_places *p = d->places;
+	int r = 0;
+
+	while (r == 0 && p->followed < p->n)
+		r = runs_later_follow_place(d, p->followed++);
+	return r;
+}
+
+/* Other names of protected files: those that lie elsewhere are places. */
+static int runs_later_find_twins(struct runs_later *d)
+{
+	struct runs_later_places *p = d->places;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && p->twins.n > 0 && i < p->look.n; i++) {
+		if (p->look.folders[i].was_read)
+			r = profile_twins_search(&p->twins, d->fd, p->look.folders[i].path);
+	}
+	for (size_t i = 0; r == 0 && i < p->twins.n; i++) {
+		if (profile_twins_is_whole(&p->twins, i))
+			r = runs_later_add(d, p->twins.items[i].path, runs_later_twin,
+				THREAT_PROTECT, PLACE_LEAD);
+	}
+	return r < 0 ? r : runs_later_follow(d);
+}
+
+int runs_later_meet(struct runs_later *d, const struct runs_later *from)
+{
+	const struct runs_later_places *p = from->places;
+	size_t len = strlen(d->folder);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && d != from && i < p->n_outside; i++) {
+		const struct runs_later_outside *o = &p->outside[i];
+
+		if (path_is_below(o->path, d->folder) && o->path[len])
+			r = runs_later_add(d, o->path + len + 1, o->what, o->uses, PLACE_LEAD);
+	}
+	return r < 0 ? r : runs_later_follow(d);
 }
 
 static int runs_later_visit_first(void *data, const struct look_folder *seen)
@@ -326,9 +474,9 @@ static int runs_later_visit_first(void *data, const struct look_folder *seen)
 	const struct runs_later_rows rows = { d->places, &f, runs_later_add_row, d };
 	int r = runs_later_rows(&rows);
 
-	return r < 0 || !(f.is_bare || runs_later_has(d->places, &f, ".git"))
-		       ? r
-		       : runs_later_add_repository(d, &f);
+	if (r == 0 && (f.is_bare || runs_later_has(d->places, &f, ".git")))
+		r = runs_later_add_repository(d, &f);
+	return r < 0 ? r : runs_later_follow(d);
 }
 
 int runs_later_open(struct runs_later *d, const char *folder)
@@ -346,8 +494,14 @@ int runs_later_open(struct runs_later *d, const char *folder)
 		d->places->look.fd = fd;
 		d->places->names = SEARCHED_MAX;
 		d->places->base = strrchr(folder, '/') + 1;
+		d->places->linked = linked_start(runs_later_skipped);
+		d->places->twins.arena = &d->places->look.arena;
 	}
 	r = d->places ? look_first(&d->places->look, runs_later_visit_first, d) : -ENOMEM;
+	if (r == 0)
+		r = runs_later_find_twins(d);
+	if (r == 0)
+		d->places->is_full = d->places->is_full || d->places->names == 0;
 	if (r < 0)
 		runs_later_close(d);
 	return r;
@@ -374,15 +528,11 @@ void runs_later_close(struct runs_later *d)
  * lies in the folder as well; elsewhere nothing is granted. A link that is replaced is noticed.
  */
 static int deny_row(
-	const struct runs_later *d, struct permissions *p, struct rule *rule, const char *name)
+	const struct runs_later *d, struct permissions *p, struct rule *rule, const char *real)
 {
-	char path[PATH_BYTES], real[PATH_BYTES];
 	auto_buffer pattern = { 0 };
 	struct stat st;
 
-	if (snprintf(path, sizeof(path), "%s/%s", d->folder, name) >= (int)sizeof(path) ||
-		links_follow(path, NULL, NULL, real) < 0)
-		return 0;
 	if (!path_is_below(real, d->folder) || strcmp(real, d->folder) == 0 || lstat(real, &st) < 0)
 		return 0;
 	glob_print_literal(real, strlen(real), &pattern);
@@ -406,8 +556,17 @@ int runs_later_deny(const struct runs_later *d, struct permissions *p)
 	int r = 0;
 
 	for (size_t i = 0; d->folder && r == 0 && i < d->places->n; i++) {
-		if (d->places->items[i].uses & THREAT_PROTECT)
-			r = deny_row(d, p, &rule, d->places->items[i].path);
+		if (d->places->items[i].uses & THREAT_PROTECT && d->places->items[i].real)
+			r = deny_row(d, p, &rule, d->places->items[i].real);
+	}
+	/* In a folder that is kept as a whole, each by its name as well: the plan counts them. */
+	for (size_t i = 0; d->folder && r == 0 && i < d->places->twins.n; i++) {
+		char path[PATH_BYTES];
+
+		if (profile_twins_is_whole(&d->places->twins, i) &&
+			snprintf(path, sizeof(path), "%s/%s", d->folder,
+				d->places->twins.items[i].path) < (int)sizeof(path))
+			r = deny_row(d, p, &rule, path);
 	}
 	return r == 0 && rule.patterns.n ? permissions_add_rule(p, &rule) : r;
 }
@@ -612,6 +771,12 @@ size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret)
 		0)
 		p->is_cut = true;
 	return news.n;
+}
+
+size_t runs_later_missed(const struct runs_later *d, const struct runs_later_miss **ret)
+{
+	*ret = d->folder ? d->places->missed : NULL;
+	return d->folder ? d->places->n_missed : 0;
 }
 
 bool runs_later_is_cut(const struct runs_later *d)

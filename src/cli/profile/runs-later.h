@@ -6,7 +6,8 @@
  * after for the user's own git or editor.
  *
  * Those that exist are kept from being written (they can still be read), at any depth that a
- * bounded look finds (look.h), and where its repositories lead (git.c). Those that do not exist
+ * bounded look finds (look.h), where its repositories lead (git.c), and where links lead from them
+ * (linked.c). Those that do not exist
  * can't be held by the kernel, so they are looked for when the command has ended, and a person is
  * told about each that is new or was replaced: a repository, one line.
  */
@@ -19,6 +20,7 @@
 
 /* All that can be told of; how much is kept from being written, or remembered; grants by name. */
 enum { RUNS_LATER_MAX = 128, RUNS_LATER_PLACES = 512, RUNS_LATER_GRANTS = 64 };
+enum { RUNS_LATER_MISSED = 8 };
 
 struct runs_later_places;
 
@@ -38,12 +40,20 @@ struct runs_later_news {
 	bool is_new;
 };
 
+/* What was not looked at, though it may say what else is run. */
+struct runs_later_miss {
+	const char *path; /* absolute; may be of any bytes */
+	const char *why;  /* after the path in a sentence */
+};
+
 /* Looks at the folder as it is now. Takes no copy of its name. */
 int runs_later_open(struct runs_later *d, const char *folder);
 /* Looks at a little more of it, where that costs nothing: what is found is reported if it changes.
  * True if there is more. */
 bool runs_later_idle(struct runs_later *d);
 void runs_later_close(struct runs_later *d);
+/* Adds what links lead to in this folder from protected places of another one. */
+int runs_later_meet(struct runs_later *d, const struct runs_later *from);
 /* Denies writing those that exist, by a rule of p. */
 int runs_later_deny(const struct runs_later *d, struct permissions *p);
 /*
@@ -53,5 +63,7 @@ int runs_later_deny(const struct runs_later *d, struct permissions *p);
 int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pattern);
 /* What came of it, once: fills ret (of room for RUNS_LATER_MAX) and returns how many. */
 size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret);
+/* What the first look left out; the list is d's. Returns how many. */
+size_t runs_later_missed(const struct runs_later *d, const struct runs_later_miss **ret);
 /* After runs_later_check(): there was more in the folder than was looked at, or more to tell. */
 bool runs_later_is_cut(const struct runs_later *d);

@@ -103,6 +103,17 @@ static int run_later_allow_written(struct run *r)
 	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
 
+/* Links from one folder into another. */
+static int run_later_meet(struct run *r)
+{
+	struct run_later *l = &r->later;
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < l->n * l->n; i++)
+		ret = runs_later_meet(&l->items[i / l->n], &l->items[i % l->n]);
+	return ret < 0 ? error_no_memory(r->call->error) : 0;
+}
+
 int run_later_begin(struct run *r)
 {
 	bool is_builtin = r->builtin.name;
@@ -117,6 +128,8 @@ int run_later_begin(struct run *r)
 		ret = run_later_add_mode(r);
 	if (ret == 0)
 		ret = run_later_add_granted(r);
+	if (ret == 0)
+		ret = run_later_meet(r);
 	for (size_t i = 0; ret == 0 && i < r->later.n; i++)
 		ret = runs_later_deny(&r->later.items[i], r->later.to) < 0
 			      ? error_no_memory(r->call->error)
@@ -204,10 +217,25 @@ static void run_later_tell_folder(
 		"or grant a smaller folder\n");
 }
 
+/* What was not looked at, and so is neither protected nor reported. */
+static void run_later_tell_missed(const struct runs_later *d, struct output *o)
+{
+	const struct runs_later_miss *missed;
+	size_t n = runs_later_missed(d, &missed);
+
+	for (size_t i = 0; i < n; i++) {
+		output_note(o);
+		output_foreign(o, missed[i].path);
+		buffer_printf(&o->text, " %s\n", missed[i].why);
+	}
+}
+
 void run_later_tell(const struct run *r, struct output *o)
 {
 	size_t told = 0;
 
+	for (size_t i = 0; i < r->later.n; i++)
+		run_later_tell_missed(&r->later.items[i], o);
 	for (size_t i = 0; i < r->later.n; i++)
 		run_later_tell_folder(r, &r->later.items[i], o, &told);
 }
@@ -220,6 +248,7 @@ void run_later_print(const struct run *r, struct buffer *out)
 	for (size_t i = 0; i < r->later.n; i++) {
 		const struct runs_later *d = &r->later.items[i];
 		struct runs_later_news news[RUNS_LATER_MAX];
+		const struct runs_later_miss *missed;
 		size_t n = runs_later_check(d, news);
 
 		for (size_t k = 0; k < n; k++) {
@@ -230,7 +259,7 @@ void run_later_print(const struct run *r, struct buffer *out)
 			json_print_string(out, buffer_text(&path), path.len);
 			is_first = false;
 		}
-		is_cut = is_cut || runs_later_is_cut(d);
+		is_cut = is_cut || runs_later_is_cut(d) || runs_later_missed(d, &missed) > 0;
 	}
 	if (run_claude_is_changed(r)) {
 		buffer_adds(out, is_first ? "" : ", ");

@@ -185,9 +185,38 @@ static void test_bounds(void **state)
 
 	(void)state;
 	put_text(".git/config", "[core]\n");
-	for (size_t i = 0; r == 0 && i < 10000; i++)
+	for (size_t i = 0; r == 0 && !user.why && i < 10000; i++)
 		r = profile_git_leads(work, work, false, &user, note, &found);
-	assert_int_equal(r, -E2BIG);
+	assert_int_equal(r, 0);
+	assert_non_null(strstr(user.why, "too many files"));
+	assert_non_null(strstr(user.missed, "/.git/config"));
+}
+
+/* What is too large is left out by its name, and the rest is read. */
+static void test_large(void **state)
+{
+	struct profile_git_user user = { 0 };
+	char path[PATH_BYTES + 32];
+	auto_buffer found = { 0 };
+
+	(void)state;
+	put_text(".git/config", "[include]\npath = large\n[core]\nhooksPath = mine\n");
+	put_text(".git/large", "");
+	(void)snprintf(path, sizeof(path), "%s/.git/large", work);
+	assert_int_equal(truncate(path, (off_t)50 << 30), 0);
+	assert_int_equal(profile_git_leads(work, work, false, &user, note, &found), 0);
+	assert_non_null(strstr(buffer_text(&found), "mine\n"));
+	assert_string_equal(user.missed, path);
+	assert_non_null(strstr(user.why, "larger than 1 MiB"));
+	/* Git takes no such file for a repository. */
+	user = (struct profile_git_user){ 0 };
+	put_text("sub/x", "");
+	(void)snprintf(path, sizeof(path), "%s/sub/.git", work);
+	assert_int_equal(file_replace(path, "gitdir: ../.git\n", 16, 0600), 0);
+	assert_int_equal(truncate(path, 50 << 20), 0);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(profile_git_leads(work, path, false, &user, note, &found), 0);
+	assert_null(user.why);
 }
 
 /* A pipe in the place of a file must not keep us waiting. */
@@ -568,9 +597,11 @@ static void test_news_link(void **state)
 	assert_int_equal(runs_later_open(&d, work), 0);
 	assert_int_equal(runs_later_check(&d, news), 0);
 	assert_int_equal(truncate(to, 1), 0);
-	assert_int_equal(runs_later_check(&d, news), 1);
+	/* The folder, and the other name, which was found. */
+	assert_int_equal(runs_later_check(&d, news), 2);
 	assert_string_equal(news[0].path, ".vscode");
-	assert_false(news[0].is_new);
+	assert_string_equal(news[1].path, "other");
+	assert_false(news[0].is_new || news[1].is_new);
 	runs_later_close(&d);
 }
 
@@ -584,6 +615,7 @@ int main(void)
 		cmocka_unit_test_setup(test_user, begin),
 		cmocka_unit_test_setup(test_bare, begin),
 		cmocka_unit_test_setup(test_bounds, begin),
+		cmocka_unit_test_setup(test_large, begin),
 		cmocka_unit_test_setup(test_pipe, begin),
 		cmocka_unit_test_setup(test_links, begin),
 		cmocka_unit_test_setup(test_links_split, begin),
