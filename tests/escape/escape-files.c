@@ -430,6 +430,12 @@ static int deferred_write(const struct attempt *a)
 	return verdict(fd < 0 ? -1 : write(fd, "#!/bin/sh\n", 10));
 }
 
+/* In the workspace, where a link of the home leads. */
+static int linked_read(const struct attempt *a)
+{
+	return canary_file(format("%s/%s", scene("ws"), (const char *)a->arg));
+}
+
 static int deferred_rename(const struct attempt *a)
 {
 	int v = verdict(rename(a->arg, work_file(a)));
@@ -561,6 +567,29 @@ static const struct attempt table[] = {
 		"what Corral keeps of policies that it read can be seen", home_read,
 		".local/state/corral/policy-cache/entry" },
 	{ "home-other", "default", "", "another person's home can be read", other_home, NULL },
+	{ "home-linked-key", "default", "",
+		"a key in ~/.ssh is a link into the workspace, where it can be read", linked_read,
+		"linked/key" },
+	{ "home-linked-folder", "default", "",
+		"a folder of credentials in HOME is a link into the workspace", linked_read,
+		"linked/azure/token" },
+	{ "home-linked-startup", "default", "",
+		"a start-up file in HOME is a link into the workspace, where it can be written",
+		deferred_write, "linked/profile" },
+	{ "home-linked-agent", "agent", "",
+		"a key in ~/.ssh is a link to a folder that an agent may read", home_read,
+		"sync/key" },
+	{ "deferred-linked-hook", "default", "",
+		"a git hook is a link to a script in the workspace, which can be written",
+		deferred_write, "linked/hook.sh" },
+	{ "deferred-linked-tasks", "default", "", "an editor's tasks are such a link, too",
+		deferred_write, "linked/tasks.json" },
+	{ "deferred-linked-folder", "default", "",
+		"an agent's folder of skills is a link to a folder in the workspace",
+		deferred_write, "linked/skill/SKILL.md" },
+	{ "deferred-hard-link", "default", "",
+		"a git hook has a second name in the workspace, which can be written",
+		deferred_write, "linked/hard.sh" },
 	{ "deferred-git-hook", "default", "", "a git hook in the workspace runs later, outside",
 		deferred_write, ".git/hooks/pre-commit" },
 	{ "deferred-git-config", "default", "",

@@ -88,6 +88,8 @@ SETS = {
                 (*DEFAULT, "--deny", "{}/ws/denied/NAME"), ends=(REFUSED, 137, 143)),
     "relay": Set("the same as the first, and one port of the host's loopback is granted",
                  (*DEFAULT, *ONE_HOST), many=True),
+    "agent": Set("an agent mode, which may read all but known secrets",
+                 ("--mode", "sandbox", "--data-dir", "{}/ws")),
     "exec": Set("only the program `attempt` may run",
                 ("--policy", "{}/exec.yaml"), many=True, tool=True),
     "late": Set("a program of the host puts a socket into the workspace meanwhile", DEFAULT),

@@ -182,6 +182,7 @@ class Scene:
                      ".hg/hgrc", ".forgejo/workflows/ci.yml", ".gemini/settings.json",
                      "audit.db"):
             self.write(f"ws/{name}", "\n")
+        self.make_links()
         self.write("ws/policy.yaml", 'fs: {read: ["/**"], write: ["%s/**"]}\nexec: ["*"]\n'
                    % self.path("ws"))
         self.write("exec.yaml", f"""fs:
@@ -206,6 +207,24 @@ exec: [{self.top}/tools/attempt, {self.top}/tools/spare]
             os.setxattr(self.path("ro/ro-removexattr"), "user.canary", b"1")
         except OSError:
             pass
+
+    def make_links(self):
+        """Secrets and files that run later, which are links into what may be read or written."""
+        for name in ("ws/linked/key", "ws/linked/azure/token", "home/sync/key"):
+            self.write(name)
+        for name in ("profile", "hook.sh", "tasks.json", "skill/SKILL.md", "hard.sh"):
+            self.write(f"ws/linked/{name}", "\n")
+        for link, target in ((".git/hooks/pre-push", "../../linked/hook.sh"),
+                             (".vscode/launch.json", "../linked/tasks.json"),
+                             (".claude/skills/one", "../../linked/skill")):
+            os.makedirs(os.path.dirname(self.path(f"ws/{link}")), exist_ok=True)
+            os.symlink(target, self.path(f"ws/{link}"))
+        os.link(self.path("ws/linked/hard.sh"), self.path("ws/.git/hooks/pre-rebase"))
+        os.makedirs(self.path("home/.ssh"), exist_ok=True)
+        for link, target in ((".ssh/id_workspace", "../../ws/linked/key"),
+                             (".ssh/id_sync", "../sync/key"), (".azure", "../ws/linked/azure"),
+                             (".profile", "../ws/linked/profile")):
+            os.symlink(target, self.path(f"home/{link}"))
 
     def make_privileged(self):
         """A setuid program and one with capabilities, if we may, and if the file system keeps them."""
