@@ -114,9 +114,18 @@ done
 for file in bash/bashrc config/config.fish config/new; do
 	run_stops "a start-up file that the home leads to is not written: $file" -- sh -c "echo evil >>$file 2>/dev/null"
 done
+mkdir -p unit fish-d "$HOME/.config/systemd/user" "$HOME/.local/share/applications" && echo unit >unit/x.service && echo app >unit/x.desktop
+ln -s "$HOME/dot/unit/x.service" "$HOME/.config/systemd/user/x.service" && ln -s "$HOME/dot/unit/x.desktop" "$HOME/.local/share/applications/x.desktop"
+for file in unit/x.service unit/x.desktop; do
+	run_stops "nor what a link inside such a folder leads to: $file" -- sh -c "echo evil >>$file 2>/dev/null"
+done
+for file in bash/bashrc config/config.fish unit/x.service; do
+	run_stops "nor in an agent mode: $file" --mode sandbox --data-dir "$HOME/dot" -- sh -c "echo evil >>$HOME/dot/$file 2>/dev/null"
+done
 run_stops "nor is its folder exchanged" -- sh -c 'mv bash gone 2>/dev/null'
 run_stops "nor that of a secret" -- sh -c 'mv aws gone 2>/dev/null || mv nested gone 2>/dev/null'
-{ [ -f bash/bashrc ] && [ "$(cat bash/bashrc)" = rc ] && [ ! -e config/new ] && [ ! -e gone ]; }
+{ [ -f bash/bashrc ] && [ "$(cat bash/bashrc unit/x.service)" = "rc
+unit" ] && [ ! -e config/new ] && [ ! -e gone ]; }
 ok $? "all is as it was"
 mode "$HOME/dot/aws/credentials" "in an agent mode with such a folder as its own" --extra "$HOME/dot"
 rm "$HOME/.netrc" && ln -s dot/none "$HOME/.netrc"
@@ -125,6 +134,11 @@ err_has "$HOME/.netrc leads there" "and the message names the link"
 rm "$HOME/.netrc" && ln -s dot/second "$HOME/.netrc" && ln -s netrc second
 run_refuses 125 "a link on the way that a command could replace" "commands can replace the symbolic link $HOME/dot/second" -- true
 rm "$HOME/.netrc" second
+mkdir "$HOME/.config/tmux" && ln -s "$HOME/dot" "$HOME/.config/nvim"
+run run -- sh -c 'cat other; : >new'
+out_is plain "a link to the working folder itself does not stop work"
+err_has "$HOME/.config/nvim leads to $HOME/dot, which cannot be protected as a whole" "and is reported"
+rm "$HOME/.config/nvim"
 cd "$work" || exit 1
 
 # --- links inside folders whose files other programs run later ---

@@ -4,12 +4,13 @@
  * files that they lead to; and a home that is not visible at all may have links into what is. There
  * are two kinds:
  *
- *   - links at a place of the baseline or on the way to one, in the user's own home where that is
- *     not visible: `~/.aws -> dot/aws` with ~/dot as the working folder, and `~/.bashrc -> dot/rc`.
- *     Where a home is visible, plan/baseline.c looks at each place, and plan/look.c follows it.
- *     The home is read once, and so are folders in it on the way to an entry: what is not there
- *     costs nothing.
- *   - links inside a secret folder, visible or not: `~/.ssh/id_ed25519 -> ~/sync/key`.
+ *   - links at a place of the baseline or on the way to one, in the user's own home:
+ *     `~/.aws -> dot/aws` with ~/dot as the working folder, and `~/.bashrc -> dot/rc`. Where the
+ *     home is visible, plan/baseline.c looks at each secret, and plan/look.c follows it. The home
+ *     is read once, and so are folders in it on the way to an entry: what is not there costs
+ *     nothing.
+ *   - links inside a secret folder, visible or not: `~/.ssh/id_ed25519 -> ~/sync/key`; and inside
+ *     folders of the home that others run or trust: `~/.config/systemd/user/x.service -> ~/work/x`.
  *
  * What a link leads to becomes a place under the link's own path, which the policy denies; the rest
  * is as with every place that is reached by links. Both searches are bounded (host/linked.h), in
@@ -33,6 +34,8 @@ static const char *const plan_linked_skipped[] = { "cache", "Cache", "caches", "
 
 /* Names of one folder that are kept, and folders that are read on the way. */
 enum { NAMES_MAX = 16384, LISTS_MAX = 256 };
+/* How deep links are looked for in folders that are not secret: editors and services fill these. */
+enum { SYSTEM_DEPTH = 1 };
 
 /* A folder or a link; files lead nowhere. */
 struct linked_name {
@@ -51,7 +54,6 @@ struct linked_home {
 	struct planner *planner;
 	struct linked_list lists[LISTS_MAX];
 	size_t n;
-	bool can_write; /* something may be written: entries that forbid only that count, too */
 };
 
 /* Adding */
@@ -66,7 +68,7 @@ static bool plan_linked_is_wide(struct planner *p, const char *link, const char 
 	       (work && plan_seen_walk(p, work, NULL, real) == 0 && path_is_below(real, end));
 }
 
-/* A secret folder in which links are to be looked for; path: as the policy knows it. */
+/* A folder in which links are to be looked for; path: as the policy knows it. */
 static int plan_linked_push(
 	struct planner *p, const struct baseline_path *entry, const char *path, const char *real)
 {
@@ -74,7 +76,7 @@ static int plan_linked_push(
 	size_t len = strlen(pattern);
 	struct plan_linked folder = { .entry = entry };
 
-	if (!entry->secret || len < 3 || strcmp(pattern + len - 3, "/**") != 0)
+	if (len < 3 || strcmp(pattern + len - 3, "/**") != 0)
 		return 0;
 	for (size_t i = 0; i < p->n_linked; i++) {
 		if (strcmp(p->linked[i].real, real) == 0)
@@ -104,14 +106,14 @@ static int plan_linked_add(struct planner *p, const struct baseline_path *entry,
 		return r;
 	if (there.is_dir && plan_linked_is_wide(p, link, end))
 		return plan_add_note(p, NULL,
-			"%s leads to %s, which cannot be masked as a whole: what is in it is not "
-			"kept from commands (remove the link, or let it lead to a smaller folder)",
-			path, end);
+			"%s leads to %s, which cannot be %s as a whole: what is in it is not kept "
+			"from commands (remove the link, or let it lead to a smaller folder)",
+			path, end, entry->secret ? "masked" : "protected");
 	r = there.is_dir ? plan_linked_push(p, entry, path, end) : 0;
 	return r < 0 || !matters ? r : plan_add_copy(p, path, place);
 }
 
-/* Links in a home that is not visible */
+/* Links in the home */
 
 static int plan_linked_by_name(const void *a, const void *b)
 {
@@ -249,21 +251,25 @@ static int plan_linked_row(struct linked_home *h, const struct baseline_path *en
 
 int plan_linked_collect(struct planner *p)
 {
+	/* Then each secret in it is looked at anyway. */
+	bool is_visible = plan_nodes_find(p, p->plan->home_real)->kind == PLAN_BIND;
+	bool can_write = false;
 	struct linked_home *h;
 	int r = 0;
 
-	if (!p->plan->home_real[1] || plan_nodes_find(p, p->plan->home_real)->kind == PLAN_BIND)
+	for (size_t i = 0; !can_write && i < p->n_nodes; i++)
+		can_write = p->nodes[i].access == PLAN_WRITE && p->nodes[i].mount == i;
+	if (!p->plan->home_real[1] || (is_visible && !can_write))
 		return 0;
 	h = arena_alloc(&p->arena, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
 	h->planner = p;
-	for (size_t i = 0; !h->can_write && i < p->n_nodes; i++)
-		h->can_write = p->nodes[i].access == PLAN_WRITE && p->nodes[i].mount == i;
 	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++) {
 		const struct baseline_path *entry = &baseline_paths[i];
 
-		if (baseline_path_pattern(entry)[0] == '~' && (entry->secret || h->can_write))
+		if (baseline_path_pattern(entry)[0] == '~' &&
+			(entry->secret ? !is_visible : can_write))
 			r = plan_linked_row(h, entry);
 	}
 	return r;
@@ -304,9 +310,24 @@ static int plan_linked_by_entry(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
+/* One folder. 1: there were too many folders in it. */
+static int plan_linked_search(struct planner *p, struct plan_linked folder, struct linked *bounds)
+{
+	struct linked_search s = { p, folder };
+	const struct baseline_path *entry = folder.entry;
+	unsigned depth = !entry->secret ? SYSTEM_DEPTH : entry->large ? 0 : LINKED_DEPTH_MAX;
+	int r;
+
+	bounds->is_cut = bounds->is_deep = false;
+	r = linked_each(bounds, folder.real, depth, plan_linked_follow, &s);
+	return r < 0 ? r : bounds->is_cut || (bounds->is_deep && depth == LINKED_DEPTH_MAX);
+}
+
 int plan_linked_inside(struct planner *p)
 {
-	struct linked bounds = linked_start(plan_linked_skipped);
+	/* Of secrets, and of the rest. */
+	struct linked bounds[] = { linked_start(plan_linked_skipped),
+		linked_start(plan_linked_skipped) };
 	bool is_noted = false;
 	int r = 0;
 
@@ -314,26 +335,23 @@ int plan_linked_inside(struct planner *p)
 		const struct plan_place *place = &p->places[i];
 
 		if (place->entry && place->exists && place->is_dir &&
-			place->answer.limit == PLAN_NONE)
+			place->answer.limit < (place->entry->secret ? PLAN_READ : PLAN_WRITE))
 			r = plan_linked_push(p, place->entry, place->path, place->real);
 	}
 	if (r == 0 && p->n_linked > 0)
 		qsort(p->linked, p->n_linked, sizeof(*p->linked), plan_linked_by_entry);
 	/* More may come: folders that links in them lead to. */
-	for (size_t i = 0; r == 0 && i < p->n_linked; i++) {
-		struct linked_search s = { p, p->linked[i] };
-		bool large = s.folder.entry->large;
+	for (size_t i = 0; r >= 0 && i < p->n_linked; i++) {
+		const char *path = p->linked[i].path;
 
-		bounds.is_deep = false;
-		r = linked_each(&bounds, s.folder.real, large ? 0 : LINKED_DEPTH_MAX,
-			plan_linked_follow, &s);
-		if (r < 0 || is_noted || !(bounds.is_cut || (bounds.is_deep && !large)))
+		r = plan_linked_search(p, p->linked[i], &bounds[!p->linked[i].entry->secret]);
+		if (r != 1 || is_noted)
 			continue;
 		is_noted = true;
 		r = plan_add_note(p, NULL,
 			"%s has too many folders to look for symbolic links in all of them: what "
-			"such a link leads to can be read if it is granted",
-			s.folder.path);
+			"such a link leads to is not kept from commands that are granted it",
+			path);
 	}
 	return r < 0 ? r : plan_look(p);
 }
