@@ -9,6 +9,13 @@
 #include "base/clock.h"
 #include "launch/live-ceiling.h"
 
+/* Grants and questions end by a clock that goes on while the machine sleeps, and that setting the
+ * time of the day does not touch. */
+static uint64_t live_now_ms(void)
+{
+	return clock_ms(CLOCK_BOOTTIME);
+}
+
 /* Telling the daemon */
 
 static void live_send(struct launch_live *l, enum frame_type type, uint64_t id, struct buffer *body)
@@ -31,7 +38,7 @@ static void live_reply(
 
 static void live_tell_question(struct launch_live *l, const struct launch_live_question *x)
 {
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	const uint64_t now = live_now_ms();
 	struct question q = x->q;
 	auto_buffer body = { 0 };
 
@@ -128,7 +135,7 @@ int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question
 		x->asker = asker;
 	}
 	/* Of several who ask, the last one. */
-	until = clock_ms(CLOCK_MONOTONIC) + q->wait_ms;
+	until = live_now_ms() + q->wait_ms;
 	x->until_ms = until > x->until_ms ? until : x->until_ms;
 	live_tell_question(l, x);
 	return 0;
@@ -328,7 +335,7 @@ static int live_add_grant(struct launch_live *l, const struct live_grant *order,
 	g.id = ++l->next_id;
 	g.g.since_ms = now;
 	g.g.until_ms = order->until_ms ? now + order->until_ms : 0;
-	g.g.ends_ms = order->until_ms ? clock_ms(CLOCK_MONOTONIC) + order->until_ms : 0;
+	g.g.ends_ms = order->until_ms ? live_now_ms() + order->until_ms : 0;
 	g.g.pattern = strdup(g.g.pattern);
 	if (!g.g.pattern || ARRAY_PUSH(l->grants, l->n_grants, l->cap_grants, g) < 0) {
 		free((char *)(uintptr_t)g.g.pattern);
@@ -470,7 +477,7 @@ static void live_on_joined(void *context)
 	struct launch_live *l = context;
 
 	if (l->hooks.describe)
-		l->describe_ms = clock_ms(CLOCK_MONOTONIC) + LAUNCH_LIVE_DESCRIBE_MS;
+		l->describe_ms = live_now_ms() + LAUNCH_LIVE_DESCRIBE_MS;
 	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
 		if (l->questions[i].id)
 			live_tell_question(l, &l->questions[i]);
@@ -516,7 +523,7 @@ static void live_end_later(struct launch_live *l)
 
 void launch_live_tick(struct launch_live *l)
 {
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	const uint64_t now = live_now_ms();
 	bool is_due = false;
 
 	if (l->describe_ms && l->describe_ms <= now) {
@@ -547,7 +554,7 @@ static int live_sooner(uint64_t at, uint64_t now, int otherwise)
 
 int launch_live_wait_ms(const struct launch_live *l, int otherwise)
 {
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	const uint64_t now = live_now_ms();
 
 	if (l->describe_ms)
 		otherwise = live_sooner(l->describe_ms, now, otherwise);

@@ -64,7 +64,7 @@ struct launch_live_ceiling {
 
 struct launch_live_question {
 	uint64_t id, asker; /* 0: the place is free */
-	uint64_t until_ms;  /* monotonic */
+	uint64_t until_ms;  /* of CLOCK_BOOTTIME */
 	bool is_left;       /* while it is being answered: it was not waited for any more */
 	enum question_end how;
 	struct arena arena; /* of the texts */
@@ -89,7 +89,7 @@ struct launch_live {
 	struct launch_live_ceiling ceiling;
 	struct launch_join *join;
 	uint64_t next_id;
-	uint64_t describe_ms; /* monotonic: when to; 0: not */
+	uint64_t describe_ms; /* of CLOCK_BOOTTIME: when to; 0: not */
 	struct launch_live_question questions[LAUNCH_LIVE_QUESTIONS_MAX];
 	struct launch_live_grant *grants;
 	size_t n_grants, cap_grants;

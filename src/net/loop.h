@@ -8,6 +8,7 @@
  * A callback may remove, close and free anything, its own watcher too: what was removed is not
  * called any more, not even for events that were fetched already.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -22,8 +23,9 @@ struct watcher {
 
 struct timer {
 	void (*expired)(struct timer *t);
-	uint64_t due_ms; /* by loop_now() */
-	size_t place;    /* in the heap, from 1; 0: not set */
+	uint64_t due_ms; /* by loop_now(), or by loop_boot_now() */
+	size_t place;    /* in its heap, from 1; 0: not set */
+	bool is_boot;    /* loop_start_at() set it */
 };
 
 int loop_new(struct loop **ret);
@@ -38,9 +40,18 @@ void loop_remove(struct loop *l, struct watcher *w);
 
 /* Sets it, or sets it anew. -ENOMEM. */
 int loop_start(struct loop *l, struct timer *t, uint64_t ms);
+/*
+ * The same, at that time of loop_boot_now(): for what was allowed for a time. If the machine slept
+ * past it, the loop may learn so only with the next event; such timers are called before whatever
+ * is ready in that turn.
+ */
+int loop_start_at(struct loop *l, struct timer *t, uint64_t boot_ms);
 void loop_stop(struct loop *l, struct timer *t);
-/* Milliseconds of the monotonic clock, read once per turn. */
+/* Milliseconds of the monotonic clock, read once per turn: it stands still while the machine
+ * sleeps. */
 uint64_t loop_now(const struct loop *l);
+/* Of the clock that counts that time, too (CLOCK_BOOTTIME). */
+uint64_t loop_boot_now(const struct loop *l);
 
 /* Waits (at most ms; -1: for ever) and calls whoever is ready. Negative: the loop is broken. */
 int loop_turn(struct loop *l, int ms);

@@ -238,7 +238,7 @@ static int relay_add_grants(
 	for (uint32_t i = 0; error == 0 && i < c->n_grants; i++) {
 		struct ceiling_grant g;
 
-		if (live_grant_is_over(&c->grants[i], loop_now(r->loop)))
+		if (live_grant_is_over(&c->grants[i], loop_boot_now(r->loop)))
 			continue;
 		error = ceiling_grant_read(
 			&g, OPERATION_NET_CONNECT, c->grants[i].pattern, p->arena);
@@ -300,11 +300,10 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 
 static int relay_keep_time(struct relay *r, const struct change *c)
 {
-	const uint64_t now = loop_now(r->loop);
-	const uint64_t end = live_grants_next_end(c->grants, c->n_grants, now);
+	const uint64_t end = live_grants_next_end(c->grants, c->n_grants, loop_boot_now(r->loop));
 
 	loop_stop(r->loop, &r->kept.timer);
-	return end == UINT64_MAX ? 0 : loop_start(r->loop, &r->kept.timer, end - now);
+	return end == UINT64_MAX ? 0 : loop_start_at(r->loop, &r->kept.timer, end);
 }
 
 static void relay_on_grant_over(struct timer *t)

@@ -75,7 +75,8 @@ enum grant_by { GRANT_BY_API, GRANT_BY_ANSWER, GRANT_BY_COUNT };
 struct live_grant {
 	uint64_t since_ms; /* 0 in an order */
 	uint64_t until_ms; /* 0: while the sandbox lives; in an order, the time from now on */
-	/* The same by the monotonic clock, for the process that enforces it; 0 in an order. */
+	/* The same by CLOCK_BOOTTIME, which counts suspend and ignores changes of the time of day,
+	 * for the process that enforces it; 0 in an order. */
 	uint64_t ends_ms;
 	uint32_t op; /* enum operation */
 	uint32_t by; /* enum grant_by */

@@ -93,11 +93,10 @@ static int granting_begin(struct monitor *m, bool is_own);
 static int granting_keep_time(struct monitor *m)
 {
 	struct granting *g = &m->granting;
-	const uint64_t now = loop_now(m->o.loop);
 	const uint64_t end = live_grants_next_end(g->all.grants, g->all.n, g->all.at_ms);
 
 	loop_stop(m->o.loop, &g->over);
-	return end == UINT64_MAX ? 0 : loop_start(m->o.loop, &g->over, end > now ? end - now : 0);
+	return end == UINT64_MAX ? 0 : loop_start_at(m->o.loop, &g->over, end);
 }
 
 /* What came of the order. */
@@ -170,7 +169,7 @@ static int granting_begin(struct monitor *m, bool is_own)
 	g->job = (struct pool_job){ .work = granting_work, .done = granting_done };
 	g->over.expired = granting_on_over;
 	g->is_own = is_own;
-	g->at_ms = clock_ms(CLOCK_MONOTONIC);
+	g->at_ms = clock_ms(CLOCK_BOOTTIME);
 	g->code = 0;
 	g->error = (struct error){ 0 };
 	g->is_busy = pool_add(m->pool, &g->job) == 0;

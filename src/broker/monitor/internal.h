@@ -63,7 +63,7 @@ struct unsent {
 /* granting.c: all that the holder grants, by an order of this number. */
 struct granted {
 	uint64_t id;
-	uint64_t at_ms;            /* monotonic: those that had not ended then are in force */
+	uint64_t at_ms;            /* CLOCK_BOOTTIME: those that had not ended then are in force */
 	struct live_grant *grants; /* in the arena */
 	size_t n;
 	struct arena arena;

@@ -23,7 +23,7 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 		api_fail(s, id, 503, "no random numbers");
 		return;
 	}
-	login_begin(&s->login, bytes, loop_now(s->loop));
+	login_begin(&s->login, bytes, loop_boot_now(s->loop));
 	buffer_printf(&json,
 		"{\"code\":\"%s\",\"url\":\"http://%s:%u/#code=%s\",\"expires_ms\":%" PRIu64 "}\n",
 		s->login.code, s->config.is_v6 ? "[::1]" : "127.0.0.1", s->port, s->login.code,
@@ -37,7 +37,7 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 				  "`corral dashboard` makes a new one";
 	auto_buffer json = { 0 };
 
-	if (!login_take(&s->login, route_value(c, "code"), loop_now(s->loop))) {
+	if (!login_take(&s->login, route_value(c, "code"), loop_boot_now(s->loop))) {
 		api_fail(s, id, 401, why);
 		return;
 	}

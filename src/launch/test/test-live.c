@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "launch/live-ceiling.h"
 #include "policy/format/manifest.h"
+#include "test/sleeping.h"
 
 enum { HOUR_MS = 3600 * 1000 };
 
@@ -172,6 +173,31 @@ static void test_over_before(void **state)
 	stage_end(&s);
 }
 
+/* Time passes while the machine sleeps. */
+static void test_machine_slept(void **state)
+{
+	const struct question q = {
+		.op = OPERATION_FS_READ, .wait_ms = HOUR_MS, .target = "/srv/b"
+	};
+	struct stage s;
+
+	(void)state;
+	stage_begin(&s);
+	stage_grant(&s, "/srv/a", HOUR_MS);
+	launch_live_settled(&s.live, 0, "");
+	assert_int_equal(launch_live_ask(&s.live, 7, &q), 0);
+	launch_live_tick(&s.live);
+	assert_false(s.live.grants[0].is_over);
+	sleeping_s += 8 * 3600;
+	assert_int_equal(launch_live_wait_ms(&s.live, -1), 0);
+	launch_live_tick(&s.live);
+	assert_int_equal(s.n_last, 0);
+	launch_live_settled(&s.live, 0, "");
+	assert_int_equal(s.live.n_grants, 0);
+	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	stage_end(&s);
+}
+
 /* A question is not answered after its time, whether or not who asked has said so. */
 static void test_question_over(void **state)
 {
@@ -318,6 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_over_meanwhile),
 		cmocka_unit_test(test_over_before),
+		cmocka_unit_test(test_machine_slept),
 		cmocka_unit_test(test_question_over),
 		cmocka_unit_test(test_describe_later),
 		cmocka_unit_test(test_refusal_is_whole),

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "net/loop.h"
 #include "test/failing.h"
+#include "test/sleeping.h"
 
 static struct loop *l;
 
@@ -363,6 +364,67 @@ static void test_inside_another(void **state)
 	loop_remove(l, &a.watcher);
 }
 
+/* A watcher that stands for something that is allowed until a timer ends it. */
+struct allowed {
+	struct reader reader;
+	struct timer ends;
+};
+
+static void allowed_ends(struct timer *t)
+{
+	struct allowed *a = container_of(t, struct allowed, ends);
+
+	loop_remove(l, &a->reader.watcher);
+}
+
+static void must_not_expire(struct timer *t)
+{
+	(void)t;
+	fail_msg("the machine slept, and a time-out counted that");
+}
+
+/* What was allowed for an hour is over after a night, before anything else happens; a time-out of
+ * an hour is not. */
+static void test_machine_slept(void **state)
+{
+	struct allowed a = { .reader.watcher.ready = reader_ready, .ends.expired = allowed_ends };
+	struct timer timeout = { .expired = must_not_expire };
+	auto_fd fd = signalled();
+
+	(void)state;
+	assert_int_equal(loop_add(l, &a.reader.watcher, fd, EPOLLIN), 0);
+	assert_int_equal(loop_start(l, &timeout, 3600000), 0);
+	assert_int_equal(loop_start_at(l, &a.ends, loop_boot_now(l) + 3600000), 0);
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(a.reader.ready, 1);
+	sleeping_s += 8 * 3600;
+	assert_int_equal(loop_turn(l, 0), 0);
+	assert_int_equal(a.reader.ready, 1);
+	assert_int_equal(a.reader.watcher.fd, -1);
+	assert_int_equal(a.ends.place, 0);
+	loop_stop(l, &timeout);
+}
+
+/* A timer may change its clock, and waits for the sooner of both. */
+static void test_two_clocks(void **state)
+{
+	struct again one = { .timer.expired = again_expired }, other = one;
+
+	(void)state;
+	assert_int_equal(loop_start_at(l, &one.timer, loop_boot_now(l) + 3600000), 0);
+	assert_int_equal(loop_start(l, &other.timer, 1), 0);
+	for (int i = 0; i < 1000 && other.expired == 0; i++)
+		assert_int_equal(loop_turn(l, -1), 0);
+	assert_int_equal(one.expired, 0);
+	loop_stop(l, &other.timer);
+	assert_int_equal(loop_start(l, &one.timer, 3600000), 0);
+	assert_int_equal(loop_start_at(l, &one.timer, loop_boot_now(l) + 1), 0);
+	for (int i = 0; i < 1000 && one.expired == 0; i++)
+		assert_int_equal(loop_turn(l, -1), 0);
+	assert_true(one.expired > 0);
+	loop_stop(l, &one.timer);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -377,6 +439,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_add_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inside_another, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_machine_slept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_two_clocks, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "broker/monitor/internal.h"
 #include "broker/monitor/test/test-stage.h"
+#include "test/sleeping.h"
 
 enum { HOUR_MS = 3600 * 1000, SOON_MS = 50, TURNS_MAX = 3000, TURN_MS = 20 };
 
@@ -98,7 +99,7 @@ static void await_end(const char *name)
 
 static uint64_t now_ms(void)
 {
-	return clock_ms(CLOCK_MONOTONIC);
+	return clock_ms(CLOCK_BOOTTIME);
 }
 
 static void test_ends_by_itself(void **state)
@@ -184,6 +185,20 @@ static void test_refused_order(void **state)
 	await_end("a");
 }
 
+/* The hour is over although no process has had it. */
+static void test_machine_slept(void **state)
+{
+	const struct live_grant both[] = { reads("a", now_ms() + HOUR_MS), reads("b", 0) };
+
+	(void)state;
+	put(1, both, ROWS(both));
+	assert_true(can_read("a") && can_read("b"));
+	sleeping_s += 8 * 3600;
+	await_end("a");
+	assert_true(can_read("b"));
+	assert_false(is_stuck);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +207,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_over_before_it_came, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_order_meanwhile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refused_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_machine_slept, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
