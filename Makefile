@@ -86,8 +86,9 @@ coverage: ## line coverage in coverage/index.html; fails below 95 % in src/polic
 	$(call compile,$(BUILD)-coverage,-Db_coverage=true -Doptimization=0 -Dc_args=-fprofile-update=atomic)
 	@tools/coverage $(BUILD)-coverage
 
-bench: ## measure, in an optimised build
-	@tools/setup $(toolchain) bench
+bench: fetched ## measure, in an optimised build
+	@tools/setup $(toolchain) bench wasm-test
+	@$(if $(filter true,$(CI)),,CORRAL_SETUP=$${CORRAL_SETUP:-try}) tools/setup dashboard-test
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@meson test -C $(BUILD)-release --no-rebuild --benchmark --verbose
 

@@ -133,6 +133,10 @@ def main():
     parser.add_argument("--skills", type=int, default=1000)
     parser.add_argument("--part", choices=["compute", "calls"], help="only this")
     options = parser.parse_args()
+    for program in ("gcc", "clang", "wasm-ld", "wat2wasm"):
+        if not shutil.which(program):
+            print(f"bench-wasm: skipped, there is no {program} (tools/setup bench wasm-test installs it)")
+            sys.exit(77)  # meson's word for skipped
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_STATE_HOME"] = os.path.join(folder, "state")
         met = options.part == "calls" or compute(folder, options.rounds)
