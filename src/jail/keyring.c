@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <linux/keyctl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,39 +21,35 @@
 #include <unistd.h>
 
 /* Processes that have it and those of its user may view and search it. No process may write to it,
- * nor change this. */
-static const unsigned long permissions = 0x09090000;
+ * nor change this. A keyring of another user with these permissions cannot be found. */
+static const unsigned long sealed = 0x09090000;
+/* What the kernel gives to one that was not found. One that has these cannot be found. */
+static const unsigned long fresh = 0x3f130000;
 
-/* "keyring;UID;GID;PERMISSIONS;NAME". Returns the permissions; 0: it is another user's. */
-static unsigned long keyring_look(void)
+/* "keyring;UID;GID;PERMISSIONS;NAME" */
+static unsigned long keyring_permissions(void)
 {
-	static const char type[] = "keyring;";
 	char text[128] = "";
-	char *end = text;
+	const char *at = text;
 
 	if (syscall(SYS_keyctl, KEYCTL_DESCRIBE, KEY_SPEC_SESSION_KEYRING, text, sizeof(text) - 1) <
-			0 ||
-		strncmp(text, type, sizeof(type) - 1) != 0 ||
-		strtoul(text + sizeof(type) - 1, &end, 10) != getuid() || *end != ';')
+		0)
 		return 0;
-	end = strchr(end + 1, ';');
-	return end ? strtoul(end + 1, NULL, 16) : 0;
+	for (int i = 0; at && i < 3; i++)
+		at = (at = strchr(at, ';')) ? at + 1 : NULL;
+	return at ? strtoul(at, NULL, 16) : 0;
 }
 
-/* Whether the session keyring is the user's, and no process can write to it, from now on at least.
- */
-static bool keyring_is_sealed(void)
+static int keyring_seal(void)
 {
-	const unsigned long now = keyring_look();
-
-	return now == permissions ||
-	       (now != 0 && syscall(SYS_keyctl, KEYCTL_SETPERM, KEY_SPEC_SESSION_KEYRING,
-				    permissions) == 0);
+	return syscall(SYS_keyctl, KEYCTL_SETPERM, KEY_SPEC_SESSION_KEYRING, sealed) < 0 ? -errno
+											 : 0;
 }
 
 int keyring_leave(void)
 {
 	const long own = syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 1UL);
+	unsigned long now;
 	char name[32];
 
 	/* Kernels without keys have none to take along. */
@@ -63,9 +58,11 @@ int keyring_leave(void)
 	(void)snprintf(name, sizeof(name), "corral-%lx", own);
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, name) < 0)
 		return -errno;
-	if (keyring_is_sealed())
+	now = keyring_permissions();
+	if (now == sealed)
 		return 0;
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+	/* Planted: one for this sandbox alone. */
+	if (now != fresh && syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
 		return -errno;
-	return keyring_is_sealed() ? 0 : -EACCES;
+	return keyring_seal();
 }

@@ -145,8 +145,9 @@ int mount_name_devices(int folder)
 
 int mount_devices(int dev, int host)
 {
+	/* The machine has 3,072 for all such instances together. */
 	static const char *const options[] = { "newinstance", "", "ptmxmode", "0666", "mode",
-		"0620", NULL };
+		"0620", "max", "256", NULL };
 	auto_fd terminals = -1;
 
 	for (size_t i = 0; i < ROWS(nodes); i++) {

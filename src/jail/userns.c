@@ -38,6 +38,15 @@ int userns_seal(void)
 	return userns_put("/proc/sys/user/max_user_namespaces", "0");
 }
 
+int userns_limit(void)
+{
+	/* Half of what most machines let a user have. */
+	int r = userns_put("/proc/sys/user/max_inotify_instances", "64");
+
+	/* A kernel without inotify. */
+	return r == -ENOENT ? 0 : r;
+}
+
 int loopback_up(void)
 {
 	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };

@@ -13,5 +13,7 @@
 int userns_map(uid_t uid, gid_t gid);
 /* No user namespace can be made inside this one, so no process becomes root of anything again. */
 int userns_seal(void);
+/* What the user may have so many of on this machine, and one namespace only a part of. */
+int userns_limit(void);
 /* In a new network namespace the loopback interface is down at first. */
 int loopback_up(void);

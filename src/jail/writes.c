@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "jail/keyring.h"
 #include "jail/landlock.h"
+#include "jail/limits/rlimits.h"
 #include "jail/mount.h"
 #include "jail/privilege.h"
 #include "jail/seccomp/seccomp.h"
@@ -69,6 +70,8 @@ int writes_confine(const char *const *folders, size_t n, struct error *e)
 	if (rules < 0)
 		return rules;
 	r = keyring_leave();
+	if (r == 0)
+		r = rlimits_keep_room();
 	if (r == 0)
 		r = privilege_renounce();
 	if (r == 0)

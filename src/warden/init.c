@@ -21,6 +21,7 @@
 #include "jail/limits/rlimits.h"
 #include "jail/limits/tally.h"
 #include "warden/given.h"
+#include "warden/part.h"
 #include "warden/spawn.h"
 #include "wire/frame.h"
 #include "wire/report.h"
@@ -475,5 +476,6 @@ void init_run(const struct init *i)
 			init_open_nulls(&run);
 		run_one(&run);
 	} while (!i->tree);
+	part_begin(i->watch ? watch_fd(i->watch) : -1);
 	_exit(0);
 }

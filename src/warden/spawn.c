@@ -152,7 +152,10 @@ static int spawn_prepare(struct attempt *a)
 	if (l->start->flags & START_TTY && !l->is_job && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -errno;
 	spawn_ignore(l->start->flags);
-	r = rlimits_apply(l->start);
+	/* One that is tied to the warden is not confined. */
+	r = l->tied ? 0 : rlimits_keep_room();
+	if (r == 0)
+		r = rlimits_apply(l->start);
 	if (r == 0 && l->tied && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		r = -errno;
 	/* Whoever listens is outside: nothing of this is left in here when the program starts. From

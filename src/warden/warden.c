@@ -720,6 +720,6 @@ int main(int argc, char **argv)
 	if (r == 0 && w.session)
 		warden_serve(&w);
 	/* The rest goes with the process. */
-	session_leave(w.session);
+	session_free(w.session);
 	return r < 0;
 }

@@ -34,6 +34,7 @@
 #include "skill/archive.h"
 #include "warden/inherited.h"
 #include "warden/init.h"
+#include "warden/part.h"
 #include "warden/session/watch.h"
 #include "wire/frame.h"
 #include "wire/report.h"
@@ -520,6 +521,7 @@ static const struct {
 	{ "make namespaces", .plain = leave_namespaces },
 	{ "set the host name", .plain = name_host },
 	{ "forbid further user namespaces", .plain = userns_seal },
+	{ "limit the user namespace", .plain = userns_limit },
 	{ "prepare the file tree", .run = prepare_tree },
 	{ "bound capabilities", .plain = privilege_bound },
 	{ "set the OOM score", .run = go_first },
@@ -533,6 +535,7 @@ static const struct {
 	{ "begin to build", .run = begin_building },
 	{ "enter the network", .run = enter_network },
 	{ "switch off core files", .plain = rlimits_no_core },
+	{ "share limits of the user", .plain = rlimits_share },
 	{ "give up capabilities", .plain = privilege_reduce },
 	{ "install the filter of system calls", .run = filter },
 	{ "build the file tree", .run = hear_builder },
@@ -662,8 +665,10 @@ static _Noreturn void zygote_serve(const struct setup *s)
 			(void)shutdown(SOCKET, SHUT_RDWR);
 			_exit(1);
 		}
-		if (fds[0].revents && zygote_take_frame(s) < 0)
+		if (fds[0].revents && zygote_take_frame(s) < 0) {
+			part_begin(fds[1].fd);
 			_exit(0);
+		}
 	}
 }
 

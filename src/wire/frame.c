@@ -134,9 +134,32 @@ static bool needs_memfd(size_t len)
 	return len > FRAME_BODY_MAX;
 }
 
+/* With as many open files as the hard limit allows, which commands have less of
+ * (rlimits_keep_room()). */
+static ssize_t send_by_hard_limit(int socket, const struct msghdr *m)
+{
+	struct rlimit soft, hard;
+	ssize_t n;
+	int error;
+
+	if (getrlimit(RLIMIT_NOFILE, &soft) < 0 || soft.rlim_cur == soft.rlim_max) {
+		errno = ETOOMANYREFS;
+		return -1;
+	}
+	hard = soft;
+	hard.rlim_cur = hard.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &hard);
+	n = sendmsg(socket, m, MSG_NOSIGNAL);
+	error = errno;
+	(void)setrlimit(RLIMIT_NOFILE, &soft);
+	errno = error;
+	return n;
+}
+
 /*
  * Descriptors that are under way are counted for each user, over all sockets, and there may be as
- * many as a process may have open. That passes: they are under way until the peer reads.
+ * many as the sender may have open. A command can keep that many under way: then the hard limit
+ * counts. Those of other sessions that start pass: they are under way until the peer reads.
  */
 static int send_packet(int socket, const struct msghdr *m)
 {
@@ -144,6 +167,8 @@ static int send_packet(int socket, const struct msghdr *m)
 	ssize_t n;
 
 	while ((n = sendmsg(socket, m, MSG_NOSIGNAL)) < 0) {
+		if (errno == ETOOMANYREFS && (n = send_by_hard_limit(socket, m)) >= 0)
+			break;
 		if (errno == ETOOMANYREFS && pauses++ < PAUSES_MAX)
 			(void)usleep(PAUSE_US);
 		else if (errno != EINTR)

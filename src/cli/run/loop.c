@@ -25,8 +25,6 @@
 enum { COMMAND = 1 };
 /* How often a keyboard that somebody else has taken is looked at again. */
 enum { KEYBOARD_MS = 100 };
-/* From this much processor time on, what the command used is passed on to who waits for us. */
-enum { COUNTED_US = 50000 };
 /* What is waited for beside the copies: the session, signals, calls to look at, the daemon. */
 enum { FIXED = 4 };
 
@@ -265,12 +263,9 @@ static int run_loop_wait_for_end(struct loop *l)
 	/* All that could connect is dead now: what it sent last leaves, and the rest is reported.
 	 */
 	session_finish(l->session);
-	/* Less than a person or a program would look at is not worth waiting for. */
-	if (l->outcome->report.user_us + l->outcome->report.system_us >= COUNTED_US)
-		session_collect(l->session);
 	/* All that could write is dead now: what is left in the pipes is the end of the output. The
 	 * kernel takes the namespaces apart while we go on. */
-	session_leave(l->session);
+	session_free(l->session);
 	l->session = l->run->session = NULL;
 	while (r == 0 && !run_stdio_is_done(l->stdio))
 		r = wait_once(l);

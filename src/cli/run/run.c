@@ -17,7 +17,7 @@
 
 static void run_deinit(struct run *r)
 {
-	session_leave(r->session);
+	session_free(r->session);
 	run_explain_free(r->explain);
 	plan_free(r->plan);
 	run_inside_deinit(r);

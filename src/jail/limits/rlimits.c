@@ -154,6 +154,33 @@ int rlimits_no_core(void)
 	return setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
 }
 
+/* Lowers the hard limit to so many quarters. */
+static int rlimits_lower(__rlimit_resource_t what, unsigned quarters)
+{
+	struct rlimit l;
+
+	if (getrlimit(what, &l) < 0)
+		return -errno;
+	if (l.rlim_max == RLIM_INFINITY)
+		return 0;
+	l.rlim_max -= l.rlim_max / 4 * (4 - quarters);
+	if (l.rlim_cur > l.rlim_max)
+		l.rlim_cur = l.rlim_max;
+	return setrlimit(what, &l) < 0 ? -errno : 0;
+}
+
+int rlimits_share(void)
+{
+	int r = rlimits_lower(RLIMIT_SIGPENDING, 1);
+
+	return r < 0 ? r : rlimits_lower(RLIMIT_MSGQUEUE, 2);
+}
+
+int rlimits_keep_room(void)
+{
+	return rlimits_lower(RLIMIT_NOFILE, 3);
+}
+
 void rlimits_raise_files(void)
 {
 	struct rlimit l;

@@ -36,6 +36,19 @@ bool rlimits_holds_processes(void);
  * no process can change it again.
  */
 int rlimits_no_core(void);
+/*
+ * Of what the kernel counts for the user as a whole, one sandbox may use a part: signals that wait
+ * to be delivered, timers among them, and bytes of POSIX message queues. For the zygote, and so for
+ * every command.
+ */
+int rlimits_share(void);
+/*
+ * Before rlimits_apply(), for commands: three quarters of the open files that the hard limit
+ * allows. The number is also how many descriptors of the user may be under way in sockets when one
+ * more is sent. So a command cannot keep as many under way as would stop processes of Corral's own,
+ * which send by the whole of it (wire/frame.c).
+ */
+int rlimits_keep_room(void);
 /* As many open files as the hard limit allows, for processes of Corral's own. */
 void rlimits_raise_files(void);
 

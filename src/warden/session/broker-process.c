@@ -440,14 +440,6 @@ void broker_process_finish(struct broker_process *b)
 		broker_process_reap(b, NULL);
 }
 
-void broker_process_leave(struct broker_process *b)
-{
-	if (!b)
-		return;
-	broker_process_kill(b);
-	broker_process_free(b);
-}
-
 void broker_process_end(struct broker_process *b)
 {
 	if (!b)

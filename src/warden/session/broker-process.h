@@ -49,5 +49,3 @@ int broker_process_keep(struct broker_process *b);
 void broker_process_finish(struct broker_process *b);
 /* Kills it and waits for its end; NULL is nothing. Frees. */
 void broker_process_end(struct broker_process *b);
-/* Kills it and does not wait. Frees. */
-void broker_process_leave(struct broker_process *b);

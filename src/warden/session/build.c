@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -25,10 +26,10 @@
 #include "wire/sockets.h"
 
 enum {
-	READY_MS = 30000,  /* for building a session, before something is wrong */
-	DIED_MS = 2000,    /* from its hang-up to its end, on a busy machine */
-	COLLECT_MS = 2000, /* for its end, which mostly takes 20 ms */
-	LOOK_MS = 100,     /* how often the holder looks around meanwhile */
+	READY_MS = 30000, /* for building a session, before something is wrong */
+	DIED_MS = 2000,   /* from its hang-up to its end, on a busy machine */
+	PART_MS = 50,     /* for its end, before it is killed */
+	LOOK_MS = 100,    /* how often the holder looks around meanwhile */
 	SOCKETS_FRAMES_MAX = 256,
 };
 
@@ -259,9 +260,10 @@ static void kill_zygote(const struct session *s)
 		(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
 }
 
-static void end_zygote(struct session *s)
+static void end_zygote(struct session *s, bool is_ended)
 {
-	kill_zygote(s);
+	if (!is_ended)
+		kill_zygote(s);
 	while (s->pidfd >= 0 && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	fd_close(&s->pidfd);
@@ -301,7 +303,7 @@ int session_build_begin(struct session *s, const struct plan *plan, const struct
 	/* The plan has another network than was guessed: once more from the start. */
 	if (host != s->o.host_network) {
 		s->o.host_network = host;
-		end_zygote(s);
+		end_zygote(s, false);
 		r = make_zygote(s, e);
 	}
 	if (r == 0)
@@ -431,7 +433,6 @@ static void release(struct session *s)
 		session_spare_deinit(&s->spares[i]);
 	if (s->cgroups)
 		cgroup_home_free(s->cgroups);
-	relay_process_leave(&s->relay);
 	ledger_free(s->ledger);
 	fd_close(&s->ledger_fd);
 	fd_close(&s->pidfd);
@@ -443,31 +444,24 @@ static void release(struct session *s)
 	free(s);
 }
 
-void session_collect(struct session *s)
+/* Nothing is left behind, not for init to wait for either: not every init does. */
+void session_free(struct session *s)
 {
-	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
+	struct pollfd p = { .fd = s ? s->pidfd : -1, .events = POLLIN };
+	bool is_ended = false;
 
-	if (s->o.single && s->pidfd >= 0 && poll(&p, 1, COLLECT_MS) == 1)
-		(void)waitpid(s->pid, NULL, WNOHANG);
-}
-
-void session_leave(struct session *s)
-{
 	if (!s)
 		return;
-	kill_zygote(s);
+	/* By itself it ends sooner (warden/part.h): that of a single command when it is over, the
+	 * zygote of several when we hang up. */
+	if (!s->o.single && s->socket >= 0)
+		(void)shutdown(s->socket, SHUT_RDWR);
+	if (!s->o.single || (s->used && !s->commands))
+		is_ended = poll(&p, 1, PART_MS) == 1;
+	end_zygote(s, is_ended);
 	/* It may have something for the log still. */
 	if (s->broker)
 		broker_process_finish(s->broker);
-	broker_process_leave(s->broker);
-	release(s);
-}
-
-void session_free(struct session *s)
-{
-	if (!s)
-		return;
-	end_zygote(s);
 	relay_process_end(&s->relay);
 	broker_process_end(s->broker);
 	release(s);

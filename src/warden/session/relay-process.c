@@ -177,21 +177,14 @@ int relay_process_start(
 	return r;
 }
 
-void relay_process_leave(struct relay_process *r)
+void relay_process_end(struct relay_process *r)
 {
 	if (r->pid == 0)
 		return;
 	(void)syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0);
+	while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	fd_close(&r->pidfd);
 	fd_close(&r->socket);
 	r->pid = 0;
-}
-
-void relay_process_end(struct relay_process *r)
-{
-	pid_t pid = r->pid;
-
-	relay_process_leave(r);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
 }

@@ -25,5 +25,3 @@ int relay_process_start(
 	struct relay_process *ret, const struct plan *plan, struct ledger *ledger, struct error *e);
 /* Kills it, and waits for its end. */
 void relay_process_end(struct relay_process *r);
-/* Kills it and does not wait. */
-void relay_process_leave(struct relay_process *r);

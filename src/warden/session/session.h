@@ -136,18 +136,10 @@ int session_build_finish(struct session *s, struct error *e);
  */
 void session_finish(struct session *s);
 /*
- * For a single command that has ended: waits until the kernel has taken its namespaces apart, which
- * may take some milliseconds. Then what it used counts as used by us, for whoever waits for us
- * (getrusage(RUSAGE_CHILDREN), the shell's `time`).
+ * Kills everything inside and waits for it. Then what it used counts as used by us, for whoever
+ * waits for us (getrusage(RUSAGE_CHILDREN), the shell's `time`).
  */
-void session_collect(struct session *s);
-/* Kills everything inside and waits for it. */
 void session_free(struct session *s);
-/*
- * Instead, for a program that is about to exit: kills everything inside and does not wait for the
- * kernel to take the namespaces apart, which takes longer than many a command.
- */
-void session_leave(struct session *s);
 
 int session_fd(const struct session *s);
 /* Handles what is there, without waiting. Negative: the session is of no use any more. */
