@@ -276,9 +276,8 @@ CORRAL_API int corral_builder_ask_ms(struct corral_builder *b, uint64_t ms);
  * the session: the warden, which would have to start another, has confined itself by then so that
  * it can run no program. The next session (corral_sandbox_update(), or another sandbox) has one.
  *
- * Its calls are in the log if the sandbox's sink is corral_audit_sandbox() with a log that is a
- * file: the broker writes to it itself, by the same session. Building fails with -EOPNOTSUPP if
- * that log's key or head is in another folder. A sink of the host's own hears nothing of them.
+ * Its calls are in the log if the sandbox's sink is corral_audit_sandbox(), and in the daemon's. A
+ * sink of the host's own hears nothing of them.
  *
  * socket: NULL. With a path it fails with -EOPNOTSUPP, and that is to stay: a broker serves one
  * session. It has that sandbox's root, permissions and limits, which it was given when it started,

@@ -176,3 +176,27 @@ void launch_record_end(const struct launch_record *r, const struct launch_end *e
 			      .status = report->signal ? -report->signal : report->exit_code,
 			      .exact = true });
 }
+
+int launch_record_call(
+	const struct launch_record *r, const void *data, size_t len, uint64_t missing)
+{
+	struct audit_event e;
+	int ret = len ? audit_event_decode(&e, data, len) : 0;
+
+	if (missing)
+		(void)audit_trail_add(r->trail,
+			&(struct audit_event){ .action = AUDIT_STORE,
+				.program = "corral",
+				.target = "broker",
+				.reason = "events of the broker were dropped: they came faster "
+					  "than they were read",
+				.count = missing,
+				.exact = true });
+	if (ret < 0 || len == 0)
+		return ret;
+	/* It was numbered by the broker, and is one of this session now. */
+	e.sequence = 0;
+	e.session = e.user = e.sandbox = NULL;
+	(void)audit_trail_add(r->trail, &e);
+	return 0;
+}

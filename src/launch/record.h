@@ -48,6 +48,12 @@ int launch_record_secrets(struct audit_trail *t, const char *const *env);
 /* A connection, or what came of an attempt to make one or to look up a name. */
 void launch_record_network(const struct launch_record *r, const struct record *record);
 void launch_record_denial(const struct launch_record *r, const struct launch_denial *d);
+/*
+ * What a broker did (FRAME_EVENT): an encoded event, which gets this log's session and number, and
+ * before it how many are missing. len 0: only that. -EBADMSG: it is no event.
+ */
+int launch_record_call(
+	const struct launch_record *r, const void *data, size_t len, uint64_t missing);
 /* Its end, after an event for each limit that it met. */
 void launch_record_end(const struct launch_record *r, const struct launch_end *end);
 

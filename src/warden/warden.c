@@ -52,6 +52,9 @@ enum {
 	/* With so many frames waiting for the host it does not listen: a question is refused. They
 	 * are long, and commands cause them. */
 	QUESTIONS_CROWDED = 64,
+	/* The same for events of the broker: further ones are dropped, and counted. */
+	EVENTS_CROWDED = 4096,
+	FINISH_MS = 2000, /* for the host to read the last of them */
 };
 
 /*
@@ -79,7 +82,8 @@ struct warden {
 	bool over;
 	struct outbox out;
 	struct lease lease;
-	uint64_t granting; /* what the broker was given and has not answered; 0: nothing */
+	uint64_t n_dropped; /* events of the broker that the host has not heard of */
+	uint64_t granting;  /* what the broker was given and has not answered; 0: nothing */
 	struct frame frame;
 };
 
@@ -188,6 +192,18 @@ static void warden_tell_broker_died(struct warden *w)
 	warden_tell_granted(w, w->granting, &(struct refusal){ .text = "" });
 }
 
+/* What the broker did, for the host's log. */
+static void warden_tell_call(struct warden *w, const struct session_event *event)
+{
+	w->n_dropped += event->id;
+	if (w->out.n >= EVENTS_CROWDED) {
+		w->n_dropped += event->call_len > 0;
+		return;
+	}
+	outbox_add(&w->out, FRAME_EVENT, w->n_dropped, event->call_body, event->call_len, -1);
+	w->n_dropped = 0;
+}
+
 /* Events of the session become frames for the host. */
 static void warden_on_event(void *context, const struct session_event *event)
 {
@@ -232,6 +248,9 @@ static void warden_on_event(void *context, const struct session_event *event)
 		break;
 	case SESSION_GRANTS:
 		warden_tell_granted(w, event->id, &event->refusal);
+		break;
+	case SESSION_CALL:
+		warden_tell_call(w, event);
 		break;
 	case SESSION_STOPPED: /* both of a session that was made for it, and this one is not */
 	case SESSION_WITNESS:
@@ -384,16 +403,17 @@ static int warden_take_frame(struct warden *w)
 }
 
 /*
- * As soon as an init is idle, the host may have it. Not where there is a relay: a command's denials
- * are reported before its end only if both go by us. Nor where the policy asks: a host that waits
- * for a lent init does not hear of questions.
+ * As soon as an init is idle, the host may have it. Not where there is a relay or a broker: a
+ * command's denials are reported before its end only if both go by us. Nor where the policy asks: a
+ * host that waits for a lent init does not hear of questions.
  */
 static void warden_lend(struct warden *w)
 {
 	int socket, pidfd;
 
 	if (!w->plan || w->plan->network == PLAN_NETWORK_RELAY || w->configure.ask_ms ||
-		w->lease.socket >= 0 || session_lend(w->session, &socket, &pidfd) < 0)
+		w->configure.broker || w->lease.socket >= 0 ||
+		session_lend(w->session, &socket, &pidfd) < 0)
 		return;
 	lease_drop(&w->lease);
 	w->lease.socket = socket;
@@ -426,6 +446,21 @@ static void warden_serve(struct warden *w)
 		if (fds[0].revents & ~POLLOUT && warden_take_frame(w) < 0)
 			return;
 	}
+}
+
+/* The host has hung up, and reads what the broker has to say still. */
+static void warden_finish(struct warden *w)
+{
+	struct pollfd p = { .fd = CONTROL, .events = POLLOUT };
+
+	session_stop(w->session);
+	if (!w->configure.broker)
+		return;
+	session_finish(w->session);
+	if (w->n_dropped && !w->out.broken)
+		outbox_add(&w->out, FRAME_EVENT, w->n_dropped, NULL, 0, -1);
+	while (!outbox_is_empty(&w->out) && !w->out.broken && poll(&p, 1, FINISH_MS) == 1)
+		outbox_flush(&w->out);
 }
 
 /* The policy. */
@@ -717,8 +752,10 @@ int main(int argc, char **argv)
 		bare_serve(&w.out, w.host);
 	else
 		r = announce(&w, &e);
-	if (r == 0 && w.session)
+	if (r == 0 && w.session) {
 		warden_serve(&w);
+		warden_finish(&w);
+	}
 	/* The rest goes with the process. */
 	session_free(w.session);
 	return r < 0;

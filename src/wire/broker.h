@@ -20,7 +20,8 @@
 enum {
 	BROKER_HTTP = 1 << 0,    /* a listener for HTTP goes along, and there is a token */
 	BROKER_SOCKETS = 1 << 1, /* socket.open may be called; hosts are the policy's matter */
-	BROKER_FLAGS = 3,
+	BROKER_TELLS = 1 << 2,   /* the holder records: FRAME_EVENT for each event */
+	BROKER_FLAGS = 7,
 	BROKER_LAYERS_MAX = 64,
 	BROKER_PRIVATE_MAX = 16, /* as an enclave takes */
 	BROKER_GUARDED_MAX = 48, /* the same */
@@ -38,7 +39,7 @@ struct broker_setup {
 	/* Each may be "" where there is none. */
 	const char *services; /* sections of services.yaml that the host gives */
 	const char *warden;   /* path of the program that starts sandboxes */
-	const char *log;      /* path of the audit log */
+	const char *log;      /* path of the holder's audit log: no call may reach it */
 	const char *session;  /* id of the session in that log */
 	const char *sandbox;  /* its name in that log, and in what services show */
 	const char *folder;   /* where relative paths and programs start, as the sandbox sees it */

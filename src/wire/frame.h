@@ -104,6 +104,9 @@ enum frame_type {
 			    number of the log (wire/join.h) */
 	FRAME_JOIN_LEFT, /* holder -> corrald, last: all events without JOIN_ACK were sent, and are
 			    in a file (audit/missed.h), too; id: the number in its name; no body */
+	/* what a broker did */
+	FRAME_EVENT, /* broker -> holder, warden -> host; body: audit/event.h, encoded, or none; id:
+			how many before it could not be sent */
 	FRAME_TYPE_COUNT,
 };
 

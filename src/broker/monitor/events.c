@@ -128,7 +128,7 @@ void events_batch(struct monitor_call *c)
 	}
 	if (r < 0 || !events_are_maps(e->document.root))
 		why = &events_wrong;
-	else if (!monitor_audit(c->monitor))
+	else if (!monitor_setup(c->monitor)->log[0])
 		why = &events_no_log;
 	else if (!events_spend(c->monitor, e->document.root->count))
 		why = &events_too_many;

@@ -86,7 +86,7 @@ struct granting {
 
 struct monitor {
 	struct monitor_options o;
-	struct corral_audit *audit; /* or NULL */
+	struct corral_audit *audit;
 	struct corral_enclave *enclave;
 	struct network *network;       /* or NULL: nothing was fetched yet */
 	struct broker_socket *sockets; /* of all connections; NULL: none */
@@ -122,9 +122,6 @@ struct monitor {
 	size_t unsent_bytes;
 	struct timer again; /* they are tried, after a shortage */
 	struct frame frame;
-	struct timer tick; /* of the audit */
-	struct pool_job ticking;
-	bool is_ticking;
 	/* events.c: how many more may be added, as of that time. */
 	uint64_t events_left, events_ms;
 };

@@ -347,7 +347,7 @@ struct corral_enclave *monitor_enclave(struct monitor *m)
 
 struct corral_audit *monitor_audit(struct monitor *m)
 {
-	return m->o.setup->log[0] ? m->audit : NULL;
+	return m->audit;
 }
 
 const struct broker_setup *monitor_setup(const struct monitor *m)

@@ -23,6 +23,7 @@
 
 #include <corral/enclave.h>
 
+#include "audit/event.h"
 #include "base/arena.h"
 #include "broker/call.h"
 #include "broker/rpc.h"
@@ -99,7 +100,6 @@ int monitor_work(struct monitor_call *c, void (*work)(struct monitor_call *c),
 /* What there is */
 
 struct corral_enclave *monitor_enclave(struct monitor *m);
-/* NULL: there is no log. */
 struct corral_audit *monitor_audit(struct monitor *m);
 const struct broker_setup *monitor_setup(const struct monitor *m);
 /* What the session uses, with all that the monitor started. NULL: nothing counts together. */
@@ -113,9 +113,12 @@ struct monitor_options {
 	const struct broker_setup *setup; /* must outlive it */
 	const int *ledger; /* stays the caller's; what is started counts there. NULL: apart */
 	struct loop *loop;
+	/* Hears of each event for the log, complete and redacted, in any thread. NULL: none. */
+	void (*tell)(void *context, const struct audit_event *e);
+	void *tell_context;
 };
 
-/* What can be wrong with a setup is found here: its log, its permissions. */
+/* What can be wrong with a setup is found here: its permissions. */
 int monitor_new(struct monitor **ret, const struct monitor_options *o, struct corral_error **e);
 /*
  * The sandbox's tree stands: paths of calls lead below this root, which stays the caller's; -1:

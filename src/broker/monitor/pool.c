@@ -97,6 +97,9 @@ static void *pool_run(void *context)
 			p->idle--;
 			continue;
 		}
+		/* What has begun is told of before the process ends. */
+		p->n_owed += !j->is_owed;
+		j->is_owed = true;
 		(void)pthread_mutex_unlock(&p->lock);
 		j->work(j);
 		(void)pthread_mutex_lock(&p->lock);

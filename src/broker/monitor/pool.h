@@ -30,8 +30,8 @@ int pool_add(struct pool *p, struct pool_job *j);
 /* Takes a job back that has not begun: true. False: it runs, and will be done. */
 bool pool_remove(struct pool *p, struct pool_job *j);
 /*
- * Before the process ends: jobs that are owed and have not begun are done here, and those that run
- * are waited for, so long at most; others are not.
+ * Before the process ends: jobs that are owed and have not begun are done here, and all that run
+ * are waited for, so long at most.
  */
 void pool_settle(struct pool *p, uint64_t ms);
 /* While held, no further job begins. */

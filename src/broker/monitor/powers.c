@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the monitor may do: the enclave, with the session's permissions, and the log that it records
- * in. The log is the session's own, by the session's id: several may write to one.
+ * What the monitor may do: the enclave, with the session's permissions; and what it records, for
+ * the holder's log.
  */
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/array.h"
 #include "broker/monitor/internal.h"
 #include "host/resolver.h"
+#include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/share.h"
 #include "lib/sandbox/sandbox.h"
@@ -25,56 +27,27 @@ enum { RING_BYTES = 64 << 10 };
 
 /* The audit */
 
-static void powers_tick_work(struct pool_job *j)
-{
-	struct monitor *m = container_of(j, struct monitor, ticking);
-
-	(void)corral_audit_tick(m->audit, NULL);
-}
-
-static void powers_plan_tick(struct monitor *m);
-
-static void powers_tick_done(struct pool_job *j)
-{
-	struct monitor *m = container_of(j, struct monitor, ticking);
-
-	m->is_ticking = false;
-	powers_plan_tick(m);
-}
-
-static void powers_on_tick(struct timer *t)
-{
-	struct monitor *m = container_of(t, struct monitor, tick);
-
-	m->ticking = (struct pool_job){ .work = powers_tick_work, .done = powers_tick_done };
-	m->is_ticking = pool_add(m->pool, &m->ticking) == 0;
-}
-
-/* A disk may be slow: it is written to by a thread. */
-static void powers_plan_tick(struct monitor *m)
-{
-	enum { LEAST_MS = 100, MOST_MS = 1000 };
-	int ms = corral_audit_wait_ms(m->audit);
-
-	ms = ms < 0 || ms > MOST_MS ? MOST_MS : ms < LEAST_MS ? LEAST_MS : ms;
-	m->tick.expired = powers_on_tick;
-	(void)loop_start(m->o.loop, &m->tick, (uint64_t)ms);
-}
-
-static int powers_open_log(struct monitor *m, struct corral_error **e)
+/*
+ * The log is the holder's: it hears of each event. Here they are in memory alone, and few, because
+ * the enclave needs an audit. The enclave refuses what would let a call reach the log.
+ */
+static int powers_open_audit(struct monitor *m, struct corral_error **e)
 {
 	const struct broker_setup *s = m->o.setup;
-	struct corral_audit_options o = CORRAL_AUDIT_OPTIONS;
-	int r;
+	const struct audit_trail_options o = { .ring_bytes = RING_BYTES,
+		.session = s->session,
+		.sandbox = s->sandbox,
+		.tell = m->o.tell,
+		.context = m->o.tell_context };
+	struct error error = { 0 };
+	int r = sodium_init() < 0 ? -EIO : lib_audit_new_told(&m->audit, &o, &error);
 
-	/* The enclave records in any case: in memory alone, and little, where there is no log. */
-	if (!s->log[0])
-		o.ring_bytes = RING_BYTES;
-	else
-		o.path = s->log;
-	o.session = s->session[0] ? s->session : NULL;
-	o.sandbox = s->sandbox[0] ? s->sandbox : NULL;
-	r = corral_audit_new(&m->audit, &o, e);
+	if (r < 0)
+		return handles_error(e, &error, r);
+	if (s->log[0]) {
+		m->audit->log = realpath(s->log, NULL);
+		r = m->audit->log ? 0 : -errno;
+	}
 	/* Values of variables outside: env.get gives them, and no text of the log has them. */
 	for (size_t i = 0; r == 0 && i < s->n_environment; i++) {
 		const char *equals = strchr(s->environment[i], '=');
@@ -83,8 +56,6 @@ static int powers_open_log(struct monitor *m, struct corral_error **e)
 
 		r = name ? corral_audit_secret(m->audit, name, equals + 1) : -ENOMEM;
 	}
-	if (r == 0 && s->log[0])
-		powers_plan_tick(m);
 	return r;
 }
 
@@ -232,7 +203,7 @@ static size_t powers_variables(const struct broker_setup *s, const struct corral
 int powers_make(struct monitor *m, struct corral_error **e)
 {
 	const struct broker_setup *s = m->o.setup;
-	int r = powers_open_log(m, e);
+	int r = powers_open_audit(m, e);
 
 	if (r == 0)
 		r = powers_read_layers(m, &m->base, e);
@@ -277,7 +248,6 @@ int powers_enter(struct monitor *m, struct corral_error **e)
 
 void powers_end(struct monitor *m)
 {
-	loop_stop(m->o.loop, &m->tick);
 	corral_enclave_free(m->enclave);
 	granting_deinit(m);
 	policy_free(m->policy);

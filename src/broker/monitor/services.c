@@ -113,7 +113,7 @@ static void services_record_done(struct pool_job *j)
 static void services_record(struct services_call *x, bool has_failed, const char *reason)
 {
 	struct monitor *m = x->call->monitor;
-	struct services_record *r = monitor_audit(m) ? calloc(1, sizeof(*r)) : NULL;
+	struct services_record *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return;
@@ -293,7 +293,7 @@ static void services_gather(struct monitor_call *c)
 		.n_layers = setup->n_layers,
 		.variables = &setup->variables,
 		.warden = setup->warden,
-		.sink = monitor_audit(c->monitor) ? corral_audit_sandbox : NULL,
+		.sink = corral_audit_sandbox,
 		.sink_context = monitor_audit(c->monitor) };
 
 	x->code = service_start_prepare(&x->start, x->backend, &session, &x->missing);

@@ -11,7 +11,7 @@
  *
  * It ends with its holder, and all that it started ends with it: when the control socket is closed,
  * or when the holder's process has ended, because a process that the holder forked may have the
- * socket still. What the log was told is committed then. Signals are the holder's matter.
+ * socket still. What its calls owe to the log is told first. Signals are the holder's matter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +27,7 @@
 #include "base/fd.h"
 #include "broker/monitor/monitor.h"
 #include "broker/program/front-process.h"
+#include "broker/program/telling.h"
 #include "jail/privilege.h"
 #include "wire/broker.h"
 #include "wire/frame.h"
@@ -56,6 +57,7 @@ struct broker {
 	uint64_t started[FRONTS_MAX]; /* ms: the last fronts, in a ring */
 	size_t n_started;
 	struct timer again;
+	struct telling telling;
 	bool is_over;
 };
 
@@ -320,10 +322,13 @@ static int broker_build(struct broker *b)
 	if (r == 0)
 		r = broker_receive(b);
 	if (r == 0) {
-		const struct monitor_options o = {
-			.setup = &b->setup, .ledger = &b->ledger, .loop = b->loop
-		};
+		const struct monitor_options o = { .setup = &b->setup,
+			.ledger = &b->ledger,
+			.loop = b->loop,
+			.tell = telling_add,
+			.tell_context = &b->telling };
 
+		b->telling.socket = b->setup.flags & BROKER_TELLS ? CONTROL : -1;
 		r = monitor_new(&b->monitor, &o, &e);
 	}
 	if (r == 0) {
@@ -372,7 +377,11 @@ static int broker_explain(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct broker b = { .listener = -1, .root = -1, .ledger = -1, .http = -1 };
+	static struct broker b = { .listener = -1,
+		.root = -1,
+		.ledger = -1,
+		.http = -1,
+		.telling = { .socket = -1, .lock = PTHREAD_MUTEX_INITIALIZER } };
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
 		SIGTTOU, SIGUSR1, SIGUSR2 };
 	int r, type = 0;
@@ -392,10 +401,9 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = broker_serve(&b);
 	child_end(&b.front);
-	if (b.monitor && monitor_audit(b.monitor)) {
+	if (b.monitor)
 		monitor_settle(b.monitor, SETTLE_MS);
-		(void)corral_audit_flush(monitor_audit(b.monitor), NULL);
-	}
+	telling_finish(&b.telling);
 	/* What else hangs in a thread is not waited for. */
 	_exit(r < 0);
 }

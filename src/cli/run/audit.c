@@ -437,6 +437,15 @@ void run_audit_network(struct run *r, const struct record *record)
 			&(struct request){ .op = OPERATION_NET_CONNECT, .target = record->target });
 }
 
+void run_audit_call(struct run *r, const void *event, size_t len, uint64_t missing)
+{
+	const struct launch_record to = run_audit_record(r);
+
+	/* What is no event counts as one that is missing. */
+	if (r->audit.trail && launch_record_call(&to, event, len, missing) < 0)
+		(void)launch_record_call(&to, NULL, 0, 1);
+}
+
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped)
 {
 	const struct launch_record to = run_audit_record(r);

@@ -61,6 +61,8 @@ void run_audit_refused(struct run *r, int status, const char *why);
 /* The sandbox ended before its command did. */
 void run_audit_lost(struct run *r, const char *why);
 void run_audit_network(struct run *r, const struct record *record);
+/* What the broker did (launch/record.h). */
+void run_audit_call(struct run *r, const void *event, size_t len, uint64_t missing);
 /* dropped: bytes of output beyond the limit. */
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped);
 

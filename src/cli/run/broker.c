@@ -134,6 +134,8 @@ int run_broker_configure(struct run *r)
 	if (r->live.is_on)
 		setup.ask_ms = run_live_ask_ms(r);
 	setup.flags = launch_wasm_has_sockets(&r->skill) ? BROKER_SOCKETS : 0;
+	if (r->audit.trail)
+		setup.flags |= BROKER_TELLS;
 	if (r->plan->has_http) {
 		setup.flags |= BROKER_HTTP;
 		setup.token = r->http_token;

@@ -105,6 +105,9 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 		run_loop_tell_record(l);
 		run_explain_heard(l->run->explain, e->record);
 		break;
+	case SESSION_CALL:
+		run_audit_call(l->run, e->call_body, e->call_len, e->id);
+		break;
 	case SESSION_BROKER:
 		run_loop_tell_broker(l, &e->refusal);
 		run_live_event(l->run, e);

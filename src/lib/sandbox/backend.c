@@ -33,24 +33,21 @@ static int backend_probe(const struct sandbox_base *base, struct error *e)
 }
 
 /*
- * Calls of the broker are in the log that the sandbox has, by the same session: the broker writes
- * to it itself. A sink of the host's own hears nothing of them.
+ * What the broker does is told to us, for the log of the sandbox and for a daemon (records.c). A
+ * sink of the host's own hears nothing of it.
  */
-static int backend_share_log(
-	const struct sandbox_base *base, struct broker_setup *broker, struct error *e)
+static void backend_share_log(const struct sandbox_base *base, struct broker_setup *broker)
 {
 	const struct corral_audit *audit =
 		base->sink == corral_audit_sandbox ? base->context : NULL;
 
-	if (!audit || !audit->log)
-		return 0;
-	if (audit->signing_key || audit->head)
-		return error_set(e, -EOPNOTSUPP, NULL,
-			"a broker cannot write to a log whose key or head is in another folder");
+	if (audit || !base->no_daemon)
+		broker->flags |= BROKER_TELLS;
+	if (!audit)
+		return;
 	broker->log = audit->log;
 	broker->session = audit_trail_session(audit->trail);
 	broker->sandbox = audit_trail_sandbox(audit->trail);
-	return 0;
 }
 
 static int backend_configure_broker(
@@ -87,9 +84,7 @@ static int backend_configure_broker(
 		c->flags |= CONFIGURE_HTTP;
 	}
 	broker.ask_ms = c->ask_ms;
-	r = backend_share_log(setup->base, &broker, e);
-	if (r < 0)
-		return r;
+	backend_share_log(setup->base, &broker);
 	/* With the places of its rules, which answers name. */
 	if (image_write_text(setup->permissions, &image) == 0 && !image.failed)
 		layers[0] = buffer_text(&image);

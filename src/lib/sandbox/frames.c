@@ -3,14 +3,16 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
 
-enum { SEND_MS = 1000 };
+enum { SEND_MS = 1000, FINISH_MS = 5000 };
 
 void sandbox_wake_asker(const struct warden_link *link)
 {
@@ -73,6 +75,8 @@ static int handle(
 		return 0;
 	}
 	if (f->type == FRAME_RECORD && sandbox_record(s, link, f) == 0)
+		return 0;
+	if (f->type == FRAME_EVENT && sandbox_call(s, f) == 0)
 		return 0;
 	if ((f->type == FRAME_POLICY || f->type == FRAME_GRANTS) && note_answer(link, f) == 0)
 		return 0;
@@ -141,6 +145,39 @@ void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
 		more = sandbox_receive(s, link);
 		sandbox_tell_news(s);
 	} while (more);
+}
+
+/* With the lock held. False: the end of it. */
+static bool sandbox_receive_last(struct corral_sandbox *s, struct warden_link *link)
+{
+	while (s->n_news < SANDBOX_NEWS_MAX) {
+		int r = frame_receive(link->socket, &link->frame);
+
+		if (r == 1 && link->frame.type == FRAME_EVENT)
+			(void)sandbox_call(s, &link->frame);
+		if (r != 1)
+			return r == -EAGAIN || r == -EINTR;
+	}
+	return true;
+}
+
+/* Commands that still run are killed by this. */
+void sandbox_finish(struct corral_sandbox *s, struct warden_link *link)
+{
+	struct pollfd p = { .fd = link->socket, .events = POLLIN };
+	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + FINISH_MS;
+	bool more = shutdown(link->socket, SHUT_WR) == 0;
+
+	while (more) {
+		const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+
+		if (now >= end || poll(&p, 1, (int)(end - now)) != 1)
+			break;
+		(void)pthread_mutex_lock(&s->lock);
+		more = !atomic_load(&link->ended) && sandbox_receive_last(s, link);
+		(void)pthread_mutex_unlock(&s->lock);
+		sandbox_tell_news(s);
+	}
 }
 
 void sandbox_refresh(struct corral_sandbox *s)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the relay tells of the network. The relay sees connections, not commands: what it tells
- * belongs to the command that runs, and where several run, a denial to each of them.
+ * What the broker did, and what the relay tells of the network. The relay sees connections, not
+ * commands: what it tells belongs to the command that runs, and where several run, a denial to each
+ * of them.
  *
  * Records are counted under the lock as they come. The audit sink is code of the host, so it is
  * told of them later, out of a queue, when no lock is held. The queue has a bound: nobody reads the
@@ -14,6 +15,9 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/lock.h"
+#include "launch/record.h"
+#include "lib/api/audit-handle.h"
+#include "lib/api/joined.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
@@ -74,10 +78,12 @@ size_t corral_sandbox_destinations(
 
 /* The queue for the sink */
 
-/* What the sink has not heard of: a denial, or a connection. */
+/* What the sink has not heard of: a denial, a connection, or an event of the broker. */
 struct sandbox_news {
 	struct sandbox_news *next;
-	uint64_t command; /* 0: it is not known */
+	uint64_t missing;   /* events of the broker before this one */
+	struct buffer call; /* the event of the broker, encoded; empty: it is none */
+	uint64_t command;   /* 0: it is not known */
 	struct corral_denial *denial;
 	struct corral_connection connection; /* if there is no denial */
 	uint32_t pid;
@@ -87,6 +93,7 @@ struct sandbox_news {
 static void news_free(struct sandbox_news *n)
 {
 	denial_free(n->denial);
+	buffer_deinit(&n->call);
 	free(n);
 }
 
@@ -121,6 +128,16 @@ static bool sandbox_records_is_suspect(
 	return p->link == link && p->state <= PROCESS_EXITED;
 }
 
+static void sandbox_records_append(struct corral_sandbox *s, struct sandbox_news *n)
+{
+	if (s->last_news)
+		s->last_news->next = n;
+	else
+		s->first_news = n;
+	s->last_news = n;
+	s->n_news++;
+}
+
 /* d NULL: it is a connection. Without memory the sink is not told. */
 static void sandbox_records_queue(struct corral_sandbox *s, const struct warden_link *link,
 	const struct record *r, uint64_t count, const struct corral_denial *d)
@@ -129,7 +146,7 @@ static void sandbox_records_queue(struct corral_sandbox *s, const struct warden_
 	struct sandbox_news *n;
 	size_t suspects = 0;
 
-	if (!s->base.sink)
+	if (!s->base.sink && !atomic_load(&s->joined))
 		return;
 	for (const struct corral_process *p = s->first; p; p = p->next) {
 		if (sandbox_records_is_suspect(p, link)) {
@@ -146,12 +163,23 @@ static void sandbox_records_queue(struct corral_sandbox *s, const struct warden_
 		news_free(n);
 		return;
 	}
-	if (s->last_news)
-		s->last_news->next = n;
-	else
-		s->first_news = n;
-	s->last_news = n;
-	s->n_news++;
+	sandbox_records_append(s, n);
+}
+
+/* Events of the broker go to logs as they are. */
+static void sandbox_tell_call(struct corral_sandbox *s, const struct sandbox_news *n)
+{
+	struct corral_audit *logs[] = {
+		s->base.sink == corral_audit_sandbox ? s->base.context : NULL,
+		atomic_load(&s->joined) ? joined_audit(atomic_load(&s->joined)) : NULL,
+	};
+
+	for (size_t i = 0; i < ROWS(logs); i++)
+		if (logs[i])
+			launch_record_call(&(struct launch_record){ .trail = logs[i]->trail },
+				n->call.data, n->call.len, n->missing);
+	if (atomic_load(&s->joined))
+		(void)joined_turn(atomic_load(&s->joined));
 }
 
 void sandbox_tell_news(struct corral_sandbox *s)
@@ -165,6 +193,11 @@ void sandbox_tell_news(struct corral_sandbox *s)
 	(void)pthread_mutex_unlock(&s->lock);
 	for (; n; n = next) {
 		next = n->next;
+		if (n->call.len || n->missing) {
+			sandbox_tell_call(s, n);
+			news_free(n);
+			continue;
+		}
 		sandbox_tell(s, (struct corral_event){ .kind = n->denial ? CORRAL_EVENT_DENIED
 									 : CORRAL_EVENT_CONNECTION,
 					.command = n->command,
@@ -217,5 +250,28 @@ int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, con
 		s->stats.sent_bytes += r.sent;
 		s->stats.received_bytes += r.received;
 	}
+	return 0;
+}
+
+int sandbox_call(struct corral_sandbox *s, const struct frame *f)
+{
+	struct audit_event e = { 0 };
+	struct sandbox_news *n;
+
+	if (f->n_fds != 0 || (f->len && audit_event_decode(&e, f->body, f->len) < 0))
+		return -EPROTO;
+	if (f->len && e.decision == AUDIT_DENIED)
+		s->stats.denials += e.count;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return 0;
+	n->missing = f->id;
+	buffer_add(&n->call, f->body, f->len);
+	/* Without memory it is one more that is missing. */
+	if (n->call.failed) {
+		buffer_deinit(&n->call);
+		n->missing++;
+	}
+	sandbox_records_append(s, n);
 	return 0;
 }

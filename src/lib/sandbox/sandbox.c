@@ -376,8 +376,12 @@ void corral_sandbox_free(struct corral_sandbox *s)
 
 	if (!s)
 		return;
-	/* What was denied late is reported. */
+	/* What was denied late is reported, and what its broker did last. */
 	sandbox_hear_link(s);
+	link = s->base.broker.program ? sandbox_hold_link(s, NULL) : NULL;
+	if (link)
+		sandbox_finish(s, link);
+	warden_link_unref(link);
 	(void)error_set(&why, -ECONNRESET, NULL, "the sandbox was freed");
 	do {
 		(void)pthread_mutex_lock(&s->lock);

@@ -223,6 +223,10 @@ void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link);
 void sandbox_refresh(struct corral_sandbox *s);
 /* With the lock held: takes a FRAME_RECORD. -EPROTO: a warden would not send that. */
 int sandbox_record(struct corral_sandbox *s, const struct warden_link *link, const struct frame *f);
+/* The same for a FRAME_EVENT, of the broker. */
+int sandbox_call(struct corral_sandbox *s, const struct frame *f);
+/* At the end: the session ends, and all that its broker says until then is told. */
+void sandbox_finish(struct corral_sandbox *s, struct warden_link *link);
 /* Without the lock: the denials that are queued. */
 void sandbox_tell_news(struct corral_sandbox *s);
 /*

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a broker and the holder of its session say to each other while it serves: questions,
- * answers (the relay's, too), grants. One that breaks a rule is killed, and started again as one
- * that died.
+ * answers (the relay's, too), grants, and events for the log. One that breaks a rule is killed, and
+ * started again as one that died.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "audit/event.h"
+#include "base/clock.h"
 #include "warden/session/internal.h"
 
-enum { BROKER_FRAMES_MAX = 16 };
+enum {
+	BROKER_FRAMES_MAX = 16,
+	BROKER_BACKLOG_MAX = 4096, /* more than its socket holds */
+};
 
 /* The pidfd reports its death; what it sent before is read first. */
 int session_hear_broker(struct session *s)
@@ -70,6 +76,21 @@ static int broker_frames_on_ready(struct session *s)
 			      : 0;
 }
 
+/* Whoever reads the event checks its bytes. */
+static int broker_frames_on_event(struct session *s)
+{
+	const struct session_event event = { .kind = SESSION_CALL,
+		.id = s->frame.id,
+		.fd = -1,
+		.call_body = s->frame.body,
+		.call_len = s->frame.len };
+
+	if (s->frame.len > AUDIT_EVENT_MAX || s->frame.n_fds)
+		return -EPROTO;
+	session_report(s, &event);
+	return 0;
+}
+
 static int broker_frames_take(struct session *s)
 {
 	switch (s->frame.type) {
@@ -81,25 +102,62 @@ static int broker_frames_take(struct session *s)
 		return broker_frames_on_grants(s);
 	case FRAME_READY:
 		return broker_frames_on_ready(s);
+	case FRAME_EVENT:
+		return broker_frames_on_event(s);
 	case FRAME_FAILED: /* It ends, which is heard elsewhere. */
+		broker_process_note(s->broker, &s->frame);
 		return 0;
 	default:
 		return -EPROTO;
 	}
 }
 
-void session_on_broker(struct session *s)
+/* 0: there may be more. -EAGAIN: not now. */
+static int broker_frames_hear(struct session *s, int max)
 {
-	const int socket = broker_process_socket(s->broker);
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < BROKER_FRAMES_MAX; i++) {
-		r = frame_receive(socket, &s->frame);
+	for (int i = 0; r == 0 && i < max; i++) {
+		r = frame_receive(broker_process_socket(s->broker), &s->frame);
 		if (r == 1)
 			r = broker_frames_take(s);
 		else if (r == 0)
 			r = -EPIPE;
 	}
+	return r;
+}
+
+void session_catch_up_broker(struct session *s)
+{
+	if (s->broker && broker_process_socket(s->broker) >= 0)
+		(void)broker_frames_hear(s, BROKER_BACKLOG_MAX);
+}
+
+void session_finish_broker(struct session *s)
+{
+	struct pollfd p = { .events = POLLIN };
+	uint64_t now = clock_ms(CLOCK_MONOTONIC), end;
+	int ms, r = s->broker ? broker_process_finish(s->broker, &ms) : -ENOTCONN;
+
+	if (r < 0)
+		return;
+	p.fd = broker_process_socket(s->broker);
+	for (end = now + (uint64_t)ms; now < end; now = clock_ms(CLOCK_MONOTONIC)) {
+		r = broker_frames_hear(s, BROKER_FRAMES_MAX);
+		if (r == 0)
+			continue;
+		if ((r != -EAGAIN && r != -EINTR) || poll(&p, 1, (int)(end - now)) == 0)
+			break;
+	}
+	if (r == -EPIPE || r == -ECONNRESET)
+		broker_process_finished(s->broker);
+}
+
+void session_on_broker(struct session *s)
+{
+	const int socket = broker_process_socket(s->broker);
+	int r = broker_frames_hear(s, BROKER_FRAMES_MAX);
+
 	if (r == 0 || r == -EAGAIN || r == -EINTR)
 		return;
 	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, socket, NULL);

@@ -29,7 +29,7 @@
 enum {
 	CONTROL = FD_KEPT,
 	RESTARTS_MAX = 3, /* in the life of a session: what dies more often has a reason to */
-	FINISH_MS = 8000, /* to write the rest of the log, which others may have locked */
+	FINISH_MS = 8000, /* to end its calls and to tell the rest, on a busy machine */
 	REAP_MS = 2000,   /* from its hang-up to its end, on a busy machine */
 	KEEPER_MS = 5000, /* to start it, on a machine that has other things to do */
 };
@@ -44,6 +44,7 @@ struct broker_process {
 	int ledger;               /* the session's */
 	struct buffer setup;
 	unsigned restarts;
+	struct error why; /* what it said before it went */
 	struct frame frame;
 };
 
@@ -246,19 +247,26 @@ int broker_process_pidfd(const struct broker_process *b)
 	return b->pidfd;
 }
 
-/* What it said before it went, if it did. */
-static bool broker_process_explained(struct broker_process *b, struct error *e)
+void broker_process_note(struct broker_process *b, const struct frame *f)
 {
 	struct refusal refusal;
 
-	while (frame_receive(b->socket, &b->frame) == 1) {
-		if (b->frame.type != FRAME_FAILED ||
-			refusal_decode(&refusal, b->frame.body, b->frame.len) < 0)
-			continue;
-		(void)error_set(e, -refusal.error, NULL, "the broker failed: %s", refusal.text);
-		return true;
-	}
-	return false;
+	if (refusal_decode(&refusal, f->body, f->len) == 0)
+		(void)error_set(
+			&b->why, -refusal.error, NULL, "the broker failed: %s", refusal.text);
+}
+
+/* What it said before it went, if it did. */
+static bool broker_process_explained(struct broker_process *b, struct error *e)
+{
+	while (!b->why.text[0] && frame_receive(b->socket, &b->frame) == 1)
+		if (b->frame.type == FRAME_FAILED)
+			broker_process_note(b, &b->frame);
+	if (!b->why.text[0])
+		return false;
+	*e = b->why;
+	b->why = (struct error){ 0 };
+	return true;
 }
 
 /* How it ended, if it has. */
@@ -430,13 +438,19 @@ int broker_process_keep(struct broker_process *b)
 	return r;
 }
 
-void broker_process_finish(struct broker_process *b)
+int broker_process_finish(struct broker_process *b, int *ret_ms)
+{
+	*ret_ms = FINISH_MS;
+	return b->pidfd < 0 || b->socket < 0      ? -ENOTCONN
+	       : shutdown(b->socket, SHUT_WR) < 0 ? -errno
+						  : 0;
+}
+
+void broker_process_finished(struct broker_process *b)
 {
 	struct pollfd p = { .fd = b->pidfd, .events = POLLIN };
 
-	if (b->pidfd < 0 || shutdown(b->socket, SHUT_RDWR) < 0)
-		return;
-	if (poll(&p, 1, FINISH_MS) == 1)
+	if (poll(&p, 1, REAP_MS) == 1)
 		broker_process_reap(b, NULL);
 }
 

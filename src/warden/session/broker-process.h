@@ -16,6 +16,7 @@
  */
 #include "base/error.h"
 #include "wire/broker.h"
+#include "wire/frame.h"
 
 struct broker_process;
 
@@ -45,7 +46,14 @@ int broker_process_restart(struct broker_process *b, struct error *e);
  */
 int broker_process_keep(struct broker_process *b);
 
-/* Lets it write what it has for the log, and waits for its end, for a while. */
-void broker_process_finish(struct broker_process *b);
+/*
+ * It has to end, after it has said what is left for the log, which the caller reads from its socket
+ * until the end of it; no longer than so many ms. Negative: there is none.
+ */
+int broker_process_finish(struct broker_process *b, int *ret_ms);
+/* It has ended its socket: waits for its own end, for a while. */
+void broker_process_finished(struct broker_process *b);
+/* What it sent when it failed, for broker_process_restart(). */
+void broker_process_note(struct broker_process *b, const struct frame *f);
 /* Kills it and waits for its end; NULL is nothing. Frees. */
 void broker_process_end(struct broker_process *b);

@@ -444,6 +444,11 @@ static void release(struct session *s)
 	free(s);
 }
 
+void session_stop(struct session *s)
+{
+	kill_zygote(s);
+}
+
 /* Nothing is left behind, not for init to wait for either: not every init does. */
 void session_free(struct session *s)
 {
@@ -459,9 +464,6 @@ void session_free(struct session *s)
 	if (!s->o.single || (s->used && !s->commands))
 		is_ended = poll(&p, 1, PART_MS) == 1;
 	end_zygote(s, is_ended);
-	/* It may have something for the log still. */
-	if (s->broker)
-		broker_process_finish(s->broker);
 	relay_process_end(&s->relay);
 	broker_process_end(s->broker);
 	release(s);

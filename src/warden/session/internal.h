@@ -93,6 +93,10 @@ void session_report(struct session *s, const struct session_event *event);
 /* session/broker-frames.c: the broker serves: it is listened to. */
 int session_hear_broker(struct session *s);
 void session_on_broker(struct session *s);
+/* All that it has said so far becomes events. */
+void session_catch_up_broker(struct session *s);
+/* It ends; all that it says until then becomes events. */
+void session_finish_broker(struct session *s);
 /* The zygote is no more, and nothing in it. */
 void session_lose_zygote(struct session *s);
 

@@ -169,12 +169,12 @@ int session_hear_relay(struct session *s)
 void session_finish(struct session *s)
 {
 	struct pollfd p = { .fd = s->relay.socket, .events = POLLIN };
-	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + FINISH_MS, left = FINISH_MS;
+	int64_t end, left = FINISH_MS;
 
-	if (s->broker)
-		broker_process_finish(s->broker);
+	session_finish_broker(s);
 	if (s->relay.pid == 0 || shutdown(s->relay.socket, SHUT_WR) < 0)
 		return;
+	end = (int64_t)clock_ms(CLOCK_MONOTONIC) + FINISH_MS;
 	while (left > 0 && poll(&p, 1, (int)left) != 0 && session_hear_relay(s) == 0)
 		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
 }
@@ -187,6 +187,7 @@ static void session_lose_broker(struct session *s)
 	int r;
 
 	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, broker_process_pidfd(s->broker), NULL);
+	session_catch_up_broker(s);
 	r = broker_process_restart(s->broker, &why);
 	if (r == 0)
 		r = session_hear_broker(s);
@@ -264,9 +265,10 @@ static int on_exited(struct session *s, struct command *c)
 
 	if (r < 0)
 		return r;
-	/* What it was denied was reported before it could end; if the relay is no more, that is
-	 * seen elsewhere. */
+	/* What it was denied, and what the broker did for it, was reported before it could end; if
+	 * the relay is no more, that is seen elsewhere. */
 	(void)session_hear_relay(s);
+	session_catch_up_broker(s);
 	session_give_back(s, c);
 	session_end(s, c, &report);
 	return 0;

@@ -44,6 +44,9 @@ enum session_event_kind {
 	SESSION_QUESTION,
 	SESSION_QUESTION_OVER,
 	SESSION_GRANTS,
+	SESSION_CALL,    /* the broker did something, or was asked to and did not: `call_body`, an
+			    event for the log (audit/event.h), and `id`: how many before it are
+			    missing. Without a body only that */
 	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for witness_new(), yours now. The
 			    command waits until it is answered there */
 };
@@ -57,6 +60,8 @@ struct session_event {
 	const struct record *record; /* for the call only, as the next */
 	const struct question *question;
 	enum question_end end;
+	const void *call_body;
+	size_t call_len;
 };
 
 struct session_options {
@@ -131,10 +136,13 @@ int session_build_begin(struct session *s, const struct plan *plan, const struct
 	struct error *e);
 int session_build_finish(struct session *s, struct error *e);
 /*
- * For the end, when no command runs any more: what they sent last leaves, and all records are
- * reported. Takes a moment where there is a relay, and nothing where there is none.
+ * For the end, when no command runs any more: what they sent last leaves, and all records of the
+ * relay and the broker are reported. Takes a moment where there is one of them, and nothing
+ * otherwise. Once.
  */
 void session_finish(struct session *s);
+/* Kills everything inside, for a holder that calls session_finish() next. */
+void session_stop(struct session *s);
 /*
  * Kills everything inside and waits for it. Then what it used counts as used by us, for whoever
  * waits for us (getrusage(RUSAGE_CHILDREN), the shell's `time`).
