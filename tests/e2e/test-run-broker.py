@@ -323,6 +323,16 @@ def test_programs(scene):
         ok("tried" in done.stdout and "spoiled" not in done.stdout and file.read() == text, "exec.run: the run's policy stays as it is",
            done.stdout, done.stderr)
     ok(os.path.exists(scene.path("work/made")), "exec.run: the rest of the workspace may be written", done.stdout, done.stderr)
+    # Several layers, with limits of the run: two files, and a stored policy.
+    for options, what in ((["--policy", policy, "--policy", policy], "two policies"), (["--policy", policy], "a stored policy")):
+        if what == "a stored policy":
+            os.makedirs(scene.path("home/.config/corral/policy.d"))
+            scene.write("home/.config/corral/policy.d/own.yaml", text)
+        done = scene.python(["--broker", *options, "--pids", "500"], CALLER, exec_run("print('r' + 'an')"))
+        ok('"result"' in done.stdout and "ran" in done.stdout, f"exec.run: with {what}", done.stdout, done.stderr)
+        done = scene.python(["--broker", *options, "--timeout", "30"], CALLER, 'fs.read {"path": "file"}')
+        ok("in the workspace" in done.stdout, f"fs.read: with {what}", done.stdout, done.stderr)
+    shutil.rmtree(scene.path("home/.config/corral/policy.d"))
     forks = "import os, time\nfor i in range(60):\n  if os.fork() == 0: time.sleep(60)\ntime.sleep(%d)\nprint('all', 'forked')"
     done = scene.python(["--broker", "--pids", "500"], CALLER, exec_run(forks % 4))
     ok("all forked" in done.stdout, "exec.run: programs may fork", done.stdout, done.stderr)

@@ -108,10 +108,11 @@ static int powers_read_layers(
 	return r;
 }
 
-/* What the session's commands are held to holds for those of exec.run. */
+/* What the session's commands are held to holds for those of exec.run. In each layer: where there
+ * are several, nothing stands beside them. */
 static void powers_limit(struct permissions *p, const struct limits *limits)
 {
-	for (size_t i = 0; i < LIMIT_COUNT; i++)
+	for (size_t i = 0; p->n_all_of == 0 && i < LIMIT_COUNT; i++)
 		if (limits->values[i] && limits->values[i] < p->limits.values[i])
 			p->limits.values[i] = limits->values[i];
 	for (size_t i = 0; i < p->n_all_of; i++)
