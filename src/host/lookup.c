@@ -159,6 +159,13 @@ int lookup_value(struct arena *a, const char *name, const char *value, const cha
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* Lists in which our own programs look for skills, which have to be approved, and for no program.
+ */
+static bool lookup_is_data(const char *name)
+{
+	return lookup_is_list(name) && strcmp(name, "PATH") != 0;
+}
+
 /* One NAME=value: *ret is NULL for one that is left out. */
 static int lookup_variable(struct arena *a, const char *item, const char **ret)
 {
@@ -171,7 +178,8 @@ static int lookup_variable(struct arena *a, const char *item, const char **ret)
 		return -ENOMEM;
 	if (!item[len] || env_name_is_unsafe(name, len))
 		return 0;
-	r = lookup_value(a, name, item + len + 1, &value);
+	value = item + len + 1;
+	r = lookup_is_data(name) ? 0 : lookup_value(a, name, value, &value);
 	if (r < 0 || !value)
 		return r;
 	*ret = arena_printf(a, "%s=%s", name, value);

@@ -35,7 +35,8 @@ bool lookup_is_list(const char *name);
  */
 int lookup_value(struct arena *a, const char *name, const char *value, const char **ret);
 /*
- * A whole environment (NAME=value, ends with NULL) by that rule, and without the variables that
- * make programs load code or read other files than they expect (policy/match/env-name.h).
+ * A whole environment (NAME=value, ends with NULL) for a program of ours: PATH and BROWSER by that
+ * rule, and without the variables that make programs load code or read other files than they expect
+ * (policy/match/env-name.h).
  */
 int lookup_environment(struct arena *a, const char *const *env, const char *const **ret);

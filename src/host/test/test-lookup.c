@@ -264,7 +264,8 @@ static void test_environment(void **state)
 	char path[PATH_MAX + 32];
 	const char *const env[] = { "HOME=/home/user", "LD_PRELOAD=/x.so", "PYTHONPATH=/x", path,
 		"NODE_OPTIONS=--require=/x", "no equals sign", "PERL5LIB=/x",
-		"LANG=", "GCONV_PATH=/x", "ENV=/x", "BASH_ENV=/x", "XDG_DATA_DIRS=relative", NULL };
+		"LANG=", "GCONV_PATH=/x", "ENV=/x", "BASH_ENV=/x", "XDG_DATA_DIRS=/srv/share",
+		"BROWSER=./x", NULL };
 	const char *const *left = NULL;
 
 	(void)state;
@@ -273,7 +274,8 @@ static void test_environment(void **state)
 	assert_string_equal(left[0], "HOME=/home/user");
 	assert_string_equal(left[1], "PATH=/usr/bin");
 	assert_string_equal(left[2], "LANG=");
-	assert_null(left[3]);
+	assert_string_equal(left[3], "XDG_DATA_DIRS=/srv/share");
+	assert_null(left[4]);
 	assert_int_equal(lookup_environment(&a, NULL, &left), 0);
 	assert_null(left[0]);
 }
