@@ -161,4 +161,21 @@ if command -v script >/dev/null 2>&1; then
 	answers 0 "a terminal: and it is approved" approved approve --check weather
 fi
 
+# --- what no run would start is not approved ---
+mkdir never
+for entry in "entry: missing.sh" "entry: plain.txt" "entry: ../out.sh" "entry: folder" "entry: plain.txt,runtime: bash"; do
+	printf 'name: never\nversion: 1.0.0\n%s\npermissions: {fs: {read: [$SKILL_DIR/**, /usr/**]}}\n' \
+		"$(echo "$entry" | tr ',' '\n')" >never/skill.yaml
+	mkdir -p never/folder && echo text >never/plain.txt
+	run approve --yes never
+	case $entry in
+	*runtime*) status_is 0 "$entry: a runtime runs it, it is approved" ;;
+	*)
+		status_is 2 "$entry: not approved"
+		run approve --check never
+		status_is 1 "$entry: and none is stored"
+		;;
+	esac
+done
+
 done_testing

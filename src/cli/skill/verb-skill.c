@@ -113,6 +113,32 @@ static int verb_approve_store(struct call *c, const struct inspection *i)
 	return approval_store(&a, c->error);
 }
 
+/* An approval of what no run would start promises something that is not so. */
+static int verb_approve_check_runs(struct call *c, const struct launch_skill *s)
+{
+	const struct manifest *m = &s->manifest;
+	const char **words;
+	size_t n;
+	int r = 0;
+
+	if (s->fault.text[0]) {
+		*c->error = s->fault;
+		r = -EINVAL;
+	} else if (m->wasm_file) {
+		r = launch_skill_command(s, m->wasm_file, NULL, 0, c->arena, &words, &n, c->error);
+		/* It is there; a module needs not be executable. */
+		if (r == -ENOEXEC) {
+			*c->error = (struct error){ 0 };
+			r = 0;
+		}
+	} else if (m->entry) {
+		r = launch_skill_command(s, NULL, NULL, 0, c->arena, &words, &n, c->error);
+	}
+	if (r < 0 && !c->error->hint[0])
+		error_hint(c->error, "the skill cannot run as it is, so it was not approved");
+	return r;
+}
+
 /* Shows, asks if need be, and stores. */
 static int verb_approve_decide(
 	struct call *c, const struct approve_settings *s, struct inspection *i, struct answer *a)
@@ -152,6 +178,8 @@ static int run_approve(struct call *c, const struct approve_settings *s)
 
 	if (r == 0)
 		r = inspection_rate(&i, c);
+	if (r == 0 && i.skill.outcome != APPROVAL_CURRENT)
+		r = verb_approve_check_runs(c, &i.skill);
 	if (r < 0)
 		return r;
 	a.path = i.skill.path;
@@ -193,7 +221,8 @@ const struct verb verb_approve = {
 	.description =
 		"Shows what `corral inspect` shows, asks for confirmation, and records the "
 		"digest of all files and the permissions. A change to any of them ends the "
-		"approval. Without a terminal, nothing is approved unless --yes is given.\n"
+		"approval. Without a terminal, nothing is approved unless --yes is given. A skill "
+		"that no run would start, as its entry is missing or is no program, is refused.\n"
 		"Exit status: 0 approved (or the approval was removed), 1 not approved, 2 an "
 		"error.",
 	.examples = "corral approve ./weather-skill\n"
