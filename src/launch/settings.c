@@ -77,18 +77,19 @@ static int launch_settings_follow(void *data, const char *below)
 }
 
 /* The row, and what links in it lead to. */
-static int launch_settings_add(struct launch_settings_row *x, const char *home)
+static int launch_settings_add(const struct launch_settings_row *row, const char *home)
 {
 	char path[PATH_BYTES], real[PATH_BYTES];
+	struct launch_settings_row x = *row;
 	int r;
 
-	if (snprintf(path, sizeof(path), "%s/%s", home, x->name) >= (int)sizeof(path) ||
+	if (snprintf(path, sizeof(path), "%s/%s", home, x.name) >= (int)sizeof(path) ||
 		links_follow(path, NULL, NULL, real) < 0)
 		return 0;
-	x->real = real;
-	r = launch_settings_deny_path(x, real);
+	x.real = real;
+	r = launch_settings_deny_path(&x, real);
 	return r <= 0 ? r
-		      : linked_each(x->bounds, real, LINKED_DEPTH_MAX, launch_settings_follow, x);
+		      : linked_each(x.bounds, real, LINKED_DEPTH_MAX, launch_settings_follow, &x);
 }
 
 int launch_settings_deny(struct permissions *p, const char *home)

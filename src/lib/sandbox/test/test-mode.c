@@ -54,6 +54,15 @@ static int make_places(void **state)
 	(void)snprintf(path, sizeof(path), "%s/.claude/hooks", home);
 	if (mkdir(path, 0700) < 0)
 		return -1;
+	/* Links in what is kept, and what they lead to. */
+	(void)test_file("home/key", "secret", 0600);
+	(void)test_file("home/.claude/linked", "", 0600);
+	(void)snprintf(path, sizeof(path), "%s/.ssh/id_linked", home);
+	if (symlink("../key", path) < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "%s/.claude/hooks/start", home);
+	if (symlink("../linked", path) < 0)
+		return -1;
 	return setenv("HOME", home, 1);
 }
 
@@ -117,6 +126,8 @@ static const struct {
 	{ "echo {} >%s/home/.claude/x && mv %s/home/.claude/x %s/home/.claude/settings.json",
 		false },
 	{ "echo x >%s/home/.claude/hooks/new", false },
+	{ "grep secret %s/home/key", false },
+	{ "echo x >%s/home/.claude/linked", false },
 };
 
 static void check_attempts(struct corral_sandbox *s, bool jailed)
