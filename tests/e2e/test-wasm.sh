@@ -245,9 +245,9 @@ again() { # again NAME: the entry was found to be wrong, and the skill runs all 
 }
 truncate -s -1 "$entry"
 again "cut"
-printf 'x' | dd of="$entry" bs=1 seek=5000 conv=notrunc status=none
+printf 'xxxxxxxx' | dd of="$entry" bs=1 seek=5000 conv=notrunc status=none
 again "changed"
-printf 'x' | dd of="$entry.mark" bs=1 seek=3 conv=notrunc status=none
+printf 'xxxxxxxx' | dd of="$entry.mark" bs=1 seek=3 conv=notrunc status=none
 again "its mark changed"
 rm "$entry.mark"
 again "without a mark"
