@@ -131,6 +131,34 @@ for line in sys.stdin:
 """
 
 
+def test_searchable(host):
+    """Folders that may be searched, though not read, on the way to a socket that anybody may use: each can be made by any user in /tmp."""
+    closed, opened = (0o711, 0o755) if os.geteuid() == 0 else (0o311, 0o755)
+    chains = [(closed,), (closed, closed), (closed, opened), (opened, closed), (closed, opened, closed), (opened, closed, closed, opened)]
+    folders, paths = [], []
+    for i, chain in enumerate(chains):
+        names = [f"chain-{i}" + "/below" * depth for depth in range(len(chain))]
+        for name in names:
+            os.mkdir(host.path(name))
+        host.bind(names[-1], "socket", "s")
+        os.chmod(host.path(names[-1] + "/s"), 0o777)
+        paths.append(host.path(names[-1] + "/s"))
+        folders += zip(names, chain)
+    for name, mode in reversed(folders):
+        if os.geteuid() == 0:
+            os.chown(host.path(name), 65534, 65534)
+        os.chmod(host.path(name), mode)
+    lines = "".join(path + "\n" for path in paths)
+    bare = subprocess.run([sys.executable, "-c", ASKED], input=lines, stdout=subprocess.PIPE, text=True, check=False)
+    ok(bare.stdout.split() == ["up"] + ["connected"] * len(paths), "sockets in folders that cannot be read: programs outside connect", bare)
+    done = subprocess.run([CORRAL, "run", "--mode", "sandbox", "--data-dir", host.path("work"), "--", "/usr/bin/python3", "-c", ASKED], input=lines,
+                          cwd=host.path("work"), env={**os.environ, "HOME": host.path("home")}, capture_output=True, text=True, check=False)
+    ok(done.returncode == 0 and done.stdout.startswith("up\n") and "connected" not in done.stdout and done.stdout.count("Error") == len(paths),
+       "not the command, which runs", done)
+    for name, _ in folders:
+        os.chmod(host.path(name), 0o700)
+
+
 def test_moved(host):
     """A folder with a server in it is moved, and another one takes its place: the command goes on, and does not reach the server."""
     for number, words in enumerate((["--mode", "sandbox", "--data-dir", host.path("work")], ["--policy", host.path("all.yaml")])):
@@ -171,6 +199,7 @@ def main():
             host.processes.remove(churn[-1])
             churn.pop().communicate(timeout=30)
         test_unreadable(host)
+        test_searchable(host)
         test_moved(host)
         for i in range(9):
             host.bind("away", str(i))

@@ -113,6 +113,7 @@ struct socket_hunt {
 	const char **seen;  /* by hash: what has a mask; a socket is listed with each connection */
 	size_t n_seen;
 	const char *searched; /* the last folder that was searched for sockets that were renamed */
+	const char *readable; /* the last folder of a socket that has a mask of its own */
 	unsigned names;       /* that were seen below /run */
 };
 
@@ -126,37 +127,55 @@ static bool plan_sockets_is_readable(const char *path)
 	return geteuid() != 0 || st.st_uid == 0 || st.st_mode & S_IROTH;
 }
 
-/*
- * What a mask must cover. It has to be put back when another file gets the name, and only who can
- * read the socket or its folder hears of that. Where neither can be read, the folder goes as a
- * whole, with folders above that cannot be read either: /run/containerd is such a one. Commands
- * could not list it anyway. Not if something in it is granted; then the set-up refuses.
- */
-static int plan_sockets_find_cover(struct planner *p, const char *path, const char **ret)
+/* Whether a folder can be masked as a whole: nothing in it is granted. */
+static bool plan_sockets_is_coverable(const struct planner *p, const char *folder)
 {
-	const char *cover = path;
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].grant != PLAN_NONE && path_is_below(p->nodes[i].path, folder))
+			return false;
+	return true;
+}
+
+/*
+ * What a mask must cover. It has to be put back when another file gets the name, and each folder on
+ * the way is watched for being moved. Only what can be read can be watched. So the first folder
+ * that cannot be read goes as a whole, and the one above it is watched: commands could not list it
+ * anyway, but connect to what is in it (mode 0711; /run/containerd is such a one). Not if something
+ * in it is granted; then it is the next one. If the socket's own folder is left, and cannot be
+ * read, the set-up refuses.
+ */
+static int plan_sockets_find_cover(
+	struct planner *p, struct socket_hunt *hunt, const char *path, const char **ret)
+{
+	const size_t folder = (size_t)(strrchr(path, '/') - path);
+	size_t len = 0;
+	char *at;
 
 	*ret = path;
-	while (!plan_sockets_is_readable(cover)) {
-		const char *folder =
-			arena_strndup(&p->arena, cover, (size_t)(strrchr(cover, '/') - cover));
-
-		if (!folder)
-			return -ENOMEM;
-		if (!folder[0] || plan_sockets_is_readable(folder))
-			break;
-		cover = folder;
-	}
-	for (size_t i = 0; i < p->n_nodes; i++)
-		if (p->nodes[i].grant != PLAN_NONE && path_is_below(p->nodes[i].path, cover))
+	/* Sockets are many and folders few. */
+	if (hunt->readable && strlen(hunt->readable) == folder &&
+		memcmp(hunt->readable, path, folder) == 0)
+		return 0;
+	at = arena_strndup(&p->arena, path, folder);
+	if (!at)
+		return -ENOMEM;
+	while (len < folder) {
+		len += 1 + strcspn(at + len + 1, "/");
+		at[len] = '\0';
+		if (!plan_sockets_is_readable(at) && plan_sockets_is_coverable(p, at)) {
+			*ret = at;
 			return 0;
-	*ret = cover;
+		}
+		if (len < folder)
+			at[len] = '/';
+	}
+	hunt->readable = at;
 	return 0;
 }
 
 static int plan_sockets_add_mask(struct planner *p, struct socket_hunt *hunt, const char *path)
 {
-	int r = plan_sockets_find_cover(p, path, &path);
+	int r = plan_sockets_find_cover(p, hunt, path, &path);
 	size_t i = hash_bytes(HASH_START, path, strlen(path)) % SEEN;
 
 	if (r < 0)
