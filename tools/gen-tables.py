@@ -361,7 +361,7 @@ TABLES = {
     "essentials": Essentials(),
     "companions": Companions(),
     "runs-later": RunLater(
-        "threat_files", "protect report file large checkout skip lint hooks startup session programs".split(),
+        "threat_files", "protect report soon file large checkout skip lint hooks startup session programs".split(),
         r"(~?/)?[A-Za-z0-9_.+*{},-]+(/[A-Za-z0-9_.+*{},-]+)*(/|/:[A-Za-z0-9_.+*{},/-]+)?"),
     "interpreters": Threats("threat_programs", "code root named interpreter stdin".split(),
                             r"[A-Za-z0-9_.+-]+\*?"),

@@ -52,6 +52,8 @@ enum threat_use {
 	THREAT_PYPI = 1 << 25, /* of PyPI, which others are named after */
 	THREAT_NPM = 1 << 26,  /* of npm, likewise */
 	THREAT_FINE = 1 << 27, /* near one of these, and what it is */
+	/* files */
+	THREAT_SOON = 1 << 29, /* runs without being asked for: it is reported first */
 };
 
 /* Texts are where they start in threat_texts, so that the tables need no relocation. */

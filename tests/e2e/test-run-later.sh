@@ -301,6 +301,80 @@ err_has 'large has too many folders to look through all of them' 'a message says
 rm -rf ./* && run run --json -- sh -c 'mkdir $(seq 4200)'
 out_has '"runs_later_complete": false' 'more new folders: in JSON'
 
+# --- many: the most harmful first, up to a bound that is reported ---
+mkdir "$scratch/many" && cd "$scratch/many" || exit 1
+attack 'for i in $(seq 260); do mkdir d$i; : >d$i/.exrc; done; : >.npmrc; : >.pylintrc; : >.envrc; git init -q .'
+is "$(sed -n 's/^corral: the command created \([^ ]*\) .*/\1/p' "$scratch/err" | head -n 2 | sort | tr '\n' ' ')" '.envrc .git ' 'many: what runs unasked at the top comes first'
+is "$(grep -c 'the command created' "$scratch/err")" 200 'many: 200 lines'
+err_has 'and 64 more such files; `corral run --json` lists them' 'many: how many more there are'
+rm -rf ./* ./.[!.]* && run run --json -- sh -c 'for i in $(seq 260); do mkdir d$i; : >d$i/.exrc; done; : >.npmrc; : >.envrc'
+python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); l = r["runs_later"]
+assert len(l) == 262 and l[0] == ".envrc" and l[-1] == ".npmrc" and r["runs_later_omitted"] == 0, (len(l), l[0], l[-1])' "$scratch/out"
+ok $? 'many: JSON has all of them, in the same order'
+rm -rf ./* ./.[!.]* && attack 'seq -f "d%g" 2100 | xargs mkdir; seq -f "d%g/.gdbinit" 2100 | xargs touch; : >d9/.envrc'
+is "$(sed -n 's/^corral: the command created \([^ ]*\) .*/\1/p' "$scratch/err" | head -n 1)" d9/.envrc 'many: decoys do not hide what is worse'
+err_has 'and 52 more that are in no list' 'many: what has no room is counted'
+
+# --- what shells run out of the folder ---
+mkdir -p "$scratch/shell/.venv/bin" "$scratch/shell/tools" && cd "$scratch/shell" || exit 1
+with_path() { # with_path SCRIPT: the shell's PATH leads into the folder
+	saved=$PATH && PATH=$scratch/shell/.venv/bin:$PATH && attack "$1"
+	PATH=$saved
+}
+with_path 'cp /bin/true .venv/bin/ls; : >.venv/bin/data; cp /bin/true tools/ls'
+err_has 'changed .venv/bin/ls (shells look for programs in it, by PATH)' 'PATH: a program that is planted in one of its folders'
+err_lacks 'tools/ls' 'PATH: not one elsewhere'
+err_lacks 'bin/data' 'PATH: nor what cannot be run'
+with_path 'mv .venv/bin x; mkdir .venv/bin; cp -p x/ls .venv/bin'
+err_has '.venv/bin (shells look' 'PATH: another folder in its place'
+with_path true
+err_empty 'PATH: nothing changed, nothing is told'
+ln -s shell "$scratch/shell-link" && saved=$PATH && PATH=$scratch/shell-link/.venv/bin:node_modules/.bin:$PATH
+attack 'touch .venv/bin/ls; mkdir -p node_modules/.bin; cp /bin/true node_modules/.bin/cat'
+PATH=$saved
+err_has '.venv/bin/ls (shells look' 'PATH: an entry that is a link'
+err_has 'node_modules/.bin/cat (shells look' 'PATH: a relative one, which was not there'
+
+cat >.envrc <<'END'
+source_env .envrc.mine  # source_env no
+dotenv_if_exists .env.dev; PATH_add "tools/bin"
+eval "$(./env.sh)"
+. $PWD/lib/more.sh
+source_env sub
+END
+mkdir -p lib sub && for f in .envrc.mine .envrc.local env.sh lib/more.sh sub/.envrc sub/deep.sh; do echo x >$f; done
+echo 'source ./deep.sh' >sub/.envrc
+for f in .envrc.mine .envrc.local env.sh lib/more.sh sub/.envrc sub/deep.sh; do
+	attack "echo y >$f"
+	[ "$status" -ne 0 ]
+	ok $? "direnv: $f, which .envrc leads to, is kept"
+done
+attack 'echo A=b >.env.dev; mkdir tools/bin; cp /bin/true tools/bin/ls; : >no'
+err_has 'created .env.dev (direnv takes variables' 'direnv: what dotenv loads is told of'
+err_has 'tools/bin/ls (shells look for programs' 'direnv: and programs where PATH_add leads'
+err_lacks ' no (' 'direnv: a comment is none'
+rm -f lib/more.sh && attack 'echo x >lib/more.sh'
+err_has 'created lib/more.sh (direnv runs it' 'direnv: what was not there yet is told of'
+head -c 70000 /dev/zero | tr '\0' '#' >.envrc && attack true
+err_has 'has too many' 'direnv: one that is too large is said'
+
+# --- programs that git's settings name ---
+repository programs
+mkdir tools && for f in clean ssh pager tool cred.sh alias.py conv; do printf '#!/bin/sh\n' >tools/$f; done
+git config filter.x.clean './tools/clean %f' && git config core.sshCommand "$PWD/tools/ssh -x" && git config pager.log tools/pager
+git config difftool.x.cmd 'sh tools/tool "$LOCAL"' && git config credential.helper '!sh tools/cred.sh' && git config alias.x '!python3 tools/alias.py'
+git config diff.x.textconv 'tools/conv' && git config core.fsmonitor tools/monitor && git config alias.y 'log tools/other' && echo 1 >tools/other
+for f in clean ssh pager tool cred.sh alias.py conv; do
+	attack "echo x >tools/$f; rm -f tools/$f"
+	[ "$status" -ne 0 ] && grep -q sh tools/$f
+	ok $? "git: tools/$f, which its settings name, is kept"
+done
+attack "printf '#!/bin/sh\necho >$pwned\n' >tools/monitor; chmod +x tools/monitor; echo 2 >tools/other"
+err_has 'created tools/monitor (git runs it, as its settings say)' 'git: one that was not there yet is told of'
+err_lacks tools/other 'git: a word of an alias that is no command is none'
+run run --write "$PWD/tools/clean" -- sh -c 'echo y >tools/clean'
+is "$status" 0 'git: --write names it'
+
 # --- other folders that may be written ---
 repository elsewhere && cd "$scratch/work" || exit 1
 run run --write "$scratch/elsewhere" -- sh -c "echo x >$scratch/elsewhere/.git/hooks/pre-commit"

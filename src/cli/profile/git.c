@@ -237,7 +237,7 @@ static int profile_git_judge(struct profile_git_leads *l, const char *section, c
 			       ? 0
 			       : profile_git_tell(l, path, profile_git_runs_hooks);
 	if (!is_include || strcasecmp(key, "path") != 0)
-		return 0;
+		return profile_git_program(l, section, key, value);
 	(void)snprintf(base, sizeof(base), "%.*s", (int)(strrchr(file, '/') - file), file);
 	if (profile_git_resolve(base, value, path) < 0)
 		return 0;

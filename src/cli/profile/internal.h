@@ -111,6 +111,27 @@ int profile_git_read_file(struct profile_git_leads *l, const char *path, unsigne
 int profile_git_leads(const char *folder, const char *worktree, bool is_bare,
 	struct profile_git_user *user, profile_git_found *found, void *data);
 
+/* git-programs.c: what a setting names as a program, if it lies in the folder. */
+int profile_git_program(
+	const struct profile_git_leads *l, const char *section, const char *key, const char *value);
+
+/* shell.c: what the user's shell runs out of a working folder. */
+
+enum profile_shell_kind {
+	PROFILE_SHELL_PROGRAMS, /* a folder of PATH */
+	PROFILE_SHELL_SOURCED,
+	PROFILE_SHELL_LOADED, /* variables, or what work changes */
+};
+/* path: below the folder, of any bytes; "" is the folder itself. Negative stops. */
+typedef int profile_shell_found(
+	void *data, const char *path, const char *who, enum profile_shell_kind kind);
+/* Entries of a PATH that lie in the folder. */
+int profile_shell_path(
+	const char *folder, const char *path, profile_shell_found *found, void *data);
+/* What an .envrc of it names. -E2BIG: it names more, or is larger, than is looked at. */
+int profile_shell_envrc(
+	const char *folder, const char *file, profile_shell_found *found, void *data);
+
 /* Submodules as .gitmodules has them. */
 int profile_git_modules(const char *folder, const char *worktree, struct profile_git_user *user,
 	profile_git_found *found, void *data);

@@ -39,7 +39,7 @@ enum {
 	LOOK_FOLDERS_PER_MS = 8,
 	LOOK_FREE_MS = 50,
 };
-enum { LOOK_HEADS_MAX = 256 };
+enum { LOOK_HEADS_MAX = 512 };
 
 /* First components of the paths of the table, with their rows. */
 struct look_head {

@@ -47,7 +47,8 @@ struct runs_later_state {
 enum runs_later_kind {
 	PLACE_ROW,
 	PLACE_REPOSITORY, /* what counts is that it is there; its parts are places of their own */
-	PLACE_LEAD, /* git's settings or links lead there, whether there is something or not */
+	PLACE_LEAD,       /* git's settings or links lead there, whether there is something or not */
+	PLACE_PROGRAMS,   /* a folder of PATH, likewise: its executable files count */
 };
 
 struct runs_later_place {
@@ -76,6 +77,7 @@ struct runs_later_places {
 	size_t n_outside, cap_outside;
 	struct runs_later_miss missed[RUNS_LATER_MISSED];
 	size_t n_missed;
+	struct news news;
 };
 
 /* A link from here leads there. */
@@ -138,6 +140,14 @@ static void runs_later_add_up(
 	(void)closedir(dir);
 }
 
+/* Of a place; what is in a repository or below a folder of programs is no matter of it. */
+static unsigned runs_later_uses(enum runs_later_kind kind, unsigned uses)
+{
+	return kind == PLACE_REPOSITORY ? THREAT_LARGE
+	       : kind == PLACE_PROGRAMS ? uses | THREAT_PROGRAMS
+					: uses;
+}
+
 static struct runs_later_state runs_later_state(
 	const struct runs_later *d, const char *path, unsigned uses)
 {
@@ -158,7 +168,8 @@ static struct runs_later_state runs_later_state(
 		.is_twinned = S_ISREG(st.st_mode) && st.st_nlink > 1,
 	};
 	if (s.is_folder && !(uses & THREAT_LARGE))
-		runs_later_add_up(d->fd, path, &s, &d->places->names, 0);
+		runs_later_add_up(
+			d->fd, path, &s, &d->places->names, uses & THREAT_PROGRAMS ? DEPTH_MAX : 0);
 	return s;
 }
 
@@ -284,9 +295,8 @@ static int runs_later_add(struct runs_later *d, const char *path, const char *wh
 	}
 	if (runs_later_is_inside(p, path))
 		return 0;
-	place.before = runs_later_state(
-		d, *path ? path : ".", kind == PLACE_REPOSITORY ? THREAT_LARGE : uses);
-	if (!place.before.exists && kind != PLACE_LEAD)
+	place.before = runs_later_state(d, *path ? path : ".", runs_later_uses(kind, uses));
+	if (!place.before.exists && kind != PLACE_LEAD && kind != PLACE_PROGRAMS)
 		return 0;
 	if (p->n == RUNS_LATER_PLACES) {
 		p->is_full = true;
@@ -329,7 +339,30 @@ static int runs_later_add_row(
 
 static int runs_later_add_lead(void *data, const char *path, const char *who)
 {
-	return runs_later_add(data, path, who, THREAT_PROTECT, PLACE_LEAD);
+	return runs_later_add(data, path, who, THREAT_PROTECT | THREAT_SOON, PLACE_LEAD);
+}
+
+static int runs_later_add_shell(
+	void *data, const char *path, const char *who, enum profile_shell_kind kind)
+{
+	/* What is sourced runs unasked; the rest is changed by work. */
+	if (kind == PROFILE_SHELL_PROGRAMS)
+		return runs_later_add(data, path, who, THREAT_REPORT | THREAT_SOON, PLACE_PROGRAMS);
+	return runs_later_add(data, path, who,
+		THREAT_SOON | (kind == PROFILE_SHELL_SOURCED ? THREAT_PROTECT : THREAT_REPORT),
+		PLACE_LEAD);
+}
+
+static int runs_later_add_envrc(struct runs_later *d, const struct look_folder *f)
+{
+	char path[PATH_BYTES];
+	int r = 0;
+
+	if (snprintf(path, sizeof(path), "%s/%s%s.envrc", d->folder, f->path, *f->path ? "/" : "") <
+		(int)sizeof(path))
+		r = profile_shell_envrc(d->folder, path, runs_later_add_shell, d);
+	d->places->is_full = d->places->is_full || r == -E2BIG;
+	return r == -E2BIG ? 0 : r;
 }
 
 static int runs_later_add_module(void *data, const char *path, const char *who)
@@ -351,9 +384,11 @@ static int runs_later_add_repository(struct runs_later *d, const struct look_fol
 		(int)sizeof(worktree))
 		return 0;
 	if (f->is_bare)
-		r = runs_later_add(d, f->path, runs_later_bare, THREAT_REPORT, PLACE_REPOSITORY);
+		r = runs_later_add(
+			d, f->path, runs_later_bare, THREAT_REPORT | THREAT_SOON, PLACE_REPOSITORY);
 	else if (runs_later_join(f->path, ".git", path))
-		r = runs_later_add(d, path, runs_later_repository, THREAT_REPORT, PLACE_REPOSITORY);
+		r = runs_later_add(d, path, runs_later_repository, THREAT_REPORT | THREAT_SOON,
+			PLACE_REPOSITORY);
 	if (r == 0)
 		r = profile_git_leads(
 			d->folder, worktree, f->is_bare, &d->places->user, runs_later_add_lead, d);
@@ -474,6 +509,8 @@ static int runs_later_visit_first(void *data, const struct look_folder *seen)
 	const struct runs_later_rows rows = { d->places, &f, runs_later_add_row, d };
 	int r = runs_later_rows(&rows);
 
+	if (r == 0 && runs_later_has(d->places, &f, ".envrc"))
+		r = runs_later_add_envrc(d, &f);
 	if (r == 0 && (f.is_bare || runs_later_has(d->places, &f, ".git")))
 		r = runs_later_add_repository(d, &f);
 	return r < 0 ? r : runs_later_follow(d);
@@ -498,6 +535,10 @@ int runs_later_open(struct runs_later *d, const char *folder)
 		d->places->twins.arena = &d->places->look.arena;
 	}
 	r = d->places ? look_first(&d->places->look, runs_later_visit_first, d) : -ENOMEM;
+	if (r == 0)
+		r = profile_shell_path(folder, getenv("PATH"), runs_later_add_shell, d);
+	if (r == 0)
+		r = runs_later_follow(d);
 	if (r == 0)
 		r = runs_later_find_twins(d);
 	if (r == 0)
@@ -623,10 +664,8 @@ int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pa
 
 /* After */
 
-struct news {
+struct runs_later_report {
 	const struct runs_later *files;
-	struct runs_later_news *items;
-	size_t n;
 	bool is_told; /* the repository of the folder is new: that is all there is to say of it */
 };
 
@@ -645,28 +684,54 @@ static bool runs_later_is_granted(const struct runs_later *d, const char *path, 
 	return false;
 }
 
-static int runs_later_tell(struct news *news, const char *path, const char *who, bool is_new)
+static int runs_later_tell(
+	const struct runs_later *d, const char *path, const char *who, unsigned uses, bool is_new)
 {
-	struct runs_later_places *p = news->files->places;
-	const char *copy;
-
-	path = *path ? path : ".";
-	for (size_t i = 0; i < news->n; i++) {
-		if (strcmp(news->items[i].path, path) == 0)
-			return 0;
-	}
-	if (news->n == RUNS_LATER_MAX) {
-		p->is_cut = true; /* enough for a person */
-		return 0;
-	}
-	copy = arena_strdup(&p->look.arena, path);
-	news->items[news->n++] = (struct runs_later_news){ copy ? copy : "?", who, is_new };
+	(void)news_add(&d->places->news, &(struct runs_later_news){ .path = *path ? path : ".",
+						 .who = who,
+						 .is_new = is_new,
+						 .rank = news_rank(uses) });
 	return 0;
 }
 
 static int runs_later_tell_link(void *data, const char *path, const char *who)
 {
-	return runs_later_tell(data, path, who, false);
+	const struct runs_later_report *report = data;
+
+	return runs_later_tell(report->files, path, who, THREAT_SOON, false);
+}
+
+/*
+ * What can be run in a folder of PATH and was made or changed meanwhile, by the times of files.
+ * Where another folder is in its place, they say nothing: then it is the folder that is reported.
+ */
+static void runs_later_tell_programs(const struct runs_later *d,
+	const struct runs_later_place *place, const struct runs_later_state *now)
+{
+	auto_fd fd = openat(d->fd, *place->path ? place->path : ".",
+		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool is_other = !place->before.exists || place->before.ino != now->ino;
+	const struct dirent *e;
+
+	if (dir)
+		(void)fd_take(&fd);
+	for (unsigned left = SEARCHED_MAX; dir && left && (e = readdir(dir)); left--) {
+		char path[PATH_BYTES];
+		struct stat st;
+
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			(S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && st.st_mode & 0111)) &&
+			look_is_since(&st.st_ctim, &d->since) &&
+			runs_later_join(place->path, e->d_name, path) &&
+			!runs_later_is_granted(d, path, false))
+			(void)runs_later_tell(d, path, place->what, place->uses, false);
+	}
+	if (is_other || !dir)
+		(void)runs_later_tell(
+			d, place->path, place->what, place->uses, !place->before.exists);
+	if (dir)
+		(void)closedir(dir);
 }
 
 /* One that was not there, or not seen, before. Of a folder that the first look did not see whole,
@@ -674,7 +739,7 @@ static int runs_later_tell_link(void *data, const char *path, const char *who)
 static int runs_later_tell_row(
 	void *data, const struct look_folder *f, const char *path, const struct threat *row)
 {
-	struct news *news = data;
+	struct runs_later_report *news = data;
 	const struct runs_later *d = news->files;
 	const struct runs_later_places *p = d->places;
 	bool is_sure = f->is_new || (f->is_known && !p->is_full);
@@ -688,11 +753,11 @@ static int runs_later_tell_row(
 	if (!now.exists || (!is_sure && !look_is_since(&now.newest, &d->since)) ||
 		runs_later_is_granted(d, path, false))
 		return 0;
-	return runs_later_tell(news, path, threat_what(row), is_sure);
+	return runs_later_tell(d, path, threat_what(row), row->uses, is_sure);
 }
 
 /* A repository that was not there before. */
-static int runs_later_tell_repository(struct news *news, const struct look_folder *f)
+static int runs_later_tell_repository(struct runs_later_report *news, const struct look_folder *f)
 {
 	const struct runs_later *d = news->files;
 	const struct runs_later_places *p = d->places;
@@ -708,12 +773,12 @@ static int runs_later_tell_repository(struct news *news, const struct look_folde
 		return 0;
 	news->is_told = true;
 	return runs_later_tell(
-		news, path, f->is_bare ? runs_later_bare : runs_later_repository, true);
+		d, path, f->is_bare ? runs_later_bare : runs_later_repository, THREAT_SOON, true);
 }
 
 static int runs_later_visit_second(void *data, const struct look_folder *f)
 {
-	struct news *news = data;
+	struct runs_later_report *news = data;
 	const struct runs_later *d = news->files;
 	const struct runs_later_rows rows = { d->places, f, runs_later_tell_row, news };
 	bool has_git = runs_later_has(d->places, f, ".git");
@@ -747,30 +812,43 @@ static unsigned runs_later_earned(const struct runs_later *d)
 			   : (unsigned)ms * LOOK_FOLDERS_PER_MS;
 }
 
-size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret)
+size_t runs_later_check(const struct runs_later *d, const struct runs_later_news **ret)
 {
-	struct news news = { .files = d, .items = ret };
+	struct runs_later_report news = { .files = d };
 	struct runs_later_places *p = d->places;
 
+	*ret = NULL;
 	if (!d->folder)
 		return 0;
 	p->names = SEARCHED_MAX;
+	p->news = (struct news){ .arena = &p->look.arena };
 	for (size_t i = 0; i < p->n; i++) {
 		const struct runs_later_place *place = &p->items[i];
 		bool is_repository = place->kind == PLACE_REPOSITORY;
 		struct runs_later_state now = runs_later_state(d, *place->path ? place->path : ".",
-			is_repository ? THREAT_LARGE : place->uses);
+			runs_later_uses(place->kind, place->uses));
 
-		if (now.exists && !runs_later_is_same(place, &now) &&
-			!runs_later_is_granted(d, place->path, is_repository))
+		if (!now.exists || runs_later_is_same(place, &now) ||
+			runs_later_is_granted(d, place->path, is_repository))
+			continue;
+		if (place->kind == PLACE_PROGRAMS)
+			runs_later_tell_programs(d, place, &now);
+		else
 			(void)runs_later_tell(
-				&news, place->path, place->what, !place->before.exists);
+				d, place->path, place->what, place->uses, !place->before.exists);
 	}
 	/* Out of memory: what was not seen is not passed over in silence. */
 	if (look_second(&p->look, &d->since, runs_later_earned(d), runs_later_visit_second, &news) <
 		0)
 		p->is_cut = true;
-	return news.n;
+	news_sort(&p->news);
+	*ret = p->news.items;
+	return p->news.n;
+}
+
+size_t runs_later_left(const struct runs_later *d)
+{
+	return d->folder ? d->places->news.left : 0;
 }
 
 size_t runs_later_missed(const struct runs_later *d, const struct runs_later_miss **ret)
@@ -781,5 +859,6 @@ size_t runs_later_missed(const struct runs_later *d, const struct runs_later_mis
 
 bool runs_later_is_cut(const struct runs_later *d)
 {
-	return d->folder && (d->places->is_cut || d->places->is_full || d->places->look.is_cut);
+	return d->folder && (d->places->is_cut || d->places->is_full || d->places->look.is_cut ||
+				    d->places->news.left);
 }

@@ -16,10 +16,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "cli/profile/news.h"
 #include "policy/permissions.h"
 
-/* All that can be told of; how much is kept from being written, or remembered; grants by name. */
-enum { RUNS_LATER_MAX = 128, RUNS_LATER_PLACES = 512, RUNS_LATER_GRANTS = 64 };
+/* How much is kept from being written, or remembered; grants by name. */
+enum { RUNS_LATER_PLACES = 512, RUNS_LATER_GRANTS = 64 };
 enum { RUNS_LATER_MISSED = 8 };
 
 struct runs_later_places;
@@ -31,13 +32,6 @@ struct runs_later {
 	struct runs_later_places *places;
 	const char *granted[RUNS_LATER_GRANTS]; /* by name: nobody needs to be told */
 	size_t n_granted;
-};
-
-/* One that was made or replaced meanwhile. */
-struct runs_later_news {
-	const char *path; /* below the folder; may be of any bytes */
-	const char *who;  /* who runs it, and when */
-	bool is_new;
 };
 
 /* What was not looked at, though it may say what else is run. */
@@ -61,8 +55,10 @@ int runs_later_deny(const struct runs_later *d, struct permissions *p);
  * something in one of these folders), a rule of p lets it be written.
  */
 int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pattern);
-/* What came of it, once: fills ret (of room for RUNS_LATER_MAX) and returns how many. */
-size_t runs_later_check(const struct runs_later *d, struct runs_later_news *ret);
+/* What came of it, the most harmful first; valid until runs_later_close(). Returns how many. */
+size_t runs_later_check(const struct runs_later *d, const struct runs_later_news **ret);
+/* After runs_later_check(): how many more there were. */
+size_t runs_later_left(const struct runs_later *d);
 /* What the first look left out; the list is d's. Returns how many. */
 size_t runs_later_missed(const struct runs_later *d, const struct runs_later_miss **ret);
 /* After runs_later_check(): there was more in the folder than was looked at, or more to tell. */

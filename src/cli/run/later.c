@@ -9,10 +9,12 @@
  * file means what it says, and nothing is added to it.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "cli/output.h"
 #include "cli/run/internal.h"
@@ -20,8 +22,8 @@
 #include "host/links.h"
 #include "policy/variable.h"
 
-/* Lines for a person; --json has all. */
-enum { TOLD_MAX = 24 };
+/* Lines for a person; --json has as many as there is room for (profile/news.h). */
+enum { TOLD_MAX = 200 };
 
 static int run_later_add(struct run *r, const char *folder)
 {
@@ -182,39 +184,59 @@ static void run_later_put_path(
 	buffer_adds(out, path);
 }
 
-/* Of one folder; told: lines so far. */
-static void run_later_tell_folder(
-	const struct run *r, const struct runs_later *d, struct output *o, size_t *told)
+/* What is reported of all folders, the most harmful first. */
+struct run_later_report {
+	struct run_later_one {
+		const struct runs_later *folder;
+		const struct runs_later_news *news;
+	} * items;
+	size_t n, cap;
+	size_t left; /* that are in no list */
+	bool is_cut;
+};
+
+static int run_later_compare(const void *a, const void *b)
 {
-	struct runs_later_news news[RUNS_LATER_MAX];
-	size_t n = runs_later_check(d, news), left = 0;
+	const struct run_later_one *x = a, *y = b;
+	const int r = news_compare(x->news, y->news);
 
-	for (size_t i = 0; i < n; i++) {
-		auto_buffer path = { 0 };
+	return r ? r : (x->folder > y->folder) - (x->folder < y->folder);
+}
 
-		if (++*told > TOLD_MAX) {
-			left++;
-			continue;
+static struct run_later_report run_later_report(const struct run *r)
+{
+	struct run_later_report report = { 0 };
+
+	for (size_t i = 0; i < r->later.n; i++) {
+		const struct runs_later *d = &r->later.items[i];
+		const struct runs_later_miss *missed;
+		const struct runs_later_news *news;
+		const size_t n = runs_later_check(d, &news);
+
+		for (size_t k = 0; k < n; k++) {
+			const struct run_later_one one = { d, &news[k] };
+
+			if (ARENA_PUSH(r->call->arena, report.items, report.n, report.cap, one) < 0)
+				report.left++;
 		}
-		run_later_put_path(r, d, news[i].path, &path);
-		output_note(o);
-		buffer_printf(&o->text, "the command %s ", news[i].is_new ? "created" : "changed");
-		output_foreign(o, buffer_text(&path));
-		buffer_printf(&o->text, " (%s): review it first\n", news[i].who);
+		report.left += runs_later_left(d);
+		report.is_cut = report.is_cut || runs_later_is_cut(d) ||
+				runs_later_missed(d, &missed) > 0;
 	}
-	if (left) {
-		output_note(o);
-		buffer_printf(&o->text, "and %zu more such files; `corral run --json` lists them\n",
-			left);
-	}
-	if (!runs_later_is_cut(d))
-		return;
+	if (report.n)
+		qsort(report.items, report.n, sizeof(report.items[0]), run_later_compare);
+	return report;
+}
+
+static void run_later_tell_one(const struct run *r, const struct run_later_one *x, struct output *o)
+{
+	auto_buffer path = { 0 };
+
+	run_later_put_path(r, x->folder, x->news->path, &path);
 	output_note(o);
-	output_foreign(o, d->folder);
-	buffer_adds(&o->text,
-		" has too many folders to look through all of them for new files that other "
-		"programs run, such as git hooks and .envrc: look at what the command made in it, "
-		"or grant a smaller folder\n");
+	buffer_printf(&o->text, "the command %s ", x->news->is_new ? "created" : "changed");
+	output_foreign(o, buffer_text(&path));
+	buffer_printf(&o->text, " (%s): review it first\n", x->news->who);
 }
 
 /* What was not looked at, and so is neither protected nor reported. */
@@ -232,38 +254,53 @@ static void run_later_tell_missed(const struct runs_later *d, struct output *o)
 
 void run_later_tell(const struct run *r, struct output *o)
 {
-	size_t told = 0;
+	const struct run_later_report report = run_later_report(r);
+	const size_t shown = report.n < TOLD_MAX ? report.n : TOLD_MAX;
 
 	for (size_t i = 0; i < r->later.n; i++)
 		run_later_tell_missed(&r->later.items[i], o);
-	for (size_t i = 0; i < r->later.n; i++)
-		run_later_tell_folder(r, &r->later.items[i], o, &told);
+	for (size_t i = 0; i < shown; i++)
+		run_later_tell_one(r, &report.items[i], o);
+	if (report.n > shown) {
+		output_note(o);
+		buffer_printf(&o->text, "and %zu more such files; `corral run --json` lists them\n",
+			report.n - shown);
+	}
+	if (report.left) {
+		output_note(o);
+		buffer_printf(&o->text,
+			"and %zu more that are in no list, since %d of a kind are listed: do not "
+			"use the folder before you have looked through it\n",
+			report.left, NEWS_MAX);
+	}
+	for (size_t i = 0; i < r->later.n; i++) {
+		if (!runs_later_is_cut(&r->later.items[i]))
+			continue;
+		output_note(o);
+		output_foreign(o, r->later.items[i].folder);
+		buffer_adds(&o->text,
+			" has too many folders to look through all of them for new files that "
+			"other programs run, such as git hooks and .envrc: look at what the "
+			"command made in it, or grant a smaller folder\n");
+	}
 }
 
 void run_later_print(const struct run *r, struct buffer *out)
 {
-	bool is_cut = false, is_first = true;
+	const struct run_later_report report = run_later_report(r);
 
 	buffer_adds(out, "  \"runs_later\": [");
-	for (size_t i = 0; i < r->later.n; i++) {
-		const struct runs_later *d = &r->later.items[i];
-		struct runs_later_news news[RUNS_LATER_MAX];
-		const struct runs_later_miss *missed;
-		size_t n = runs_later_check(d, news);
+	for (size_t i = 0; i < report.n; i++) {
+		auto_buffer path = { 0 };
 
-		for (size_t k = 0; k < n; k++) {
-			auto_buffer path = { 0 };
-
-			run_later_put_path(r, d, news[k].path, &path);
-			buffer_adds(out, is_first ? "" : ", ");
-			json_print_string(out, buffer_text(&path), path.len);
-			is_first = false;
-		}
-		is_cut = is_cut || runs_later_is_cut(d) || runs_later_missed(d, &missed) > 0;
+		run_later_put_path(r, report.items[i].folder, report.items[i].news->path, &path);
+		buffer_adds(out, i ? ", " : "");
+		json_print_string(out, buffer_text(&path), path.len);
 	}
 	if (run_claude_is_changed(r)) {
-		buffer_adds(out, is_first ? "" : ", ");
+		buffer_adds(out, report.n ? ", " : "");
 		json_print_string(out, r->claude.path, strlen(r->claude.path));
 	}
-	buffer_printf(out, "],\n  \"runs_later_complete\": %s,\n", is_cut ? "false" : "true");
+	buffer_printf(out, "],\n  \"runs_later_omitted\": %zu,\n  \"runs_later_complete\": %s,\n",
+		report.left, report.is_cut ? "false" : "true");
 }

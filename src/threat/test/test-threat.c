@@ -56,7 +56,29 @@ static const char *const protected[] = { ".git/hooks", ".git/config", ".git/conf
 	".travis.yml", ".appveyor.yml", "appveyor.yml", ".cirrus.yml", ".cirrus.star",
 	"codemagic.yaml", "cloudbuild.yaml", "cloudbuild.json", "buildspec.yml", ".bashrc",
 	".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv",
-	".zprofile", ".zlogin" };
+	".zprofile", ".zlogin", "_darcs/prefs", ".pijul/config", ".pijul/config.toml",
+	".envrc.local", ".envrc.private", ".envrc.user", ".envrc.secrets", ".rtx.toml",
+	".rtx.local.toml", "rtx.toml", "rtx.local.toml", ".rtx", ".rvmrc", ".ondirrc",
+	".shadowenv.d", ".bash_enter", ".bash_leave", ".theia", ".vs", ".run", ".nova",
+	".kateproject", ".vimspector.json", ".externalToolBuilders", ".idx", ".codesandbox",
+	".gitpod.yml", ".gitpod.Dockerfile", ".gitpod", ".ona", ".stackblitzrc", ".replit",
+	"replit.nix", ".devfile.yml", ".devfile.yaml", "devfile.yml", "devfile.yaml",
+	"conductor.json", ".conductor", ".vimrc.local", ".local.vimrc", ".vimlocal", ".nvim",
+	".gdbearlyinit", ".jdbrc", ".sbclrc", "jupyter_notebook_config.py",
+	"jupyter_notebook_config.json", "jupyter_server_config.py", "jupyter_server_config.json",
+	"jupyter_lab_config.py", "jupyter_lab_config.json", "jupyter_console_config.py",
+	"jupyter_console_config.json", "jupyter_qtconsole_config.py",
+	"jupyter_qtconsole_config.json", "jupyter_nbconvert_config.py",
+	"jupyter_nbconvert_config.json", "jupyter_app_config.py", "jupyter_app_config.json",
+	"jupyter_config.py", "jupyter_config.json", "ipython_config.py", "ipython_config.json",
+	"ipython_kernel_config.py", "ipython_kernel_config.json", ".claude/rules", ".agents/skills",
+	".agents/commands", ".agents/rules", ".github/agents", ".github/prompts",
+	".github/chatmodes", ".github/instructions", ".github/skills",
+	".github/copilot-instructions.md", ".cursorrules", ".windsurfrules", ".roomodes",
+	".openhands", ".pi", ".amp", ".augment", ".goose", ".cline", ".copilot", ".codebuddy",
+	".crush", ".devin", ".forge", ".grok", ".iflow", ".kimi", ".lingma", ".qodo", ".rovodev",
+	".tabnine", ".vibe", ".warp", ".zencoder", ".kiro/agents", ".kiro/steering",
+	".aider.model.settings.yml", ".plandex.json", "gptme.toml", ".serena/project.yml" };
 
 /* Neither fewer, which protects less, nor more, which stops work that went on before. */
 static void profiles_protect_these(void **state)

@@ -65,58 +65,97 @@ static size_t count(const struct lint_findings *all, const char *id)
 
 /* The cases: `yes` must be found at the pattern `at` ("": the layer), `no` must not be found. */
 
-#define DENY_ALL_DEFERRED                                                                         \
-	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/config.worktree', "                    \
-	"'/**/.git/commondir', '/**/.git/modules/**', '/**/.git/worktrees/**', "                  \
-	"'/**/.git/remotes/**', '/**/.git/branches/**', "                                         \
-	""                                                                                        \
-	"'/**/.git/rebase-merge/**', '/**/.git/rebase-apply/**', "                                \
-	"'/**/.git/sequencer/**', '/**/.git/lazygit.yml', '/**/.lazygit.yml', "                   \
-	"'/**/.hg/hgrc', "                                                                        \
-	"'/**/.hg/hgrc-not-shared', '/**/.hg/sharedpath', "                                       \
-	"'/**/.sl/sharedpath', "                                                                  \
-	"'/**/.jj/repo/config.toml', "                                                            \
-	"'/**/.sl/config', '/**/.husky/**', '/**/.pre-commit-config.yaml', "                      \
-	"'/**/{.,}lefthook{,-local}.{yml,yaml,toml,json}', "                                      \
-	"'/**/.config/lefthook{,-local}.{yml,yaml,toml,json}', "                                  \
-	"'/**/.lefthook{,-local}/**', '/**/.overcommit.yml', '/**/captainhook.json', "            \
-	"'/**/grumphp.yml', '/**/.envrc', '/**/.autoenv{,.leave}', "                              \
-	"'/**/.autoenv{,_leave}.zsh', '/**/{.,}mise{,.local}.toml', "                             \
-	"'/**/{.,}mise/config{,.local}.toml', '/**/.config/mise.toml', "                          \
-	"'/**/.config/mise/**', '/**/.vscode/**', '/**/.idea/**', '/**/.zed/**', "                \
-	"'/**/.fleet/**', '/**/.helix/**', '/**/*.code-workspace', "                              \
-	"'/**/.devcontainer/**', '/**/.devcontainer.json', '/**/.{vim,nvim,lvim,ex}rc', "         \
-	"'/**/.nvim.lua', '/**/.lazy.lua', '/**/.neoconf.json', '/**/.ycm_extra_conf.py', "       \
-	"'/**/.dir-locals{,-2}.el', '/**/.vim/**', '/**/.Rprofile', '/**/.Renviron', "            \
-	"'/**/.gdbinit', '/**/.lldbinit', '/**/.pdbrc', '/**/.irbrc', '/**/.pryrc', "             \
-	"'/**/.ghci', '/**/.ocamlinit', '/**/.iex.exs', '/**/.octaverc', '/**/.perldb', "         \
-	"'/**/.claude/settings{,.local}.json', '/**/.claude/hooks/**', "                          \
-	"'/**/.github/hooks/**', '/**/.clinerules/hooks/**', "                                    \
-	""                                                                                        \
-	"'/**/.claude/{plugins,local}/**', "                                                      \
-	"'/**/.claude/{commands,agents,skills,output-styles}/**', '/**/.cursor/**', "             \
-	"'/**/.mcp.json', "                                                                       \
-	"'/**/.{gemini,qwen,codex,roo,kilocode,windsurf,amazonq,opencode,continue,factory,trae}/" \
-	"**', "                                                                                   \
-	"'/**/.kiro/{settings,hooks}/**', '/**/.junie/mcp/**', "                                  \
-	"'/**/opencode.{json,jsonc}', '/**/{.,}crush.json', '/**/.continuerc.json', "             \
-	"'/**/.aider.conf.yml', '/**/.github/workflows/**', '/**/.github/actions/**', "           \
-	"'/**/.gitlab-ci.yml', '/**/.{gitea,forgejo}/workflows/**', "                             \
-	"'/**/.{gitea,forgejo}/actions/**', '/**/.circleci/**', '/**/.woodpecker/**', "           \
-	"'/**/.woodpecker.{yml,yaml}', '/**/.buildkite/**', '/**/.semaphore/**', "                \
-	"'/**/.teamcity/**', '/**/.tekton/**', '/**/.builds/**', '/**/.build.yml', "              \
-	"'/**/Jenkinsfile', '/**/{.,}azure-pipelines.{yml,yaml}', "                               \
-	"'/**/.azure-pipelines/**', '/**/bitbucket-pipelines.yml', "                              \
-	"'/**/.drone.{yml,yaml,star,jsonnet}', '/**/.travis.yml', '/**/{.,}appveyor.yml', "       \
-	"'/**/.cirrus.{yml,star}', '/**/codemagic.yaml', '/**/cloudbuild.{yaml,json}', "          \
-	"'/**/buildspec.yml', '/**/.npmrc', '/**/.yarnrc', '/**/.yarnrc.yml', "                   \
-	"'/**/.pnpmfile.cjs', '/**/.yarn/{releases,plugins}/**', '/**/.bundle/config', "          \
-	"'/**/.cargo/config{,.toml}', '/**/.bazelrc', '/**/.bazeliskrc', "                        \
-	"'/**/rust-toolchain{,.toml}', '/**/.tool-versions', "                                    \
-	"'/**/"                                                                                   \
-	".{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zprofile,zlogin}', "   \
-	"'/**/.{bash_aliases,zlogout,kshrc,mkshrc,cshrc,tcshrc}', '/**/.{login,logout}', "        \
-	"'/**/.{inputrc,pam_environment}', "                                                      \
+#define DENY_ALL_DEFERRED                                                             \
+	"'/**/.git/hooks/**', '/**/.git/config', '/**/.git/config.worktree', "        \
+	"'/**/.git/commondir', '/**/.git/modules/**', '/**/.git/worktrees/**', "      \
+	"'/**/.git/remotes/**', '/**/.git/branches/**', '/**/.git/rebase-merge/**', " \
+	"'/**/.git/rebase-apply/**', '/**/.git/sequencer/**', "                       \
+	"'/**/.git/lazygit.yml', '/**/.lazygit.yml', '/**/.hg/hgrc', "                \
+	"'/**/.hg/hgrc-not-shared', '/**/_darcs/prefs/**', '/**/.pijul/config', "     \
+	"'/**/.pijul/config.toml', '/**/.repo/manifests/**', '/**/.gclient', "        \
+	"'/**/.arcconfig', '/**/.fossil-settings/**', "                               \
+	"'/**/.bzr/branch/branch.conf', '/**/.repo/repo/**', '/**/.hg/sharedpath', "  \
+	"'/**/.sl/sharedpath', '/**/.jj/repo/config.toml', '/**/.sl/config', "        \
+	"'/**/.husky/**', '/**/.pre-commit-config.yaml', "                            \
+	"'/**/{.,}lefthook{,-local}.{yml,yaml,toml,json}', "                          \
+	"'/**/.config/lefthook{,-local}.{yml,yaml,toml,json}', "                      \
+	"'/**/.lefthook{,-local}/**', '/**/.overcommit.yml', "                        \
+	"'/**/captainhook.json', '/**/grumphp.yml', '/**/.envrc', "                   \
+	"'/**/.envrc.{local,private,user,secrets}', '/**/.autoenv{,.leave}', "        \
+	"'/**/.autoenv{,_leave}.zsh', '/**/{.,}mise{,.local}.toml', "                 \
+	"'/**/{.,}mise/config{,.local}.toml', '/**/.config/mise.toml', "              \
+	"'/**/.config/mise/**', '/**/{.,}rtx{,.local}.toml', '/**/.rtx/**', "         \
+	"'/**/.rvmrc', '/**/.ondirrc', '/**/.shadowenv.d/**', "                       \
+	"'/**/.bash_{enter,leave}', '/**/.vscode/**', '/**/.idea/**', "               \
+	"'/**/.zed/**', '/**/.fleet/**', '/**/.helix/**', '/**/.theia/**', "          \
+	"'/**/.vs/**', '/**/.run/**', '/**/.nova/**', '/**/.kateproject', "           \
+	"'/**/.vimspector.json', '/**/.externalToolBuilders/**', '/**/.idx/**', "     \
+	"'/**/.codesandbox/**', '/**/.gitpod.{yml,Dockerfile}', '/**/.gitpod/**', "   \
+	"'/**/.ona/**', '/**/.stackblitzrc', '/**/.replit', '/**/replit.nix', "       \
+	"'/**/{.,}devfile.{yml,yaml}', '/**/conductor.json', '/**/.conductor/**', "   \
+	"'/**/.project', '/**/.settings/**', '/**/*.code-workspace', "                \
+	"'/**/*.sublime-project', '/**/.devcontainer/**', '/**/.devcontainer.json', " \
+	"'/**/.{vim,nvim,lvim,ex}rc', '/**/.vimrc.local', '/**/.local.vimrc', "       \
+	"'/**/.vimlocal', '/**/.nvim.lua', '/**/.nvim/**', '/**/.lazy.lua', "         \
+	"'/**/.neoconf.json', '/**/.ycm_extra_conf.py', '/**/.dir-locals{,-2}.el', "  \
+	"'/**/.vim/**', '/**/.Rprofile', '/**/.Renviron', '/**/.gdbinit', "           \
+	"'/**/.lldbinit', '/**/.pdbrc', '/**/.irbrc', '/**/.pryrc', '/**/.ghci', "    \
+	"'/**/.ocamlinit', '/**/.iex.exs', '/**/.octaverc', '/**/.perldb', "          \
+	"'/**/.gdbearlyinit', '/**/.jdbrc', '/**/.sbclrc', "                          \
+	"'/**/jupyter_{notebook,server,lab,console,qtconsole,nbconvert,app}_config.{" \
+	"py,json}', '/**/jupyter_config.{py,json}', "                                 \
+	"'/**/ipython{,_kernel}_config.{py,json}', "                                  \
+	"'/**/.claude/settings{,.local}.json', '/**/.claude/hooks/**', "              \
+	"'/**/.github/hooks/**', '/**/.clinerules/hooks/**', "                        \
+	"'/**/.claude/{plugins,local}/**', "                                          \
+	"'/**/.claude/{commands,agents,skills,output-styles,rules}/**', "             \
+	"'/**/.agents/{skills,commands,rules}/**', "                                  \
+	"'/**/.github/{agents,prompts,chatmodes,instructions,skills}/**', "           \
+	"'/**/.github/copilot-instructions.md', '/**/.cursorrules', "                 \
+	"'/**/.windsurfrules', '/**/.roomodes', '/**/.cursor/**', '/**/.mcp.json', "  \
+	"'/**/.{gemini,qwen,codex,roo,kilocode,windsurf,amazonq,opencode,continue,fa" \
+	"ctory,trae}/**', "                                                           \
+	"'/**/.{openhands,pi,amp,augment,goose,cline,copilot,codebuddy,crush,devin,f" \
+	"orge,grok,iflow,kimi,lingma,qodo,rovodev,tabnine,vibe,warp,zencoder}/**', "  \
+	"'/**/.kiro/{settings,hooks,agents,steering}/**', '/**/.junie/mcp/**', "      \
+	"'/**/opencode.{json,jsonc}', '/**/{.,}crush.json', '/**/.continuerc.json', " \
+	"'/**/.aider.conf.yml', '/**/.aider.model.settings.yml', "                    \
+	"'/**/.plandex.json', '/**/gptme.toml', '/**/.serena/project.yml', "          \
+	"'/**/.github/workflows/**', '/**/.github/actions/**', "                      \
+	"'/**/.gitlab-ci.yml', '/**/.{gitea,forgejo}/workflows/**', "                 \
+	"'/**/.{gitea,forgejo}/actions/**', '/**/.circleci/**', "                     \
+	"'/**/.woodpecker/**', '/**/.woodpecker.{yml,yaml}', '/**/.buildkite/**', "   \
+	"'/**/.semaphore/**', '/**/.teamcity/**', '/**/.tekton/**', "                 \
+	"'/**/.builds/**', '/**/.build.yml', '/**/Jenkinsfile', "                     \
+	"'/**/{.,}azure-pipelines.{yml,yaml}', '/**/.azure-pipelines/**', "           \
+	"'/**/bitbucket-pipelines.yml', '/**/.drone.{yml,yaml,star,jsonnet}', "       \
+	"'/**/.travis.yml', '/**/{.,}appveyor.yml', '/**/.cirrus.{yml,star}', "       \
+	"'/**/codemagic.yaml', '/**/cloudbuild.{yaml,json}', '/**/buildspec.yml', "   \
+	"'/**/.zuul.yaml', '/**/.zuul.d/**', '/**/zuul.yaml', '/**/zuul.d/**', "      \
+	"'/**/.prow.yaml', '/**/.kokoro/**', '/**/.pipelines/**', "                   \
+	"'/**/.harness/**', '/**/{.,}bitrise.yml', '/**/{.,}buddy.yml', "             \
+	"'/**/screwdriver.yaml', '/**/.readthedocs.{yml,yaml}', '/**/netlify.toml', " \
+	"'/**/vercel.json', '/**/render.yaml', '/**/.do/app.yaml', "                  \
+	"'/**/.ebextensions/**', '/**/.platform/**', '/**/.scrutinizer.yml', "        \
+	"'/**/renovate.json{,5}', '/**/.renovaterc{,.json}', '/**/garnix.yaml', "     \
+	"'/**/.npmrc', '/**/.yarnrc', '/**/.yarnrc.yml', '/**/.pnpmfile.cjs', "       \
+	"'/**/.yarn/{releases,plugins}/**', '/**/.bundle/config', "                   \
+	"'/**/.cargo/config{,.toml}', '/**/.bazelrc', '/**/.bazeliskrc', "            \
+	"'/**/rust-toolchain{,.toml}', '/**/.mvn/**', '/**/.sbtopts', "               \
+	"'/**/.jvmopts', '/**/.buckconfig{,.local}', '/**/.pantsrc.toml', "           \
+	"'/**/.bazelversion', '/**/{.,}ansible.cfg', '/**/bunfig.toml', "             \
+	"'/**/.pip/**', '/**/.pixi/config.toml', '/**/uv.toml', '/**/{.,}pylintrc', " \
+	"'/**/.flake8', '/**/.proverc', '/**/.perlcriticrc', '/**/.rubocop.yml', "    \
+	"'/**/.rspec', '/**/.golangci.{yml,yaml,toml}', '/**/.tflint.hcl', "          \
+	"'/**/.checkov.{yml,yaml}', '/**/.vale.ini', '/**/.mega-linter.yml', "        \
+	"'/**/.ansible-lint', '/**/.eslintrc.{js,cjs}', "                             \
+	"'/**/.prettierrc.{js,cjs,mjs}', '/**/.stylelintrc.{js,cjs}', "               \
+	"'/**/.mocharc.{js,cjs,json,yml,yaml}', '/**/.babelrc{,.js}', "               \
+	"'/**/.lintstagedrc{,.json,.js,.cjs,.mjs}', '/**/.commitlintrc.{js,cjs}', "   \
+	"'/**/.simple-git-hooks.{json,js,cjs}', '/**/.tool-versions', "               \
+	"'/**/.{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zshenv,zpro" \
+	"file,zlogin}', '/**/.{bash_aliases,zlogout,kshrc,mkshrc,cshrc,tcshrc}', "    \
+	"'/**/.{login,logout}', '/**/.{inputrc,pam_environment}', "                   \
 	"'/**/.{xinitrc,xprofile,xsession,xsessionrc,xserverrc}'"
 #define RULE(id, action, priority, operations, patterns)                                    \
 	"{id: " id ", action: " action ", priority: " priority ", operations: [" operations \
@@ -173,7 +212,9 @@ static const struct {
 	{ "deferred-execution", "fs: {write: [/srv/**], deny: ['/srv/**/.*/**', '/srv/**/.[!g]*']}",
 		"/srv/**",
 		"fs: {write: [/srv/**], deny: ['/srv/**/.*/**', '/srv/**/.*', "
-		"'/srv/**/*-workspace', '/srv/**/*.{json,jsonc,yml,yaml,toml}', '/srv/**/mise/**', "
+		"'/srv/**/*-{workspace,project}', "
+		"'/srv/**/*.{json,json5,jsonc,yml,yaml,toml,nix,py,cfg}', '/srv/**/mise/**', "
+		"'/srv/**/{_darcs,zuul.d}/**', '/srv/**/pylintrc', "
 		"'/srv/**/Jenkinsfile', '/srv/**/rust-toolchain']}" },
 	{ "write-path", "fs: {write: [~/.local/bin/tool]}", "$HOME/.local/bin/tool",
 		"fs: {write: [~/.local/share/x/**]}" },

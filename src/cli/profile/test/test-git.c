@@ -533,7 +533,7 @@ static void test_links_shrinking(void **state)
 
 static void test_news(void **state)
 {
-	struct runs_later_news news[RUNS_LATER_MAX];
+	const struct runs_later_news *news;
 	auto_permissions *p = permissions_new();
 	struct runs_later d;
 	bool denied = false;
@@ -549,11 +549,11 @@ static void test_news(void **state)
 	for (size_t i = 0; i < p->rules[0].patterns.n; i++)
 		denied = denied || strstr(p->rules[0].patterns.items[i].all[0], "/.githooks/**");
 	assert_true(denied);
-	assert_int_equal(runs_later_check(&d, news), 0);
+	assert_int_equal(runs_later_check(&d, &news), 0);
 	put_text(".git/commondir", "../c\n");
 	put_text("sub/.git/config", "");
 	put_index(2, 20, "sub");
-	assert_int_equal(runs_later_check(&d, news), 2);
+	assert_int_equal(runs_later_check(&d, &news), 2);
 	assert_string_equal(news[0].path, ".git/commondir");
 	assert_true(news[0].is_new);
 	assert_string_equal(news[1].path, "sub/.git");
@@ -563,14 +563,14 @@ static void test_news(void **state)
 /* .git as a file, as in a worktree: there at the start, or made. */
 static void test_news_file(void **state)
 {
-	struct runs_later_news news[RUNS_LATER_MAX];
+	const struct runs_later_news *news;
 	auto_permissions *p = permissions_new();
 	struct runs_later d;
 
 	(void)state;
 	assert_int_equal(runs_later_open(&d, work), 0);
 	put_text(".git", "gitdir: x\n");
-	assert_int_equal(runs_later_check(&d, news), 1);
+	assert_int_equal(runs_later_check(&d, &news), 1);
 	assert_string_equal(news[0].path, ".git");
 	runs_later_close(&d);
 	assert_non_null(p);
@@ -585,7 +585,7 @@ static void test_news_file(void **state)
 /* A folder that is kept, and a second name of a file in it that is not. */
 static void test_news_link(void **state)
 {
-	struct runs_later_news news[RUNS_LATER_MAX];
+	const struct runs_later_news *news;
 	char from[PATH_BYTES + 32], to[PATH_BYTES + 32];
 	struct runs_later d;
 
@@ -595,10 +595,10 @@ static void test_news_link(void **state)
 	(void)snprintf(to, sizeof(to), "%s/other", work);
 	assert_int_equal(link(from, to), 0);
 	assert_int_equal(runs_later_open(&d, work), 0);
-	assert_int_equal(runs_later_check(&d, news), 0);
+	assert_int_equal(runs_later_check(&d, &news), 0);
 	assert_int_equal(truncate(to, 1), 0);
 	/* The folder, and the other name, which was found. */
-	assert_int_equal(runs_later_check(&d, news), 2);
+	assert_int_equal(runs_later_check(&d, &news), 2);
 	assert_string_equal(news[0].path, ".vscode");
 	assert_string_equal(news[1].path, "other");
 	assert_false(news[0].is_new || news[1].is_new);

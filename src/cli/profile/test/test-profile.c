@@ -250,7 +250,7 @@ static void test_runs_later(void **state)
 {
 	auto_permissions *p = permissions_new();
 	struct runs_later d;
-	struct runs_later_news news[RUNS_LATER_MAX];
+	const struct runs_later_news *news;
 	char *work = expand("@/work"), *pattern = expand("@/work/.git/hooks/x");
 	char *link = expand("@/work/.exrc"), *other = expand("@/work/src/**");
 
@@ -275,14 +275,14 @@ static void test_runs_later(void **state)
 	assert_int_equal(p->rules[1].action, VERDICT_ALLOW);
 	assert_true(p->rules[1].priority > p->rules[0].priority);
 	/* Nothing happened; then something did. */
-	assert_int_equal(runs_later_check(&d, news), 0);
+	assert_int_equal(runs_later_check(&d, &news), 0);
 	write_file("@/work/.envrc", "x");
 	write_file("@/work/.git/config", "more");
-	assert_int_equal(runs_later_check(&d, news), 2);
-	assert_string_equal(news[0].path, ".git/config");
-	assert_false(news[0].is_new);
-	assert_string_equal(news[1].path, ".envrc");
-	assert_true(news[1].is_new);
+	assert_int_equal(runs_later_check(&d, &news), 2);
+	assert_string_equal(news[0].path, ".envrc");
+	assert_true(news[0].is_new);
+	assert_string_equal(news[1].path, ".git/config");
+	assert_false(news[1].is_new);
 	runs_later_close(&d);
 	free(work);
 	free(pattern);
