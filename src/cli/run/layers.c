@@ -252,6 +252,7 @@ int run_layers(struct run *r)
 	if (ret == 0 && r->options.agent.is_given) {
 		ret = agent_permissions(&r->options.agent, r->call, &r->mode);
 		ret = ret < 0 ? ret : run_claude_begin(r);
+		ret = ret < 0 ? ret : run_agents_open(r);
 		ret = ret < 0 ? ret : add_base(r, r->mode);
 	}
 	if (ret == 0 && (r->options.profile || r->n_base == 0))
