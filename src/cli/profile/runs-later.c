@@ -47,8 +47,8 @@ struct runs_later_state {
 enum runs_later_kind {
 	PLACE_ROW,
 	PLACE_REPOSITORY, /* what counts is that it is there; its parts are places of their own */
-	PLACE_LEAD,       /* git's settings or links lead there, whether there is something or not */
-	PLACE_PROGRAMS,   /* a folder of PATH, likewise: its executable files count */
+	PLACE_LEAD,     /* git's settings or links lead there, whether there is something or not */
+	PLACE_PROGRAMS, /* a folder of PATH, likewise: its executable files count */
 };
 
 struct runs_later_place {
