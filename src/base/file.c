@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/buffer.h"
@@ -91,4 +93,18 @@ int file_replace(const char *path, const void *data, size_t len, unsigned mode)
 	if (r < 0)
 		(void)unlink(temp.data);
 	return r;
+}
+
+int file_lock(int fd, unsigned most_ms)
+{
+	enum { PAUSE_MS = 5 };
+
+	for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited += PAUSE_MS) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (waited >= most_ms)
+			return -EBUSY;
+		(void)poll(NULL, 0, PAUSE_MS);
+	}
+	return 0;
 }

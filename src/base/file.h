@@ -18,3 +18,8 @@ int file_write_all(int fd, const void *data, size_t len);
  * it. Nothing is left behind on failure.
  */
 int file_replace(const char *path, const void *data, size_t len, unsigned mode);
+/*
+ * flock() for writing that waits so long at most: whoever may read a file or a folder may lock it,
+ * commands in sandboxes too. -EBUSY: another process has it.
+ */
+int file_lock(int fd, unsigned most_ms);

@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,6 +27,7 @@ enum {
 	MODULE_MAX = 64 << 20,
 	CODE_MAX = 256 << 20,
 	ENTRIES_MAX = 512, /* files; a module has two */
+	LOCK_MS = 60000,
 	MESSAGE_MAX = 4096,
 	MARK_BYTES = 32,
 	NAME_BYTES = 80,
@@ -387,10 +387,9 @@ static int module_cache_get_from(const struct cached *c, const struct module_inp
 	if (!module_cache_find(c, ret)) {
 		auto_buffer code = { 0 };
 
-		/* Who comes at the same time waits, and finds what was made; with the folder closed
-		 * the lock is gone. */
-		while (flock(c->folder, LOCK_EX) < 0 && errno == EINTR)
-			;
+		/* Who comes at the same time waits, and finds what was made, or makes it once more;
+		 * with the folder closed the lock is gone. */
+		(void)file_lock(c->folder, LOCK_MS);
 		if (module_cache_find(c, ret))
 			return 0;
 		r = module_cache_compile(in, &code, e);

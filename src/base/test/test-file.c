@@ -191,6 +191,21 @@ static void test_fd(void **state)
 	close(taken);
 }
 
+static void test_lock(void **state)
+{
+	auto_fd a = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	auto_fd b = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(a >= 0 && b >= 0);
+	assert_int_equal(file_lock(a, 0), 0);
+	/* Whoever may read it may lock it: others do not wait for ever. */
+	assert_int_equal(file_lock(b, 20), -EBUSY);
+	fd_close(&a);
+	assert_int_equal(file_lock(b, 0), 0);
+	assert_int_equal(file_lock(-1, 0), -EBADF);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +213,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replace_fails, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_regular, set_up, tear_down),
+		cmocka_unit_test(test_lock),
 		cmocka_unit_test(test_stdin),
 		cmocka_unit_test(test_fd),
 	};

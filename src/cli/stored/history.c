@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -17,7 +16,7 @@
 #include "base/path.h"
 #include "base/words.h"
 
-enum { HISTORY_TEXT_MAX = 4 << 20, HISTORY_NUMBER_MAX = 99999999 };
+enum { HISTORY_TEXT_MAX = 4 << 20, HISTORY_NUMBER_MAX = 99999999, LOCK_MS = 10000 };
 
 const char *const history_by_names[HISTORY_BY_COUNT + 1] = { "file", "save", "undo", "removed",
 	NULL };
@@ -232,9 +231,9 @@ int history_lock(const char *folder, unsigned mode, int *ret)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return -errno;
+	r = file_lock(fd, LOCK_MS);
+	if (r < 0)
+		return r;
 	*ret = fd_take(&fd);
 	return 0;
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@ enum {
 	VDIR_HASH = 16,            /* bytes of a tag */
 	VDIR_CACHE_MAX = 64 << 20, /* bytes of texts that are kept */
 	VDIR_TRIES = 8,
+	LOCK_MS = 10000,
 };
 
 /* A version of a file. */
@@ -434,10 +434,14 @@ static int vdir_write_temporary(
 static int vdir_lock(const struct vdir *v, const struct store_list *list, struct error *e)
 {
 	auto_fd folder = vdir_open_folder(v, list->id);
-	int r = folder < 0 ? folder : 0;
+	int r = folder < 0 ? folder : file_lock(folder, LOCK_MS);
 
-	while (r == 0 && flock(folder, LOCK_EX) < 0)
-		r = errno == EINTR ? 0 : -errno;
+	if (r == -EBUSY) {
+		(void)error_set(
+			e, r, NULL, "the list `%s` is locked by another program", list->name);
+		error_hint(e, "`fuser` shows which programs have its folder open");
+		return r;
+	}
 	if (r < 0)
 		return error_set(e, r, NULL, "the list `%s` cannot be written: %s", list->name,
 			strerror(-r));
