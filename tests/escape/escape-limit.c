@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
@@ -651,6 +652,49 @@ static int inodes(const struct attempt *a)
 
 static const int fd_out = 1, fd_err = 2;
 
+/* -- what is counted for the user or the machine -- */
+
+#define TERMINALS 1000 /* of 3,072; the limit is 256 */
+#define WATCHERS 80    /* of 128; the limit is 64 */
+
+static int take_many(int most, int (*take)(void))
+{
+	struct rlimit files;
+	int n = 0;
+
+	/* All are closed when this process ends. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	while (n < most && take() >= 0)
+		n++;
+	note("%d, %s", n, strerror(errno));
+	return n == most ? ESCAPED : HELD;
+}
+
+static int take_terminal(void)
+{
+	return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+static int take_terminals(const struct attempt *a)
+{
+	(void)a;
+	return take_many(TERMINALS, take_terminal);
+}
+
+static int take_watcher(void)
+{
+	return inotify_init1(IN_CLOEXEC);
+}
+
+static int take_watchers(const struct attempt *a)
+{
+	(void)a;
+	return take_many(WATCHERS, take_watcher);
+}
+
 static const struct attempt table[] = {
 	{ "limit-fork", "pids", "", "more processes than granted", fork_bomb, NULL },
 	{ "limit-fork-default", "limits", "", "the built-in profiles limit no processes",
@@ -701,6 +745,10 @@ static const struct attempt table[] = {
 		NULL },
 	{ "core-dump", "default", "", "a core is written, or handed to a program of the host",
 		core_dump, NULL },
+	{ "share-terminals", "default", "", "a sandbox takes a third of the machine's terminals",
+		take_terminals, NULL },
+	{ "share-inotify", "default", "", "it takes most inotify instances of its user",
+		take_watchers, NULL },
 	{ "limit-inodes-shm", "inodes", "", "files without a byte use up the kernel's memory",
 		inodes, "/dev/shm" },
 	{ "limit-inodes-tmp", "inodes", "kernel: bare, the folder is on a disk",
