@@ -52,8 +52,13 @@ int file_read_regular(const char *path, size_t max, struct buffer *out)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
+		return errno == ENXIO ? -EINVAL : -errno;
 	return S_ISREG(st.st_mode) ? file_read_fd(fd, max, out) : -EINVAL;
+}
+
+const char *file_words(int r)
+{
+	return r == -EINVAL ? "it is not a regular file" : strerror(-r);
 }
 
 int file_write_all(int fd, const void *data, size_t len)

@@ -9,8 +9,13 @@ struct buffer;
 int file_read_fd(int fd, size_t max, struct buffer *out);
 /* The same by name; regular files, pipes and terminals; "-" is standard input. */
 int file_read(const char *path, size_t max, struct buffer *out);
-/* The same of a regular file alone; -EINVAL: it is none. Never waits for a FIFO's writer. */
+/*
+ * The same of a regular file alone, for what other programs may have put there: a pipe or a device
+ * is not waited for. -EINVAL: it is another kind of file.
+ */
 int file_read_regular(const char *path, size_t max, struct buffer *out);
+/* What went wrong in file_read_regular(), in words. */
+const char *file_words(int r);
 /* Writes all of it, in as many pieces as it takes. */
 int file_write_all(int fd, const void *data, size_t len);
 /*

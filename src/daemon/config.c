@@ -234,10 +234,10 @@ int config_read(struct config *c, const char *file, const char *text, size_t len
 int config_load(struct config *c, const char *file, struct error *e)
 {
 	auto_buffer text = { 0 };
-	int r = file_read(file, CONFIG_FILE_MAX, &text);
+	int r = file_read_regular(file, CONFIG_FILE_MAX, &text);
 
 	if (r < 0)
-		return error_set(e, r, NULL, "cannot read %s: %s", file, strerror(-r));
+		return error_set(e, r, NULL, "cannot read %s: %s", file, file_words(r));
 	return config_read(c, file, buffer_text(&text), text.len, e);
 }
 
@@ -333,10 +333,10 @@ int config_write(const char *file, unsigned mode, const struct config_change *ch
 	auto_arena a = { 0 };
 	struct config c = config_default();
 	const struct node *root;
-	int r = file_read(file, CONFIG_FILE_MAX, &old);
+	int r = file_read_regular(file, CONFIG_FILE_MAX, &old);
 
 	if (r < 0 && r != -ENOENT)
-		return error_set(e, r, NULL, "cannot read %s: %s", file, strerror(-r));
+		return error_set(e, r, NULL, "cannot read %s: %s", file, file_words(r));
 	/* What is broken is not written over. */
 	if (r == 0)
 		r = config_read(&c, file, buffer_text(&old), old.len, e);

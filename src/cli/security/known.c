@@ -47,7 +47,7 @@ void known_open(struct known *k, struct security *s)
 	*k = (struct known){ .s = s };
 	if (!known_name(k, path) || access(path, F_OK) < 0)
 		return;
-	r = file_read(path, KNOWN_FILE_MAX, &text);
+	r = file_read_regular(path, KNOWN_FILE_MAX, &text);
 	if (r == 0)
 		r = json_read(&d, path, buffer_text(&text), text.len, &e);
 	files = r == 0 ? node_get(d.root, "files") : NULL;

@@ -128,7 +128,7 @@ static void skills_open(struct skills *k)
 	auto_buffer text = { 0 };
 	struct error e = { 0 };
 
-	if (skills_name(k->s, path) && file_read(path, SKILLS_FILE_MAX, &text) == 0)
+	if (skills_name(k->s, path) && file_read_regular(path, SKILLS_FILE_MAX, &text) == 0)
 		(void)json_read(&k->before, path, buffer_text(&text), text.len, &e);
 	buffer_adds(&k->after, "{");
 }
