@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon-client.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,15 +32,15 @@ struct daemon_client {
 
 static void daemon_client_connect(struct daemon_client *c, const struct daemon_host *h)
 {
-	const struct sockaddr_in to = { .sin_family = AF_INET,
-		.sin_port = htons(h->port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
 
-	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (snprintf(to.sun_path, sizeof(to.sun_path), "%s/corral/api.sock", h->runtime) >=
+		(int)sizeof(to.sun_path))
+		measure_die("the daemon's folder has too long a path");
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (!c->room)
 		c->room = malloc(CLIENT_ROOM + 1);
-	if (c->fd < 0 || !c->room || connect(c->fd, (const struct sockaddr *)&to, sizeof(to)) < 0 ||
-		setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int)) < 0)
+	if (c->fd < 0 || !c->room || connect(c->fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
 		measure_die("cannot connect to the daemon");
 	c->len = 0;
 }
@@ -51,8 +49,8 @@ static size_t daemon_client_format(char out[CLIENT_REQUEST], const struct daemon
 	const char *method, const char *path, const char *body)
 {
 	const int n = snprintf(out, CLIENT_REQUEST,
-		"%s %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAuthorization: Bearer %s\r\n", method,
-		path, h->port, h->token);
+		"%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n", method, path,
+		h->token);
 	const size_t left = CLIENT_REQUEST - (size_t)n;
 	const int m = body ? snprintf(out + n, left,
 				     "Content-Type: application/json\r\nContent-Length: "

@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client of corrald for desktop shells: files, commands and events of the daemon's enclave. An ES module
-// without dependencies, for Node 18 and later, Electron's main process, and what has fetch().
+// without dependencies, for Node 18 and later and Electron's main process. It uses the daemon's Unix socket: the
+// daemon takes its token there alone.
 //
 //     import { Corral } from "./corral.mjs";
-//     const corral = new Corral({ url: "http://127.0.0.1:3847", token });
+//     const corral = new Corral();
 //     const text = await corral.invoke("fs_read", { path: "/srv/notes/a.txt" });
 //
 // The token is the user's authority over the daemon: keep it, and this object, out of pages that load what
 // others wrote, and let such pages call no more than the functions they need (docs/invoke.md).
 
+import { readFile } from "node:fs/promises";
+import { request } from "node:http";
+import { Readable } from "node:stream";
+
 const decoder = new TextDecoder();
+
+// As corral(1) finds it.
+function runtimeFolder() {
+  const { XDG_RUNTIME_DIR } = process.env, uid = process.getuid();
+  return XDG_RUNTIME_DIR ? `${XDG_RUNTIME_DIR}/corral` : uid === 0 ? "/run/corral" : `/run/user/${uid}/corral`;
+}
+
+// fetch() by a Unix socket, as far as it is needed here.
+function unixFetch(socketPath, path, { method = "GET", headers, body, signal } = {}) {
+  return new Promise((done, fail) => {
+    const asked = request({ socketPath, path, method, headers: { Host: "localhost", ...headers }, signal }, (answer) => {
+      done(new Response(Readable.toWeb(answer), { status: answer.statusCode }));
+    });
+    asked.on("error", fail);
+    asked.end(body);
+  });
+}
 
 /** What was refused, or did not work. `message` is a sentence; 403 begins with "Permission denied". */
 export class CorralError extends Error {
@@ -79,19 +101,23 @@ async function* parse(body) {
 }
 
 export class Corral {
-  #url;
-  #token;
-  #fetch;
+  #folder;
 
-  constructor({ url = "http://127.0.0.1:3847", token, fetch = globalThis.fetch }) {
-    this.#url = url.replace(/\/$/, "");
-    this.#token = token;
-    this.#fetch = fetch;
+  /** folder: the daemon's runtime folder, with its socket and its token. */
+  constructor({ folder = runtimeFolder() } = {}) {
+    this.#folder = folder;
   }
 
-  #request(path, more) {
-    const headers = { Authorization: `Bearer ${this.#token}`, ...more?.headers };
-    return this.#fetch(this.#url + path, { ...more, headers });
+  // Each start of the daemon has a token of its own; a service manager may start it only now.
+  async #request(path, more = {}) {
+    const socket = `${this.#folder}/api.sock`;
+    for (let again = true; ; again = false) {
+      const token = (await readFile(`${this.#folder}/token`, "utf8").catch(() => "")).trim();
+      const response = await unixFetch(socket, path, { ...more, headers: { ...more.headers, Authorization: `Bearer ${token}` } });
+      if (response.status !== 401 || !again) return response;
+      await response.text();
+      await (await unixFetch(socket, "/api/health")).text();
+    }
   }
 
   async #post(name, args, signal) {

@@ -2,29 +2,44 @@
 #include "daemon/login.h"
 
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 
-void login_begin(struct login *l, const uint8_t bytes[LOGIN_CODE / 2], uint64_t now_ms)
+#include "base/ascii.h"
+
+void login_begin(struct login *l, const uint8_t secret[LOGIN_SECRET], uint64_t now_ms)
 {
-	for (size_t i = 0; i < LOGIN_CODE / 2; i++)
-		(void)snprintf(l->code + 2 * i, 3, "%02x", bytes[i]);
+	memcpy(l->secret, secret, LOGIN_SECRET);
 	l->until_ms = now_ms + LOGIN_MS;
-	l->tries = LOGIN_TRIES;
 }
 
-bool login_take(struct login *l, const char *code, uint64_t now_ms)
+static bool login_knows(const struct login *l, const struct login_request *q)
 {
-	bool is_it;
+	const char *const lines[] = { "corral-login-1", q->nonce, NULL };
+	uint8_t mac[PROOF_MAC / 2];
+	char proof[PROOF_MAC + 1];
 
-	if (l->tries == 0)
+	if (!ascii_is_hex_text(q->nonce, PROOF_ID) || !ascii_is_hex_text(q->proof, PROOF_MAC))
 		return false;
-	l->tries--;
-	is_it = now_ms < l->until_ms && strlen(code) == LOGIN_CODE &&
-		sodium_memcmp(code, l->code, LOGIN_CODE) == 0;
-	if (is_it || now_ms >= l->until_ms)
-		l->tries = 0;
-	if (l->tries == 0)
-		memset(l->code, 0, sizeof(l->code));
+	proof_mac(l->secret, lines, mac);
+	proof_hex(mac, sizeof(mac), proof);
+	return sodium_memcmp(proof, q->proof, PROOF_MAC) == 0;
+}
+
+bool login_take(
+	struct login *l, const struct login_request *q, uint64_t now_ms, struct login_answer *ret)
+{
+	const char *const tab[] = { "corral-tab-1", q->nonce, q->tab, NULL };
+	const char *const own[] = { "corral-daemon-1", q->nonce, q->tab, q->start, NULL };
+	const bool is_late = now_ms >= l->until_ms;
+	const bool is_it = !is_late && login_knows(l, q);
+	uint8_t mac[PROOF_MAC / 2];
+
+	if (is_it) {
+		proof_mac(l->secret, tab, ret->key);
+		proof_mac(l->secret, own, mac);
+		proof_hex(mac, sizeof(mac), ret->proof);
+	}
+	if (is_it || is_late)
+		sodium_memzero(l, sizeof(*l));
 	return is_it;
 }

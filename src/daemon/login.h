@@ -1,23 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The code in the link of `corral dashboard`. A page cannot read the token's file, and a link that
- * had the token would keep it in histories and process lists; so the link has a code, which the
- * page turns into the token: once, within a minute. There is one code at a time. Five wrong ones
- * make it void, so it cannot be guessed. Pure; zeroed: no code is valid.
+ * The link of `corral dashboard`. What stands in it behind `#code=` is a secret of 256 bits, which
+ * no request has: the page proves that it knows it, once, within a minute, and both sides make the
+ * tab's key of it (daemon/proof.h). There is one link at a time. It is too long to be guessed, so
+ * wrong proofs are not counted, and void nothing. Pure; zeroed: no link is valid.
+ *
+ *     page -> daemon    nonce, proof = HMAC(secret, corral-login-1, nonce)
+ *     daemon -> page    tab, start, proof = HMAC(secret, corral-daemon-1, nonce, tab, start)
+ *     both              key = HMAC(secret, corral-tab-1, nonce, tab)
  */
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LOGIN_CODE = 32 /* hexadecimal digits */, LOGIN_MS = 60 * 1000, LOGIN_TRIES = 5 };
+#include "daemon/proof.h"
+
+enum { LOGIN_SECRET = PROOF_KEY /* bytes */, LOGIN_MS = 60 * 1000 };
 
 struct login {
-	char code[LOGIN_CODE + 1];
-	uint64_t until_ms;
-	unsigned tries; /* that are left; 0: there is no code */
+	uint8_t secret[LOGIN_SECRET];
+	uint64_t until_ms; /* 0: there is no link */
 };
 
-/* Takes a new code, made of these bytes. */
-void login_begin(struct login *l, const uint8_t bytes[LOGIN_CODE / 2], uint64_t now_ms);
-/* Whether this is it. Then it is void, as after the last try and the last millisecond. */
-bool login_take(struct login *l, const char *code, uint64_t now_ms);
+/* A new link; the one before is void. */
+void login_begin(struct login *l, const uint8_t secret[LOGIN_SECRET], uint64_t now_ms);
+
+/* What the page sent; and what it is answered with, if that is right: hexadecimal digits. */
+struct login_request {
+	const char *nonce, *proof;
+	const char *tab, *start;
+};
+struct login_answer {
+	uint8_t key[PROOF_KEY];
+	char proof[PROOF_MAC + 1];
+};
+/* Whether it knows the secret. Then the link is void, as after the last millisecond. */
+bool login_take(
+	struct login *l, const struct login_request *q, uint64_t now_ms, struct login_answer *ret);

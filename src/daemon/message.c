@@ -13,6 +13,7 @@
 struct setup_head {
 	uint32_t heartbeat_ms, port;
 	char token[MESSAGE_TOKEN];
+	char start[PROOF_ID];
 };
 
 static bool message_is_token(const char *token)
@@ -24,9 +25,11 @@ int message_setup_encode(const struct message_setup *s, struct buffer *out)
 {
 	struct setup_head h = { .heartbeat_ms = s->heartbeat_ms, .port = s->port };
 
-	if (!message_is_token(s->token) || s->heartbeat_ms == 0)
+	if (!message_is_token(s->token) || !ascii_is_hex_text(s->start, PROOF_ID) ||
+		s->heartbeat_ms == 0)
 		return -EINVAL;
 	memcpy(h.token, s->token, sizeof(h.token));
+	memcpy(h.start, s->start, sizeof(h.start));
 	buffer_add(out, &h, sizeof(h));
 	return out->failed ? -ENOMEM : 0;
 }
@@ -43,9 +46,31 @@ int message_setup_decode(struct message_setup *ret, const void *body, size_t len
 	s.heartbeat_ms = h.heartbeat_ms;
 	s.port = (uint16_t)h.port;
 	memcpy(s.token, h.token, sizeof(h.token));
-	if (!message_is_token(s.token))
+	memcpy(s.start, h.start, sizeof(h.start));
+	if (!message_is_token(s.token) || !ascii_is_hex_text(s.start, PROOF_ID))
 		return -EPROTO;
 	*ret = s;
+	return 0;
+}
+
+int message_tab_encode(const struct message_tab *t, struct buffer *out)
+{
+	if (!ascii_is_hex_text(t->id, PROOF_ID))
+		return -EINVAL;
+	buffer_add(out, t->id, PROOF_ID);
+	buffer_add(out, t->key, PROOF_KEY);
+	return out->failed ? -ENOMEM : 0;
+}
+
+int message_tab_decode(struct message_tab *ret, const void *body, size_t len)
+{
+	struct reader r = { body, len };
+	struct message_tab t = { 0 };
+
+	if (!reader_bytes(&r, t.id, PROOF_ID) || !reader_bytes(&r, t.key, PROOF_KEY) ||
+		r.left > 0 || !ascii_is_hex_text(t.id, PROOF_ID))
+		return -EPROTO;
+	*ret = t;
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/proof.h"
+
 struct buffer;
 
 enum {
@@ -17,12 +19,21 @@ enum {
 /* FRAME_API_SETUP. */
 struct message_setup {
 	uint32_t heartbeat_ms;
-	uint16_t port; /* of the listener beside it; 0: there is none */
+	uint16_t port; /* that clients by TCP come by; 0: there are none */
 	char token[MESSAGE_TOKEN + 1];
+	char start[PROOF_ID + 1]; /* names this start of corrald-http */
 };
 int message_setup_encode(const struct message_setup *s, struct buffer *out);
 /* -EPROTO. */
 int message_setup_decode(struct message_setup *ret, const void *body, size_t len);
+
+/* FRAME_API_TAB: a tab of the page that proved that it knows the link. */
+struct message_tab {
+	char id[PROOF_ID + 1];
+	uint8_t key[PROOF_KEY];
+};
+int message_tab_encode(const struct message_tab *t, struct buffer *out);
+int message_tab_decode(struct message_tab *ret, const void *body, size_t len);
 
 /* FRAME_API_ANSWER: text points into the body, and is not NUL-terminated. */
 struct message_answer {

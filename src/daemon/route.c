@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "base/words.h"
+#include "daemon/proof.h"
 #include "policy/operation-names.h"
 #include "wire/reader.h"
 
@@ -289,13 +290,16 @@ const struct route routes[ROUTE_COUNT] = {
 	[ROUTE_LOGIN] = { .method = "POST",
 		.path = "/api/login",
 		.is_open = true,
-		.summary = "The token, for the code of a link; needs no token. A code works once, "
-			   "for a minute, and is void after five that were wrong.",
-		.fields = { { "code", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL,
-			"what stands behind #code= in the link" } } },
+		.summary = "Makes a tab of the page one that may ask, for the proof that it knows a "
+			   "link's secret; needs no token. A link works once, for a minute.",
+		.fields = { { "nonce", ROUTE_IN_BODY, ROUTE_TEXT, true, PROOF_ID, NULL,
+				    "32 hexadecimal digits that the page chose" },
+			{ "proof", ROUTE_IN_BODY, ROUTE_TEXT, true, PROOF_MAC, NULL,
+				"HMAC-SHA-256 of corral-login-1, a line feed and the nonce, by the "
+				"secret behind #code= in the link" } } },
 	[ROUTE_LOGIN_CODE] = { .method = "POST",
 		.path = "/api/login/code",
-		.summary = "A new code, and the link to the page with it. The one before is void." },
+		.summary = "A new link to the page. The one before is void." },
 	[ROUTE_FS_READ] = { .method = "POST",
 		.path = "/api/invoke/fs_read",
 		.summary = "A file, as the daemon's enclave allows it.",

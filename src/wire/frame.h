@@ -70,15 +70,16 @@ enum frame_type {
 				by READY (no body) or FAILED (body: broker/rpc.h, a refusal) */
 	FRAME_SERVICE_PROBE, /* monitor -> back end: try what you serve; answered as a call is */
 	/* corrald and corrald-http: daemon/message.h */
-	FRAME_API_SETUP,  /* corrald -> http, first; fds: the listener for TCP, if there is one */
-	FRAME_API_CLIENT, /* corrald -> http; fds: a connection by the Unix socket; body: why it is
-			     refused, or "" */
+	FRAME_API_SETUP,  /* corrald -> http, first */
+	FRAME_API_CLIENT, /* corrald -> http; fds: a connection; id: 1 by TCP, 0 by the Unix socket;
+			     body: why it is refused, or "" */
 	FRAME_API_CALL,   /* http -> corrald; id: chosen by http; body: daemon/route.h */
 	FRAME_API_ANSWER, /* corrald -> http; the same id; body: status, then JSON */
 	FRAME_API_EVENT,  /* corrald -> http; id: of the event; body: type, then JSON */
 	FRAME_API_NOTE,   /* http -> corrald: a request that became no call: refused, or answered by
 			     http */
 	FRAME_API_GONE,   /* http -> corrald; id: of a call whose client has gone; no body */
+	FRAME_API_TAB,    /* corrald -> http: a tab of the page, and its key */
 	/* who holds a session and corrald: wire/join.h */
 	FRAME_JOIN,         /* holder -> corrald, first; body: who it is; id: wire/join.h */
 	FRAME_JOINED,       /* corrald -> holder: it was looked at, and is known; id: a number of

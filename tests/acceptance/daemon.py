@@ -18,7 +18,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from broker_tap import end, ok, skip  # noqa: E402
-from daemon_tap import Daemon, until  # noqa: E402
+from daemon_tap import Bridge, Daemon, until  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHROMIUM = shutil.which("chromium") or "/usr/lib/chromium/chromium"
@@ -30,7 +30,8 @@ def test_schemathesis(d, scratch):
                            HERE + "/schemathesis.txt"], capture_output=True, text=True, timeout=300, check=False)
     if not ok(done.returncode == 0, "schemathesis is there, by its hashes", done.stderr[-1500:]):
         return
-    done = subprocess.run([sys.executable, "-m", "schemathesis.cli", "run", f"http://127.0.0.1:{d.port}/api/openapi.json", "-H",
+    bridge = Bridge(d)
+    done = subprocess.run([sys.executable, "-m", "schemathesis.cli", "run", bridge.url + "/api/openapi.json", "-H",
                            "Authorization: Bearer " + d.token, "--phases", "coverage,fuzzing", "-n", "10", "--seed", "1", "--checks", CHECKS,
                            "--exclude-path", "/sse/events", "--continue-on-failure", "--max-time", "60", "--request-timeout", "40",
                            "--suppress-health-check", "too_slow"],

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """corrald's events by a real EventSource, the package `eventsource` of npm in Node: it hears what happens, goes on
-where it was when the process that reads HTTP dies and when the daemon does, and is refused without the token.
+where it was when the process that reads HTTP dies, and is refused without the token of this start of the daemon.
 Prints TAP."""
 
 import json
 import os
 import queue
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -28,7 +26,7 @@ class Source:
     """An EventSource in a process of its own."""
 
     def __init__(self, d, token=None):
-        words = ["node", HERE + "/events.mjs", os.environ["EVENTSOURCE"], f"http://127.0.0.1:{d.port}", token or d.token]
+        words = ["node", HERE + "/events.mjs", os.environ["EVENTSOURCE"], d.bridge.url, token or d.token]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.heard = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
@@ -53,7 +51,8 @@ class Source:
 
 
 def test(d):
-    d.start("--port", str(free_port()))
+    d.start()
+    d.bridge = daemon.Bridge(d)
     s = Source(d)
     ok(s.next("connected"), "it connects")
     d.get("/api/config")
@@ -75,23 +74,15 @@ def test(d):
     ok(second and int(second["id"]) > int(joined["id"]), "ids grow", second)
     d.stop(signal.SIGKILL)
     ok(s.next("error"), "the daemon is killed")
-    d.start("--port", str(d.port))
-    ok(s.next("connected"), "it finds the next one by itself")
+    d.start()
+    ok(any((s.next("error") or {}).get("status") == 401 for _ in range(50)), "the next one has another token")
+    s.close()
+    s = Source(d)
+    ok(s.next("connected"), "with which it is heard again")
     d.get("/api/config")
     third = s.next("api_request", request="GET /api/config")
     ok(third and int(third["id"]) > int(second["id"]), "ids grow over restarts", third)
     s.close()
-
-
-def free_port():
-    """None of those that the kernel gives to others meanwhile."""
-    while True:
-        with socket.socket() as s:
-            try:
-                s.bind(("127.0.0.1", random.randrange(10000, 30000)))
-                return s.getsockname()[1]
-            except OSError:
-                pass
 
 
 def main():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the daemon's tests share: a corrald with folders of its own, and a client of its events."""
 
+import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -40,6 +42,7 @@ class Daemon:
         self.runtime = os.path.join(self.place, "run")
         os.mkdir(self.runtime, 0o700)
         self.folder = os.path.join(self.runtime, "corral")
+        self.api = self.folder + "/api.sock"
         self.log = os.path.join(self.place, "log")
         self.env = {**os.environ, "HOME": self.place, "XDG_RUNTIME_DIR": self.runtime, "XDG_STATE_HOME": self.place + "/state",
                     "XDG_CONFIG_HOME": self.place + "/config", "CORRAL_PROGRAM": CORRAL}
@@ -49,7 +52,8 @@ class Daemon:
         self.process = None
         self.needs_inotify = True
 
-    def start(self, *words, env=None, expect=True, **more):
+    def start(self, *words, env=None, expect=True, expect_port=True, **more):
+        wanted = int(words[1]) if words[:1] == ("--port",) and words[1].isdigit() and expect_port else 0
         for left in reversed(range(50)):
             with open(self.log, "a") as log:
                 before = log.tell()
@@ -58,7 +62,8 @@ class Daemon:
                 return self.process.wait(PATIENCE)
             assert until(lambda: any(text in self.said(before) for text in ("ready: ", *PASSING))), self.said(before)
             # Said before it is ready.
-            if "ready: " in self.said(before) and not (left and self.needs_inotify and UNWATCHED in self.said(before)):
+            text = self.said(before)
+            if "ready: " in text and not (left and (self.needs_inotify and UNWATCHED in text or wanted and f":{wanted} " not in text)):
                 break
             self.stop()
             time.sleep(0.1)
@@ -84,13 +89,13 @@ class Daemon:
     def headers(self):
         return {"Authorization": "Bearer " + self.token}
 
-    def get(self, path, headers=None, method="GET", body=None, unix=False):
-        """(status, headers, what the body says)"""
-        c = http.client.HTTPConnection("127.0.0.1" if not unix else "localhost", self.port or 80, timeout=PATIENCE)
+    def get(self, path, headers=None, method="GET", body=None, unix=True):
+        """(status, headers, what the body says); by TCP only a Tab gets more than a refusal."""
+        c = http.client.HTTPConnection("127.0.0.1" if not unix else "localhost", self.port if not unix else 80, timeout=PATIENCE)
         if unix:
             c.sock = socket.socket(socket.AF_UNIX)
             c.sock.settimeout(PATIENCE)
-            c.sock.connect(self.folder + "/api.sock")
+            c.sock.connect(self.api)
         headers = dict(self.headers() if headers is None else headers)
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
@@ -104,9 +109,17 @@ class Daemon:
         except ValueError:
             return r.status, r.headers, text
 
-    def raw(self, data):
+    def connect(self, unix=True):
+        if not unix:
+            return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(PATIENCE)
+        s.connect(self.api)
+        return s
+
+    def raw(self, data, unix=False):
         """Everything that is answered to these bytes until the daemon closes the connection."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as s:
+        with self.connect(unix) as s:
             s.sendall(data)
             out = b""
             try:
@@ -119,11 +132,114 @@ class Daemon:
     def status(self):
         return self.get("/api/status")[2]
 
+    def tab(self):
+        """A tab of the page that has logged in."""
+        tab = Tab(self.port, self.get("/api/login/code", method="POST")[2]["code"])
+        assert tab.login() == 200
+        return tab
+
     def settle(self):
         """All of the runs that have ended is in the log. None waits for long until the daemon has committed its events: it leaves them
         as a file, which is there until they are."""
         settled = until(lambda: os.listdir(self.missed) == [] and self.get("/api/sandboxes")[2]["sandboxes"] == [])
         assert settled, (os.listdir(self.missed), self.get("/api/sandboxes")[2])
+
+
+class Tab:
+    """A tab of the page, by TCP: it knows a link's secret, and proves what it asks (src/daemon/proof.h)."""
+
+    def __init__(self, port, secret):
+        self.port, self.secret, self.count = port, bytes.fromhex(secret), 0
+        self.host = f"127.0.0.1:{port}"
+        self.lock = threading.Lock()
+
+    @staticmethod
+    def mac(key, *lines):
+        return hmac.new(key, "\n".join(map(str, lines)).encode(), "sha256")
+
+    def login(self):
+        """The status; with 200 the daemon has proved that it knows the secret, too."""
+        nonce = os.urandom(16).hex()
+        body = json.dumps({"nonce": nonce, "proof": self.mac(self.secret, "corral-login-1", nonce).hexdigest()})
+        status, _, text = self.send("POST", "/api/login", body.encode(), None)
+        if status == 200:
+            said = json.loads(text)
+            self.id, self.start = said["tab"], said["start"]
+            assert said["proof"] == self.mac(self.secret, "corral-daemon-1", nonce, self.id, self.start).hexdigest(), "it is not the daemon"
+            self.key = self.mac(self.secret, "corral-tab-1", nonce, self.id).digest()
+        return status
+
+    def proof(self, method, path, body=b"", count=None, host=None):
+        """The value of Authorization."""
+        if count is None:
+            with self.lock:
+                self.count += 1
+                count = self.count
+        name, _, query = path.partition("?")
+        digest = hashlib.sha256(body).hexdigest()
+        mac = self.mac(self.key, "corral-request-1", self.start, self.id, count, method, host or self.host, name, query, digest).hexdigest()
+        return f"Corral {self.id}:{count}:{digest}:{mac}"
+
+    def is_proved(self, status, headers, text, count=None):
+        digest = hashlib.sha256(text).hexdigest()
+        return headers["Corral-Proof"] == self.mac(self.key, "corral-answer-1", self.start, self.id, count or self.count, status, digest).hexdigest()
+
+    def send(self, method, path, body, proof, **more):
+        """(status, headers, bytes)"""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        headers = {**({"Authorization": proof} if proof else {}), **({"Content-Type": "application/json"} if body else {}), **more}
+        c.request(method, path, body or None, headers)
+        r = c.getresponse()
+        text = r.read()
+        c.close()
+        return r.status, r.headers, text
+
+    def get(self, path, method="GET", body=None):
+        """(status, what the body says); the answer is proved."""
+        body = json.dumps(body).encode() if body is not None else b""
+        status, headers, text = self.send(method, path, body, self.proof(method, path, body))
+        assert status == 401 or path == "/api/health" or self.is_proved(status, headers, text), (status, dict(headers), text)
+        return status, json.loads(text)
+
+
+class Bridge:
+    """A port that leads to the daemon's Unix socket, for clients that know TCP alone."""
+
+    def __init__(self, daemon):
+        self.daemon, self.s = daemon, socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.s.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client = self.s.accept()[0]
+            except OSError:
+                return
+            try:
+                server = self.daemon.connect()
+            except OSError:
+                client.close()
+                continue
+            server.settimeout(None)
+            for a, b in ((client, server), (server, client)):
+                threading.Thread(target=self.copy, args=(a, b), daemon=True).start()
+
+    @staticmethod
+    def copy(a, b):
+        try:
+            while piece := a.recv(65536):
+                b.sendall(piece)
+        except OSError:
+            pass
+        for s in (a, b):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.s.close()
 
 
 class Notify(threading.Thread):
@@ -145,10 +261,9 @@ class Events:
     """A client of /sse/events."""
 
     def __init__(self, daemon, last=None):
-        self.s = socket.create_connection(("127.0.0.1", daemon.port), timeout=PATIENCE)
+        self.s = daemon.connect()
         more = f"Last-Event-ID: {last}\r\n" if last else ""
-        self.s.sendall(f"GET /sse/events HTTP/1.1\r\nHost: 127.0.0.1:{daemon.port}\r\n{more}"
-                       f"Authorization: Bearer {daemon.token}\r\n\r\n".encode())
+        self.s.sendall(f"GET /sse/events HTTP/1.1\r\nHost: localhost\r\n{more}Authorization: Bearer {daemon.token}\r\n\r\n".encode())
         self.file = self.s.makefile()
         self.head = []
         while line := self.file.readline().strip():

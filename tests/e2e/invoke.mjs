@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seed 004's acceptance list by the client of sdk/js: invoke.mjs CLIENT URL TOKEN FOLDER. Prints one JSON object
+// Seed 004's acceptance list by the client of sdk/js: invoke.mjs CLIENT RUNTIME FOLDER. Prints one JSON object
 // of what was answered.
 import { writeFileSync } from "node:fs";
 
-const [client, url, token, folder] = process.argv.slice(2);
+const [client, runtime, folder] = process.argv.slice(2);
 const { Corral, CorralError } = await import(client);
-const corral = new Corral({ url, token });
+const corral = new Corral({ folder: runtime });
 const out = {};
 
 async function attempt(name, tool, args) {

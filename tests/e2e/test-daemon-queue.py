@@ -31,13 +31,13 @@ exec {corral} "$@"
 class Check:
     """POST /api/policies/check, whose answer is read later."""
 
-    def __init__(self, d, unix=False, operation="fs.read"):
+    def __init__(self, d, unix=True, operation="fs.read"):
         body = json.dumps({"policy": "permissions:\n  fs:\n    read: [/srv/**]\n", "operation": operation, "target": "/srv/x"})
-        self.s = socket.socket(socket.AF_UNIX) if unix else socket.socket()
+        self.s = d.connect(unix)
         self.s.settimeout(PATIENCE)
-        self.s.connect(d.folder + "/api.sock" if unix else ("127.0.0.1", d.port))
         host = "localhost" if unix else f"127.0.0.1:{d.port}"
-        self.s.sendall(f"POST /api/policies/check HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {d.token}\r\nConnection: close\r\n"
+        proof = f"Bearer {d.token}" if unix else d.page.proof("POST", "/api/policies/check", body.encode())
+        self.s.sendall(f"POST /api/policies/check HTTP/1.1\r\nHost: {host}\r\nAuthorization: {proof}\r\nConnection: close\r\n"
                        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 
     def answer(self):
@@ -101,6 +101,7 @@ class Slow:
 
 def test_fifty(d):
     found, start = [], threading.Barrier(50)
+    d.page = d.tab()
 
     def client(unix):
         start.wait()
@@ -122,6 +123,7 @@ def test_fifty(d):
 
 def test_flood(d):
     slow = Slow(d)
+    d.page = d.tab()
     running, waiting = slow.fill()
     flood = [Check(d) for _ in range(200)]
     ok(daemon.until(lambda: all(c.is_answered() for c in flood), PATIENCE), "those that find the line full are answered at once")
@@ -130,9 +132,10 @@ def test_flood(d):
        [a for a in answers if a[0] != 429][:3], answers[:1])
     ok(not any(c.is_answered() for c in running + waiting), "those before them wait")
     for unix in (False, True):
-        ok(d.get("/api/health", {}, unix=unix)[0] == 200 and d.get("/api/status", unix=unix)[2]["pid"] == d.process.pid and
-           d.get("/api/sandboxes", unix=unix)[0] == 200, f"other calls are answered meanwhile, by {'the Unix socket' if unix else 'TCP'}")
-    other = [Check(d, unix=True) for _ in range(4)]
+        get = lambda path: d.get(path)[::2] if unix else d.page.get(path)
+        ok(get("/api/health")[0] == 200 and get("/api/status")[1]["pid"] == d.process.pid and get("/api/sandboxes")[0] == 200,
+           f"other calls are answered meanwhile, by {'the Unix socket' if unix else 'TCP'}")
+    other = [Check(d, unix=False) for _ in range(4)]
     gone = waiting[:LINE // 2]
     for c in gone:
         c.s.close()
@@ -147,7 +150,7 @@ def test_flood(d):
         else:
             later.append(c)
     ok(True, "a client that has gone leaves the line to another one")
-    ok(not any(c.is_answered() for c in other), "the line of the Unix socket has room")
+    ok(not any(c.is_answered() for c in other), "the line of TCP has room")
     slow.go_on()
     served = [c.answer() for c in running + other + waiting[LINE // 2:] + later]
     ok(all(status == 200 for status, _ in served), "all that waited are served", [s for s in served if s[0] != 200][:3])
@@ -170,6 +173,7 @@ def ended(d):
 def test_deaths(d):
     """A line belongs to the corrald-http whose clients wait in it."""
     slow = Slow(d)
+    d.page = d.tab()
     running, waiting = slow.fill()
     os.kill(d.status()["http"]["pid"], 9)
     ok(all(c.answer()[0] == 0 for c in running + waiting), "corrald-http is killed: its clients see the end of their connections")

@@ -36,13 +36,15 @@ def test_start(d):
        and headers["X-Content-Type-Options"] == "nosniff", "no CORS, a strict CSP", headers)
     old = d.token
     d.stop()
-    ok(d.process.returncode == 0 and sorted(os.listdir(d.folder)) == ["token"], "SIGTERM ends it, and leaves the token", os.listdir(d.folder))
+    ok(d.process.returncode == 0 and os.listdir(d.folder) == [], "SIGTERM ends it, and nothing is left", os.listdir(d.folder))
     d.start()
-    ok(d.token == old, "the token stays over a restart")
-    d.stop()
-    os.chmod(d.folder + "/token", 0o644)
+    ok(d.token != old and d.get("/api/status", {"Authorization": "Bearer " + old})[0] == 401, "each start has a token of its own")
+    old = d.token
+    d.stop(signal.SIGKILL)
+    os.unlink(d.folder + "/token")
+    os.mkfifo(d.folder + "/token")
     d.start()
-    ok(d.token != old, "a token that others could read is replaced")
+    ok(d.token != old and os.stat(d.folder + "/token").st_mode == 0o100600, "also after a kill, whatever is there")
 
 
 def test_api(d):
@@ -50,6 +52,8 @@ def test_api(d):
         for unix in (False, True):
             status = [d.get(path, headers, unix=unix)[0] for headers in ({}, {"Authorization": "Bearer " + "0" * 64}, {"Authorization": "Bearer"})]
             ok(status == [401] * 3, f"{path} needs the token, " + ("on the Unix socket" if unix else "by TCP"), status)
+        answer = d.get(path, unix=False)
+        ok(answer[0] == 401 and "--unix-socket" in answer[2]["error"], f"{path}: by TCP the token is refused, and what to do is said", answer)
     s = d.status()
     ok(s["pid"] == d.process.pid and s["port"] == d.port and s["mode"] == "user" and s["log"]["error"] is None, "status", s)
     ok(d.get("/api/status", unix=True)[2]["pid"] == d.process.pid, "the same by the Unix socket")
@@ -85,10 +89,10 @@ def test_api(d):
 
     asked = lambda: {(r["target"], r["decision"]) for decision in ("allowed", "denied") for r in told(decision)}
     ok(until(lambda: {("GET /api/status", "allowed"), ("GET /api/status", "denied")} <= asked()), "what was asked and what was refused is in the log", asked())
-    # 7 paths by 2 ways with 3 wrong tokens each, 6 bodies, 8 queries, a path and a method that there are not,
+    # 7 paths by 2 ways with 3 wrong tokens each, and with the token by TCP, 6 bodies, 8 queries, a path and a method that there are not,
     # and a policy that cannot be read.
     refused = lambda: sum(r["count"] for r in told("denied") if r["program"] == "corrald-http")
-    ok(until(lambda: refused() == 59), "each refusal is counted, however many there were", refused())
+    ok(until(lambda: refused() == 66), "each refusal is counted, however many there were", refused())
     answer = d.get("/api/audit/verify")
     ok(answer[0] == 200 and answer[2]["fine"], "which verifies", answer)
     ok(d.get("/api/doctor")[2]["kernel"].startswith("Linux"), "doctor")
@@ -115,11 +119,14 @@ def test_slow(d):
 
 
 def test_http(d):
-    d.slow = socket.create_connection(("127.0.0.1", d.port), timeout=PATIENCE)
+    d.slow = d.connect(unix=False)
     d.slow.sendall(b"GET /api/status HT")
-    host, auth = f"Host: 127.0.0.1:{d.port}\r\n", f"Authorization: Bearer {d.token}\r\n"
+    tab = d.tab()
+    host = f"Host: 127.0.0.1:{d.port}\r\n"
+    # Each request has a proof of its own.
+    auth, check = "Authorization: STATUS\r\n", "Authorization: CHECK\r\n"
     get = "GET /api/status HTTP/1.1\r\n"
-    post = "POST /api/policies/check HTTP/1.1\r\n" + host + auth + "Content-Type: application/json\r\n"
+    post = "POST /api/policies/check HTTP/1.1\r\n" + host + check + "Content-Type: application/json\r\n"
     rows = (
         ("two lengths", post + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 400),
         ("two lengths, other spelling", post + "Content-Length: 2\r\ncontent-length: 40\r\n\r\n{}", 400),
@@ -149,14 +156,16 @@ def test_http(d):
         ("an upgrade", get + host + auth + "Connection: upgrade\r\nUpgrade: h2c\r\n\r\n", 400),
         ("CONNECT", "CONNECT 127.0.0.1:80 HTTP/1.1\r\n" + host + "\r\n", 400),
         ("a token in the path", f"GET /api/status?token={d.token} HTTP/1.1\r\n" + host + "\r\n", 401),
+        ("the token by TCP", get + host + f"Authorization: Bearer {d.token}\r\n\r\n", 401),
         ("its own page", get + host + auth + f"Connection: close\r\nOrigin: http://127.0.0.1:{d.port}\r\n\r\n", 200),
     )
+    send = lambda text: d.raw(text.replace("STATUS", tab.proof("GET", "/api/status")).replace("CHECK", tab.proof("POST", "/api/policies/check", b"{}")).encode())
     for name, text, code in rows:
-        got = d.raw(text.encode())
+        got = send(text)
         ok(got.startswith(f"HTTP/1.1 {code} ".encode()) and got.count(b"HTTP/1.1 ") == 1, f"{name}: {code}", got[:300])
-    two = d.raw((get + host + auth + "\r\n" + "GET /api/health HTTP/1.1\r\nConnection: close\r\n" + host + "\r\n").encode())
+    two = send(get + host + auth + "\r\n" + "GET /api/health HTTP/1.1\r\nConnection: close\r\n" + host + "\r\n")
     ok(two.count(b"HTTP/1.1 200 OK") == 2 and two.index(b'"pid"') < two.index(b'"ok"'), "two in one piece are answered in order", two)
-    smuggled = d.raw((post + "Content-Length: 0\r\n\r\nGET /api/health HTTP/1.1\r\n" + host + "\r\n").encode())
+    smuggled = send(post + "Content-Length: 0\r\n\r\nGET /api/health HTTP/1.1\r\n" + host + "\r\n")
     ok(smuggled.count(b"HTTP/1.1 ") == 1, "behind what was refused nothing is read", smuggled)
 
 
@@ -512,9 +521,10 @@ def test_manager(d):
         before = log.tell()
         d.process = subprocess.Popen(**words(), stderr=log)
     ok(until(lambda: "ready" in d.said(before)), "sockets of the manager are taken", d.said(before))
-    d.port = listener.getsockname()[1]
+    d.port, d.api, d.token = listener.getsockname()[1], d.place + "/given.sock", open(d.folder + "/token").read().strip()
     ok(d.status()["port"] == d.port, "and the port is theirs")
     d.stop()
+    d.api = d.folder + "/api.sock"
     ok(os.path.exists(d.place + "/given.sock"), "what was given stays")
     everywhere = socket.socket()
     everywhere.bind(("0.0.0.0", 0))

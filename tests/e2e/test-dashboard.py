@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of corrald without a browser: its files and their headers, the code that becomes the token, and
+"""The page of corrald without a browser: its files and their headers, the link that makes a tab of it one that may ask, and
 `corral dashboard`, which starts the daemon and opens the link without showing it to others. As root, once more as
 an ordinary user. Prints TAP. What a browser does with it: tests/acceptance/dashboard."""
 
@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 
+import daemon_tap
 from broker_tap import as_user, end, ok, skip
+from daemon_tap import Tab
 
 PROGRAMS = ("CORRAL", "CORRALD", "CORRALD_HTTP")
 CORRAL, CORRALD = (os.path.abspath(os.environ[name]) for name in ("CORRAL", "CORRALD"))
@@ -63,8 +65,12 @@ class Place:
         return r.status, r.headers, text
 
     def login(self, port, code):
-        status, _, text = self.request(port, "POST", "/api/login", {"code": code})
-        return status, json.loads(text).get("token")
+        return Tab(port, code).login()
+
+    def tab(self):
+        tab = Tab(*self.link())
+        assert tab.login() == 200
+        return tab
 
     def stop(self):
         try:
@@ -85,7 +91,7 @@ class Place:
 def test_start(p):
     ok(not os.path.exists(p.runtime + "/corral"), "no daemon runs")
     done = p.corral("dashboard")
-    ok(done.returncode == 0 and re.fullmatch(r"http://127\.0\.0\.1:\d+/#code=[0-9a-f]{32}\n", done.stdout),
+    ok(done.returncode == 0 and re.fullmatch(r"http://127\.0\.0\.1:\d+/#code=[0-9a-f]{64}\n", done.stdout),
        "`corral dashboard` starts one, and prints the link where there is no screen", done.stdout, done.stderr)
     ok(p.corral("status").returncode == 0, "it stays")
     pid = json.loads(p.corral("status", "--json").stdout)["pid"]
@@ -137,38 +143,32 @@ def test_others(p, port):
                           "a page of another origin": {"Origin": "http://evil.example"},
                           "a page of another port of this host": {"Origin": f"http://127.0.0.1:{port + 1}"}, "a sandboxed frame": {"Origin": "null"}}.items():
         ok(p.request(port, "GET", "/", **headers)[0] == 403, f"{name}: the page is refused")
-        got = p.request(port, "POST", "/api/login", {"code": "0" * 32}, **headers)
-        ok(got[0] == 403, f"{name}: a login is refused before a code is tried", got)
+        got = p.request(port, "POST", "/api/login", {"nonce": "0" * 32, "proof": "0" * 64}, **headers)
+        ok(got[0] == 403, f"{name}: a login is refused before its proof is looked at", got)
 
 
 def test_login(p):
     port, code = p.link()
-    status, token = p.login(port, code)
-    with open(p.runtime + "/corral/token") as file:
-        ok(status == 200 and token == file.read().strip(), "the code becomes the token")
-    ok(p.login(port, code) == (401, None), "once")
+    tab = Tab(port, code)
+    ok(tab.login() == 200 and tab.get("/api/status")[0] == 200, "the link makes a tab one that may ask")
+    ok(p.login(port, code) == 401, "once")
     _, first = p.link()
     _, second = p.link()
-    ok(p.login(port, first) == (401, None), "a new link makes the one before void")
-    ok(p.login(port, second)[0] == 200, "and works")
+    ok(p.login(port, first) == 401, "a new link makes the one before void")
+    ok(p.login(port, second) == 200, "and works")
     _, code = p.link()
-    ok({p.login(port, format(i, "032x")) for i in range(5)} == {(401, None)}, "five wrong codes")
-    ok(p.login(port, code) == (401, None), "make it void")
-    ok(p.request(port, "POST", "/api/login/code", {})[0] == 401, "a code is made for who has the token alone")
+    ok({p.login(port, format(i, "064x")) for i in range(20)} == {401}, "20 wrong links")
+    ok(p.login(port, code) == 200, "void nothing")
+    ok(p.request(port, "POST", "/api/login/code")[0] == 401, "a link is made for who has the token alone")
     # The API flushes what waits to be written.
-    log = json.loads(p.request(port, "GET", "/api/audit?limit=1000&action=service&decision=denied", Authorization="Bearer " + token)[2])["records"]
-    ok(any(r["target"] == "POST /api/login" and "corral dashboard" in r["reason"] for r in log), "wrong codes are in the log", log[-3:])
-    ok(not any(code in json.dumps(r) or token in json.dumps(r) for r in log), "the codes are not")
+    log = tab.get("/api/audit?limit=1000&action=service&decision=denied")[1]["records"]
+    ok(any(r["target"] == "POST /api/login" and "corral dashboard" in r["reason"] for r in log), "wrong links are in the log", log[-3:])
+    ok(not any(code in json.dumps(r) or tab.key.hex() in json.dumps(r) for r in log), "neither links nor keys are")
 
 
 def test_audit(p):
     """What the screen Audit asks for."""
-    port, code = p.link()
-    token = p.login(port, code)[1]
-
-    def get(path):
-        status, _, text = p.request(port, "GET", path, Authorization="Bearer " + token)
-        return status, json.loads(text)
+    get = p.tab().get
 
     status, all_ = get("/api/audit?limit=1000")
     numbers = [r["number"] for r in all_["records"]]
@@ -218,9 +218,9 @@ def test_browser(p):
     mode = os.stat(words[0]).st_mode
     with open(words[0]) as file:
         page = file.read()
-    code = re.search(r"#code=([0-9a-f]{32})", page)
+    code = re.search(r"#code=([0-9a-f]{64})", page)
     ok(stat.S_IMODE(mode) == 0o600 and code and code[1] in done.stdout, "which only its owner can read, with the link that was printed", oct(mode), page)
-    ok(p.login(p.link()[0], code[1]) == (401, None), "a later link makes it void")
+    ok(p.login(p.link()[0], code[1]) == 401, "a later link makes it void")
     done = p.corral("dashboard", DISPLAY=":7", PATH="/nonexistent")
     ok(done.returncode == 0 and done.stdout.startswith("http://"), "without xdg-open the link is printed", done.stdout, done.stderr)
 
@@ -288,7 +288,7 @@ def main():
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/daemon/dashboard")
         # A variable is the name of a copied file.
         has = {"HAS_DASHBOARD": folder + "/app.js"} if os.environ.get("HAS_DASHBOARD") else {}
-        as_user(__file__, PROGRAMS, DASHBOARD=folder, **has)
+        as_user(__file__, PROGRAMS, DASHBOARD=folder, DAEMON_TAP=daemon_tap.__file__, **has)
     return end()
 
 

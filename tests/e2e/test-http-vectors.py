@@ -156,7 +156,8 @@ ROWS = (
 
 def exchange(d, data, n):
     """The statuses of all that is answered: until the daemon closes, or n answers are there and no more comes."""
-    with socket.create_connection(("127.0.0.1", d.port), timeout=daemon.PATIENCE) as s:
+    # The token is for the Unix socket.
+    with d.connect(unix=b"Bearer" in data) as s:
         s.sendall(data)
         got = b""
         try:

@@ -300,10 +300,11 @@ def test_grants(d, granted):
 
 def waits(d, args):
     """shell_exec of sleep in a process of its own."""
-    return subprocess.Popen([sys.executable, "-c", "import sys, urllib.request as u, urllib.error\ntry: u.urlopen(u.Request(sys.argv[1], sys.argv[3].encode(), "
-                             "{'Authorization': 'Bearer ' + sys.argv[2], 'Content-Type': 'application/json'})).read()\n"
-                             "except urllib.error.HTTPError as e: sys.exit(f'{e.code} {e.read()}')",
-                             f"http://127.0.0.1:{d.port}/api/invoke/shell_exec", d.token, json.dumps({"cmd": "sleep", "args": args})],
+    return subprocess.Popen([sys.executable, "-c", "import sys, http.client, socket\nc = http.client.HTTPConnection('localhost')\n"
+                             "c.sock = socket.socket(socket.AF_UNIX)\nc.sock.connect(sys.argv[1])\nc.request('POST', '/api/invoke/shell_exec', sys.argv[3], "
+                             "{'Authorization': 'Bearer ' + sys.argv[2], 'Content-Type': 'application/json'})\nr = c.getresponse()\n"
+                             "text = r.read()\nif r.status != 200: sys.exit(f'{r.status} {text}')",
+                             d.folder + "/api.sock", d.token, json.dumps({"cmd": "sleep", "args": args})],
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -336,7 +337,7 @@ def test_client(d, granted):
     if not ok(node, "there is node"):
         return
     invoke(d, "set_policy", policy="{}")
-    done = subprocess.run([node, script, client, f"http://127.0.0.1:{d.port}", d.token, granted], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([node, script, client, d.folder, granted], capture_output=True, text=True, timeout=120, check=False)
     if not ok(done.returncode == 0, "the client of sdk/js runs", done.stderr):
         return
     out = json.loads(done.stdout)

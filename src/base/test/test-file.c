@@ -125,16 +125,6 @@ static void test_read(void **state)
 	buffer_adds(&b, "0");
 	assert_int_equal(file_read("f", 5, &b), 0);
 	assert_string_equal(buffer_text(&b), "012345");
-	/* What is no regular file is refused at once, also one that is written to by no process. */
-	buffer_clear(&b);
-	assert_int_equal(file_read_regular("f", 5, &b), 0);
-	assert_string_equal(buffer_text(&b), "12345");
-	assert_int_equal(file_read_regular("none", 5, &b), -ENOENT);
-	assert_int_equal(file_read_regular(".", 5, &b), -EINVAL);
-	assert_int_equal(file_read_regular("/dev/null", 5, &b), -EINVAL);
-	assert_int_equal(mkfifo("fifo", 0600), 0);
-	assert_int_equal(file_read_regular("fifo", 5, &b), -EINVAL);
-	assert_int_equal(unlink("fifo"), 0);
 	next_errno = EIO;
 	assert_int_equal(file_read("f", 5, &b), -EIO);
 	b.failed = true;

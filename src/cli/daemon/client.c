@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 #include "codec/json.h"
 #include "host/daemon-place.h"
 
-enum { DAEMON_TOKEN_MAX = 256, DAEMON_PATIENCE_S = 60 };
+enum { DAEMON_TOKEN_MAX = 256, DAEMON_GREETING_S = 10, DAEMON_PATIENCE_S = 60 };
 
 const char *daemon_client_program(void)
 {
@@ -40,6 +41,25 @@ static int daemon_client_none(struct call *c, int code, const char *path)
 	return code;
 }
 
+/* Another wait than for ever, for a daemon that is stopped or has no room. 0: for ever. */
+static void daemon_client_limit(int fd, time_t seconds)
+{
+	const struct timeval patience = { .tv_sec = seconds };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+}
+
+static int daemon_client_silent(struct call *c)
+{
+	(void)error_set(c->error, -ETIMEDOUT, NULL,
+		"the daemon did not answer within %d seconds: it is stopped, or very busy",
+		DAEMON_GREETING_S);
+	error_hint(c->error, "the file corrald.pid beside its token has its pid: `kill -CONT PID` "
+			     "lets it go on if it is stopped, `kill PID` ends it");
+	return -ETIMEDOUT;
+}
+
 static int daemon_client_connect(struct call *c, int *ret)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -53,8 +73,11 @@ static int daemon_client_connect(struct call *c, int *ret)
 		return daemon_client_none(c, r, buffer_text(&path));
 	memcpy(a.sun_path, path.data, path.len);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0)
+		daemon_client_limit(fd, DAEMON_GREETING_S);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
-		return daemon_client_none(c, -errno, buffer_text(&path));
+		return errno == EAGAIN ? daemon_client_silent(c)
+				       : daemon_client_none(c, -errno, buffer_text(&path));
 	*ret = fd_take(&fd);
 	return 0;
 }
@@ -65,32 +88,11 @@ static int daemon_client_token(struct call *c, struct buffer *ret)
 	int r = daemon_place("token", &path);
 
 	if (r == 0)
-		r = file_read(buffer_text(&path), DAEMON_TOKEN_MAX, ret);
+		r = file_read_regular(buffer_text(&path), DAEMON_TOKEN_MAX, ret);
 	if (r < 0)
 		return error_set(c->error, r, NULL, "cannot read the daemon's token %s: %s",
-			buffer_text(&path), strerror(-r));
+			buffer_text(&path), file_words(r));
 	ret->len = strcspn(buffer_text(ret), "\r\n");
-	return 0;
-}
-
-int daemon_client_open(
-	struct call *c, const char *method, const char *path, const char *header, int *ret)
-{
-	auto_buffer token = { 0 }, request = { 0 };
-	auto_fd fd = -1;
-	int r = daemon_client_connect(c, &fd);
-
-	if (r == 0)
-		r = daemon_client_token(c, &token);
-	if (r < 0)
-		return r;
-	buffer_printf(&request,
-		"%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %.*s\r\n%s\r\n", method,
-		path, (int)token.len, buffer_text(&token), header ? header : "");
-	r = request.failed ? -ENOMEM : file_write_all(fd, request.data, request.len);
-	if (r < 0)
-		return error_set(c->error, r, NULL, "cannot ask the daemon: %s", strerror(-r));
-	*ret = fd_take(&fd);
 	return 0;
 }
 
@@ -127,6 +129,68 @@ static int daemon_client_receive(int fd, struct buffer *all, size_t *ret_head)
 	}
 }
 
+/* The answer: its JSON as it came, and read. A refusal is -EPERM. */
+static int daemon_client_hear(struct call *c, int fd, struct buffer *ret, struct document *doc)
+{
+	auto_buffer all = { 0 };
+	size_t head = 0;
+	const char *why;
+	int r = daemon_client_receive(fd, &all, &head);
+
+	if (r < 0)
+		return r == -EAGAIN ? r
+				    : error_set(c->error, r, NULL,
+					      "the daemon gave no whole answer: %s", strerror(-r));
+	buffer_add(ret, all.data + head, all.len - head);
+	r = ret->failed ? -ENOMEM
+			: json_read_within(doc, "the daemon's answer", buffer_text(ret), ret->len,
+				  &(struct node_bounds){ DAEMON_ANSWER_MAX, NODE_SCALAR_MAX },
+				  c->error);
+	if (r < 0 || strncmp(buffer_text(&all), "HTTP/1.1 200 ", 13) == 0)
+		return r;
+	why = node_text(node_get(doc->root, "error"));
+	return error_set(c->error, -EPERM, NULL, "the daemon says: %s", why ? why : "no");
+}
+
+/* Whether it is there and answers: a service manager may start it only now, and its token is made
+ * by then. */
+static int daemon_client_greet(struct call *c, int fd)
+{
+	static const char question[] = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	int r = file_write_all(fd, question, strlen(question));
+
+	/* One that refuses us may have closed it by now; what it says can still be read. */
+	if (r == 0 || r == -EPIPE)
+		r = daemon_client_hear(c, fd, &text, &d);
+	return r == -EAGAIN ? daemon_client_silent(c) : r;
+}
+
+int daemon_client_open(
+	struct call *c, const char *method, const char *path, const char *header, int *ret)
+{
+	auto_buffer token = { 0 }, request = { 0 };
+	auto_fd fd = -1;
+	int r = daemon_client_connect(c, &fd);
+
+	if (r == 0)
+		r = daemon_client_greet(c, fd);
+	if (r == 0)
+		r = daemon_client_token(c, &token);
+	if (r < 0)
+		return r;
+	buffer_printf(&request,
+		"%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %.*s\r\n%s\r\n", method,
+		path, (int)token.len, buffer_text(&token), header ? header : "");
+	r = request.failed ? -ENOMEM : file_write_all(fd, request.data, request.len);
+	if (r < 0)
+		return error_set(c->error, r, NULL, "cannot ask the daemon: %s", strerror(-r));
+	daemon_client_limit(fd, 0);
+	*ret = fd_take(&fd);
+	return 0;
+}
+
 int daemon_client_ask(struct call *c, const char *method, const char *path, struct buffer *ret,
 	struct document *doc)
 {
@@ -144,10 +208,8 @@ int daemon_client_print(struct call *c, const struct buffer *json)
 int daemon_client_send(struct call *c, const char *method, const char *path, const char *json,
 	struct buffer *ret, struct document *doc)
 {
-	const struct timeval patience = { .tv_sec = DAEMON_PATIENCE_S };
-	auto_buffer all = { 0 }, header = { 0 };
+	auto_buffer header = { 0 };
 	auto_fd fd = -1;
-	size_t head = 0;
 	int r;
 
 	if (json)
@@ -155,28 +217,14 @@ int daemon_client_send(struct call *c, const char *method, const char *path, con
 			strlen(json));
 	r = header.failed ? error_no_memory(c->error)
 			  : daemon_client_open(c, method, path, buffer_text(&header), &fd);
-	if (r == 0 && json)
-		r = file_write_all(fd, json, strlen(json));
-	if (r < 0)
-		return c->error->text[0] ? r
-					 : error_set(c->error, r, NULL, "cannot ask the daemon: %s",
-						   strerror(-r));
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	r = daemon_client_receive(fd, &all, &head);
-	if (r < 0)
-		return error_set(
-			c->error, r, NULL, "the daemon gave no whole answer: %s", strerror(-r));
-	buffer_add(ret, all.data + head, all.len - head);
-	r = ret->failed ? -ENOMEM
-			: json_read_within(doc, "the daemon's answer", buffer_text(ret), ret->len,
-				  &(struct node_bounds){ DAEMON_ANSWER_MAX, NODE_SCALAR_MAX },
-				  c->error);
 	if (r < 0)
 		return r;
-	if (strncmp(buffer_text(&all), "HTTP/1.1 200 ", 13) != 0) {
-		const char *why = node_text(node_get(doc->root, "error"));
-
-		return error_set(c->error, -EPERM, NULL, "the daemon says: %s", why ? why : "no");
-	}
-	return 0;
+	daemon_client_limit(fd, DAEMON_PATIENCE_S);
+	r = json ? file_write_all(fd, json, strlen(json)) : 0;
+	if (r < 0)
+		return error_set(c->error, r, NULL, "cannot ask the daemon: %s", strerror(-r));
+	r = daemon_client_hear(c, fd, ret, doc);
+	return r == -EAGAIN ? error_set(c->error, r, NULL, "the daemon gave no whole answer: %s",
+				      strerror(ETIMEDOUT))
+			    : r;
 }

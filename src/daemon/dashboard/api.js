@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon, over HTTP. The token lives in this tab's session storage and goes out as a header: cookies do not
-// know ports, so any server on this host name would get them. For the same reason events come by fetch(), as an
-// EventSource has no headers.
-
-const KEY = "corral-token";
+// The daemon, over HTTP. Each request is proved by this tab's key, and each answer by the daemon (proof.js): while
+// the daemon is away, another program may hold its port. For the headers events come by fetch(), as an EventSource
+// has none.
+import { begin as beginLogin } from "/proof.js";
 
 export class ApiError extends Error {
   constructor(status, body) {
@@ -14,39 +13,72 @@ export class ApiError extends Error {
   }
 }
 
-export const token = () => sessionStorage.getItem(KEY);
-export const forget = () => sessionStorage.removeItem(KEY);
+let tab = null; // in memory alone: a page that is loaded again needs a new link
+let isLive = false; // events come from the daemon
+export const isKnown = () => tab !== null;
+export const forget = () => (tab = null);
 
-// Turns the code of the link into the token. The code leaves the address bar, and so the history, first.
+const STRANGE = "this tab is not known any more: the daemon was started again, or another program has taken its port";
+const encoder = new TextEncoder();
+
+async function go(url, init) {
+  try {
+    return await fetch(url, { cache: "no-store", credentials: "omit", redirect: "error", ...init });
+  } catch {
+    throw new ApiError(0, { error: "the daemon does not answer" });
+  }
+}
+
+// Proves that this tab knows the link's secret, which leaves the address bar, and so the history, first.
 // Returns the error if there is one; null otherwise.
 export async function login() {
-  const code = /^#code=([0-9a-f]+)$/.exec(location.hash)?.[1];
-  if (!code) return null;
+  const secret = /^#code=([0-9a-f]{64})$/.exec(location.hash)?.[1];
+  if (!secret) return null;
   history.replaceState(null, "", location.pathname);
   try {
-    const answer = await send("POST", "/api/login", { code }, {});
-    sessionStorage.setItem(KEY, answer.token);
+    const link = await beginLogin(secret);
+    const headers = { "Content-Type": "application/json" };
+    const response = await go("/api/login", { method: "POST", headers, body: JSON.stringify(link.body) });
+    const answer = await response.json().catch(() => null);
+    if (!response.ok) throw new ApiError(response.status, answer);
+    tab = await link.finish(answer ?? {});
+    if (!tab) throw new ApiError(0, { error: "another program answers at the daemon's port" });
     return null;
   } catch (error) {
     return error;
   }
 }
 
-async function send(method, path, body, headers) {
-  let response;
-  const init = { method, headers: { ...headers }, cache: "no-store", credentials: "omit", redirect: "error" };
-  if (body !== undefined) {
-    init.body = JSON.stringify(body);
-    init.headers["Content-Type"] = "application/json";
+// One request, proved: {response, bytes}; bytes is null for a stream. Who answers without a proof is not the daemon
+// that this tab knows. But corrald may have started its reader of HTTP again, which counts anew and says so.
+async function ask(method, path, { body, headers, signal } = {}, again = true) {
+  const mine = tab;
+  if (!mine) throw new ApiError(401, { error: STRANGE });
+  const url = new URL(path, location.href);
+  const sent = body === undefined ? new Uint8Array() : encoder.encode(JSON.stringify(body));
+  const host = `${location.hostname}:${location.port || 80}`;
+  const claim = await mine.prove({ method, host, path: url.pathname, query: url.search.slice(1), body: sent });
+  const response = await go(url, { method, signal, body: body === undefined ? undefined : sent,
+    headers: { ...headers, ...(body !== undefined && { "Content-Type": "application/json" }), Authorization: claim.header } });
+  const isStream = response.ok && response.headers.get("Content-Type") === "text/event-stream";
+  const bytes = isStream ? null : await response.arrayBuffer().catch(() => new ArrayBuffer(0));
+  if (await mine.isProved(claim, response.status, bytes, response.headers.get("Corral-Proof"))) return { response, bytes };
+  const start = response.headers.get("Corral-Start");
+  if (again && response.status === 401 && /^[0-9a-f]{32}$/.test(start ?? "") && start !== claim.start) {
+    mine.start = start;
+    return ask(method, path, { body, headers, signal }, false);
   }
-  try {
-    response = await fetch(path, init);
-  } catch {
-    throw new ApiError(0, { error: "the daemon does not answer" });
-  }
+  if (tab === mine) forget();
+  throw new ApiError(401, { error: STRANGE });
+}
+
+async function send(method, path, body) {
+  // What changes something is sent to a daemon that has just proved that it is there.
+  if (method !== "GET" && !isLive) throw new ApiError(0, { error: "the daemon does not answer" });
+  const { response, bytes } = await ask(method, path, { body });
   let answer;
   try {
-    answer = await response.json();
+    answer = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     throw new ApiError(response.status, null);
   }
@@ -58,7 +90,7 @@ async function send(method, path, body, headers) {
 export function call(method, path, { query, body } = {}) {
   const words = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const tail = words.length ? "?" + new URLSearchParams(words) : "";
-  return send(method, path + tail, body, { Authorization: `Bearer ${token()}` });
+  return send(method, path + tail, body);
 }
 export const get = (path, query) => call("GET", path, { query });
 export const post = (path, body) => call("POST", path, { body });
@@ -87,7 +119,7 @@ export function parser(onEvent) {
 const SILENCE_MS = 90_000; // heartbeats come more often than that
 
 // Listens for ever: onEvent(type, data), onState("live" | "lost" | "out"). Goes on where it was cut off; "out": the
-// token is no longer good. Returns a function that ends it.
+// tab's key is no longer good. Returns a function that ends it.
 export function listen(onEvent, onState) {
   let last = null, wait = 500, over = false, abort = null;
 
@@ -100,14 +132,9 @@ export function listen(onEvent, onState) {
     };
     try {
       beat();
-      const headers = { Authorization: `Bearer ${token()}`, ...(last && { "Last-Event-ID": last }) };
-      const response = await fetch("/sse/events", { headers, signal: abort.signal, cache: "no-store", credentials: "omit" });
-      if (response.status === 401) {
-        over = true;
-        onState("out");
-        return;
-      }
-      if (!response.ok) return;
+      const headers = last ? { "Last-Event-ID": last } : {};
+      const { response, bytes } = await ask("GET", "/sse/events", { headers, signal: abort.signal });
+      if (bytes !== null) return;
       const feed = parser(({ id, type, data }) => {
         if (id) last = id;
         let value;
@@ -120,6 +147,7 @@ export function listen(onEvent, onState) {
           wait = 500;
           // A daemon whose ids are behind ours is another one: from its newest on.
           if (last && Number(last) > value.last) last = String(value.last);
+          isLive = true;
           onState("live");
         }
         onEvent(type, value);
@@ -131,9 +159,14 @@ export function listen(onEvent, onState) {
         beat();
         feed(value);
       }
-    } catch {
-      // Cut off, or silent for too long.
+    } catch (error) {
+      // Cut off, or silent for too long; or it is not the daemon that this tab knows.
+      if (error.status === 401) {
+        over = true;
+        onState("out");
+      }
     } finally {
+      isLive = false;
       clearTimeout(alarm);
     }
   }

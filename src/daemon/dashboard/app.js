@@ -2,7 +2,7 @@
 // The frame around the screens: who may see it, which screen the address asks for, keys, light and dark.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { forget, login, token } from "/api.js";
+import { isKnown, login } from "/api.js";
 import { begin, state, useStore } from "/store.js";
 import { Command, Dialog, html, useTick } from "/parts.js";
 import { address as parse, span, visible } from "/format.js";
@@ -102,13 +102,14 @@ function Link() {
   </div>`;
 }
 
-// There is no token, or it is not good any more.
-function Door({ error }) {
+// The tab has no key, or it is not good any more.
+function Door({ error, isOut }) {
   return html`<main class="door">
     <img src="/icon.svg" alt="" width="56" height="56" />
-    <h1>${error ? "This link does not work" : "Open this page from a terminal"}</h1>
+    <h1>${error ? "This link does not work" : isOut ? "Open this page again" : "Open this page from a terminal"}</h1>
     ${error && html`<p role="alert">${visible(error.message)}</p>`}
-    <p class="soft">A link works once, in one tab. This command makes a new one:</p>
+    ${!error && isOut && html`<p role="alert">The daemon was started again, or another program has taken its port. This tab's key is good for one start of the daemon.</p>`}
+    <p class="soft">A link works once, in one tab, until it is loaded again. This command makes a new one:</p>
     <${Command} text="corral dashboard" />
   </main>`;
 }
@@ -124,10 +125,7 @@ function App({ problem }) {
   useEffect(() => {
     document.title = `${asks ? `(${asks}) ` : ""}${screen.name} · Corral`;
   }, [screen, asks]);
-  if (!token() || s.link === "out") {
-    if (s.link === "out") forget();
-    return html`<${Door} error=${problem} />`;
-  }
+  if (!isKnown() || s.link === "out") return html`<${Door} error=${problem} isOut=${s.link !== "wait"} />`;
   return html`
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById("main").focus(); }}>Skip to content</a>
     <nav class="rail" aria-label="Screens">
@@ -146,7 +144,7 @@ function App({ problem }) {
 }
 
 const problem = await login();
-if (token()) begin();
+if (isKnown()) begin();
 render(html`<${App} problem=${problem} />`, document.getElementById("app"));
 // For the tests of a browser: nothing in it is secret to the page.
 globalThis.corral = { state };

@@ -72,14 +72,36 @@ static void api_client_common(struct api_client *c, unsigned status, const char 
 		status, http_served_words(status), csp);
 }
 
-static void api_client_head(struct api_client *c, unsigned status, const char *type, size_t len)
+/* What tells the page that the daemon answers, and not what took its port. */
+static void api_client_prove(struct api_client *c, unsigned status, const void *body, size_t len)
+{
+	const struct proof_answer a = { .start = c->server->setup.start,
+		.count = c->count,
+		.status = status,
+		.body = c->is_streaming ? NULL : body,
+		.len = len };
+	char mac[PROOF_MAC + 1];
+
+	if (!c->tab.id[0])
+		return;
+	proof_of_answer(&c->tab, &a, mac);
+	buffer_printf(&c->out, "Corral-Proof: %s\r\n", mac);
+}
+
+/* body: NULL where a stream follows. */
+static void api_client_head(
+	struct api_client *c, unsigned status, const char *type, const void *body, size_t len)
 {
 	struct buffer *out = &c->out;
 
 	api_client_common(c, status, client_csp_none);
 	buffer_printf(out, "Content-Type: %s\r\nCache-Control: no-store\r\n", type);
-	if (status == 401)
+	if (status == 401 && c->by_unix)
 		buffer_adds(out, "WWW-Authenticate: Bearer\r\n");
+	else if (status == 401)
+		buffer_printf(out, "WWW-Authenticate: Corral\r\nCorral-Start: %s\r\n",
+			c->server->setup.start);
+	api_client_prove(c, status, body, len);
 	if (status == 429)
 		buffer_adds(out, "Retry-After: 1\r\n");
 	if (!c->is_streaming)
@@ -90,7 +112,7 @@ static void api_client_head(struct api_client *c, unsigned status, const char *t
 
 static void api_client_send(struct api_client *c, unsigned status, const char *json, size_t len)
 {
-	api_client_head(c, status, "application/json", len);
+	api_client_head(c, status, "application/json", json, len);
 	buffer_adds(&c->out, "\r\n");
 	buffer_add(&c->out, json, len);
 }
@@ -104,7 +126,7 @@ static void api_client_refuse(struct api_client *c, const struct api_request *q)
 	json_print_string(&text, q->reason, strlen(q->reason));
 	buffer_adds(&text, "}\n");
 	c->is_last = true;
-	api_client_head(c, q->status, "application/json", text.len);
+	api_client_head(c, q->status, "application/json", buffer_text(&text), text.len);
 	if (q->allow[0])
 		buffer_printf(&c->out, "Allow: %s\r\n", q->allow);
 	buffer_adds(&c->out, "\r\n");
@@ -140,8 +162,8 @@ void api_client_answer(struct api_client *c, const struct message_answer *a)
 	const bool is_text = c->is_text && a->status == 200;
 
 	c->call = 0;
-	api_client_head(
-		c, a->status, is_text ? "text/plain; version=0.0.4" : "application/json", a->len);
+	api_client_head(c, a->status, is_text ? "text/plain; version=0.0.4" : "application/json",
+		a->json, a->len);
 	buffer_adds(&c->out, "\r\n");
 	buffer_add(&c->out, a->json, a->len);
 	api_client_work(c);
@@ -171,7 +193,7 @@ static void api_client_listen(struct api_client *c, struct api_request *q)
 	api_client_note_local(c, q);
 	c->place = stream_find(&s->stream, q->after);
 	c->last_id = q->after ? q->after : s->stream.last_id;
-	api_client_head(c, 200, "text/event-stream", 0);
+	api_client_head(c, 200, "text/event-stream", NULL, 0);
 	buffer_printf(&c->out,
 		"\r\nretry: 2000\n\nevent: connected\ndata: {\"version\":\"%s\",\"last\":%" PRIu64
 		"}\n\n",
@@ -237,11 +259,31 @@ static void api_client_dispatch(struct api_client *c, struct api_request *q)
 	api_client_refuse_later(c, q, "too many requests are under way; try again");
 }
 
+/* A request that was proved is taken once. The answer is proved by the same key. */
+static void api_client_take_count(struct api_client *c, struct api_request *q)
+{
+	struct proof_tab *tab = q->tab ? &c->server->tabs[q->tab - c->server->tabs] : NULL;
+
+	c->tab.id[0] = '\0';
+	if (!tab)
+		return;
+	if (proof_count(tab, q->claim.count)) {
+		c->tab = *tab;
+		c->count = q->claim.count;
+		return;
+	}
+	q->status = 401;
+	(void)snprintf(q->reason, sizeof(q->reason),
+		"this request was made before, or came too late; it is taken once");
+}
+
 /* 1: one was taken. 0: there is none yet. */
 static int api_client_take(struct api_client *c)
 {
 	const struct api_guard guard = { .token = c->server->setup.token,
-		.port = c->by_unix ? 0 : c->server->setup.port };
+		.port = c->by_unix ? 0 : c->server->setup.port,
+		.start = c->server->setup.start,
+		.tabs = c->server->tabs };
 	static struct api_request q; /* it is big */
 	auto_arena a = { 0 };
 
@@ -262,6 +304,7 @@ static int api_client_take(struct api_client *c)
 		memmove(c->in.data, c->in.data + q.head + q.body, c->in.len);
 	}
 	c->is_last = q.is_last;
+	api_client_take_count(c, &q);
 	api_client_dispatch(c, &q);
 	if (c->is_last || (c->in.len == 0 && c->in.cap > CLIENT_KEEP))
 		buffer_deinit(&c->in);
@@ -298,8 +341,9 @@ static int api_client_read(struct api_client *c)
 	static char room[CLIENT_READ];
 	ssize_t n = recv(c->watcher.fd, room, sizeof(room), MSG_DONTWAIT);
 
+	c->has_ended |= n == 0;
 	if (n <= 0)
-		return n == 0 ? -EPIPE : errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		return n == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	/* Behind a refusal, or a request for events, nothing is read. */
 	if (!c->is_last && !c->is_streaming)
 		buffer_add(&c->in, room, (size_t)n);
@@ -326,8 +370,11 @@ static int api_client_wait(struct api_client *c)
 	else if (c->timer.place == 0 && loop_start(l, &c->timer, ms) < 0)
 		return -ENOMEM;
 	/* Of one that waits nothing more is taken: a client that sends on is held by its socket. */
-	return loop_change(
-		l, &c->watcher, (c->call ? EPOLLRDHUP : EPOLLIN) | (writes ? EPOLLOUT : 0));
+	return loop_change(l, &c->watcher,
+		(c->has_ended     ? 0
+			: c->call ? EPOLLRDHUP
+				  : EPOLLIN) |
+			(writes ? EPOLLOUT : 0));
 }
 
 static void api_client_work(struct api_client *c)
@@ -343,6 +390,9 @@ static void api_client_work(struct api_client *c)
 	api_client_charge(c);
 	if (r == 0 && (c->out.failed || c->in.failed))
 		r = -ENOMEM;
+	/* It sends nothing more, and has got all that it asked for. */
+	if (r == 0 && c->has_ended && !c->call && c->sent == c->out.len)
+		r = -EPIPE;
 	/* To close it now would take the answer from a client that still sends: it is read, and
 	 * thrown away, until that closes it or its time is over. */
 	if (r == 0 && c->is_last && !c->call && c->sent == c->out.len && !c->is_shut) {
@@ -360,10 +410,12 @@ static void api_client_on_ready(struct watcher *w, uint32_t events)
 	struct api_client *c = container_of(w, struct api_client, watcher);
 	int r = 0;
 
-	if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
+	if (events & (EPOLLHUP | EPOLLERR))
 		r = -EPIPE;
 	else if (events & EPOLLIN)
 		r = api_client_read(c);
+	else
+		c->has_ended |= (events & EPOLLRDHUP) != 0;
 	if (r < 0)
 		api_client_free(c);
 	else
@@ -376,7 +428,7 @@ static void api_client_on_timer(struct timer *t)
 	api_client_free(container_of(t, struct api_client, timer));
 }
 
-int api_client_new(struct server *s, int fd, const char *refusal)
+int api_client_new(struct server *s, int fd, bool by_unix, const char *refusal)
 {
 	struct api_client *c = calloc(1, sizeof(*c));
 	int r;
@@ -384,8 +436,8 @@ int api_client_new(struct server *s, int fd, const char *refusal)
 	if (!c)
 		return -ENOMEM;
 	c->server = s;
-	c->by_unix = refusal != NULL;
-	(void)snprintf(c->refusal, sizeof(c->refusal), "%s", refusal ? refusal : "");
+	c->by_unix = by_unix;
+	(void)snprintf(c->refusal, sizeof(c->refusal), "%s", refusal);
 	c->watcher = (struct watcher){ .ready = api_client_on_ready, .fd = -1 };
 	c->timer = (struct timer){ .expired = api_client_on_timer };
 	r = loop_start(s->loop, &c->timer, SERVER_IDLE_MS);

@@ -2,7 +2,7 @@
 /*
  * corrald-http: reads HTTP for corrald, which started it and has the other end of descriptor 3. It
  * confines itself before it hears anything: no file, no program, no new socket. It ends with
- * corrald; if it dies, corrald starts another one with the same listener.
+ * corrald; if it dies, corrald starts another one. Connections come from corrald.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 enum { SUPERVISOR = 3 };
 
-static int http_receive_setup(struct message_setup *ret, int *ret_listener)
+static int http_receive_setup(struct message_setup *ret)
 {
 	static struct frame f;
 	int r = frame_receive(SUPERVISOR, &f);
@@ -31,10 +31,8 @@ static int http_receive_setup(struct message_setup *ret, int *ret_listener)
 	if (r != 1)
 		return r == 0 ? -EPIPE : r;
 	r = f.type == FRAME_API_SETUP ? message_setup_decode(ret, f.body, f.len) : -EPROTO;
-	if (r == 0 && f.n_fds != (ret->port ? 1 : 0))
+	if (r == 0 && f.n_fds != 0)
 		r = -EPROTO;
-	if (r == 0)
-		*ret_listener = frame_take_fd(&f, 0);
 	frame_deinit(&f);
 	return r;
 }
@@ -42,19 +40,16 @@ static int http_receive_setup(struct message_setup *ret, int *ret_listener)
 static int http_serve(void)
 {
 	struct message_setup setup = { 0 };
-	auto_fd listener = -1;
 	struct server *s = NULL;
-	int r = http_receive_setup(&setup, &listener);
+	int r = http_receive_setup(&setup);
 
 	if (r < 0)
 		return r;
-	if (fcntl(SUPERVISOR, F_SETFL, O_NONBLOCK) < 0 ||
-		(listener >= 0 && fcntl(listener, F_SETFL, O_NONBLOCK) < 0))
+	if (fcntl(SUPERVISOR, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	r = server_new(&s, &(struct server_options){ .setup = &setup,
-				   .supervisor = SUPERVISOR,
-				   .listener = listener,
-				   .version = CORRAL_VERSION });
+	r = server_new(
+		&s, &(struct server_options){
+			    .setup = &setup, .supervisor = SUPERVISOR, .version = CORRAL_VERSION });
 	while (r == 0)
 		r = server_turn(s, -1);
 	server_free(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * server.c has the loop, the listener and corrald; api-client.c the connections; request.c reads
+ * server.c has the loop and corrald; api-client.c the connections; request.c reads
  * what they send; stream.c has the events.
  */
 #include <stdbool.h>
@@ -37,8 +37,11 @@ struct api_client {
 	bool is_streaming;
 	bool is_last;            /* it is closed when all is written */
 	bool is_shut;            /* all is written */
+	bool has_ended;          /* it sends nothing more; what it asked for is answered */
 	bool is_text;            /* its call is answered with text, and not with JSON */
 	uint64_t call;           /* id of the call that corrald has; 0: none */
+	struct proof_tab tab;    /* that proved its request; its key proves the answer */
+	uint64_t count;          /* of the request */
 	uint64_t place, last_id; /* in the stream of events */
 	struct buffer in, out;
 	size_t scanned, sent, charged;
@@ -48,7 +51,7 @@ struct server {
 	struct loop *loop;
 	struct message_setup setup;
 	int supervisor;
-	struct watcher link, listener;
+	struct watcher link;
 	struct timer heartbeat, second;
 	struct link clients;
 	size_t n_clients, n_streams, n_calls, bytes;
@@ -56,6 +59,8 @@ struct server {
 	unsigned n_notes;  /* in this second */
 	unsigned n_unsaid; /* and those that were too many; the last of them: */
 	struct api_request unsaid;
+	struct proof_tab tabs[PROOF_TABS_MAX]; /* the oldest goes for a new one */
+	size_t n_tabs;                         /* so far */
 	struct stream stream;
 	struct buffer openapi;
 	const char *version;
@@ -64,8 +69,8 @@ struct server {
 };
 
 /* api-client.c */
-/* Takes the descriptor over, unless it fails. refusal: of a Unix socket, or ""; NULL: by TCP. */
-int api_client_new(struct server *s, int fd, const char *refusal);
+/* Takes the descriptor over, unless it fails. refusal: why nothing that it asks is done, or "". */
+int api_client_new(struct server *s, int fd, bool by_unix, const char *refusal);
 void api_client_free(struct api_client *c);
 /* corrald has answered its call. */
 void api_client_answer(struct api_client *c, const struct message_answer *a);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
@@ -233,6 +234,49 @@ static int api_request_check_all(struct api_request *q)
 	return 0;
 }
 
+/* The proof of a tab; 1: there is none. */
+static int api_request_judge_proof(
+	const struct api_guard *g, const struct http_served *s, struct api_request *q)
+{
+	const struct http_request *r = &s->head.request;
+	const struct proof_request asked = { .start = g->start,
+		.method = r->method,
+		.host = r->host,
+		.path = r->path,
+		.query = r->query,
+		.port = r->port ? r->port : 80 };
+
+	if (s->authorization && strncasecmp(s->authorization, "Bearer", 6) == 0)
+		return api_request_refuse(q, 401,
+			"the token is not taken by TCP; use the Unix socket: curl --unix-socket "
+			"$XDG_RUNTIME_DIR/corral/api.sock …, see corrald(8)",
+			NULL);
+	if (!proof_read(s->authorization, &q->claim))
+		return api_request_refuse(q, 401,
+			"by TCP only tabs of the page may ask, which `corral dashboard` opens; "
+			"programs use the Unix socket, see corrald(8)",
+			NULL);
+	for (size_t i = 0; i < PROOF_TABS_MAX && !q->tab; i++)
+		if (proof_is_right(&g->tabs[i], &q->claim, &asked))
+			q->tab = &g->tabs[i];
+	return q->tab ? 0
+		      : api_request_refuse(q, 401,
+				"this tab is not known, or its proof is wrong: the daemon was "
+				"started again, perhaps; `corral dashboard` opens a new one",
+				NULL);
+}
+
+static int api_request_judge_caller(
+	const struct api_guard *g, const struct http_served *s, struct api_request *q)
+{
+	if (g->port)
+		return api_request_judge_proof(g, s, q);
+	if (http_served_is_token(s, g->token))
+		return 0;
+	return api_request_refuse(
+		q, 401, "the header Authorization: Bearer TOKEN is missing, or wrong", NULL);
+}
+
 /* A file of the page. Anybody may have it: it is the same for all. 1: refused. */
 static int api_request_take_asset(
 	const struct asset *asset, const struct http_served *s, struct api_request *q)
@@ -274,9 +318,8 @@ static int api_request_read_head(const struct api_guard *g, const struct http_se
 	if (!q->call.route)
 		return api_request_refuse(
 			q, 404, "there is no such path; see /api/openapi.json", NULL);
-	if (!q->call.route->is_open && !http_served_is_token(s, g->token))
-		return api_request_refuse(q, 401,
-			"the header Authorization: Bearer TOKEN is missing, or wrong", NULL);
+	if (!q->call.route->is_open && api_request_judge_caller(g, s, q) != 0)
+		return 1;
 	q->call.flags = g->port ? 0 : ROUTE_BY_UNIX;
 	q->head = s->bytes;
 	q->body = (size_t)s->head.length;
@@ -300,6 +343,9 @@ int api_request_read(const struct api_guard *g, const char *data, size_t len, si
 		return 1;
 	if (len - ret->head < ret->body)
 		return 0;
+	if (ret->tab && !proof_is_body(&ret->claim, data + ret->head, ret->body))
+		return api_request_refuse(
+			ret, 401, "the body is not the one that the proof is about", NULL);
 	for (size_t i = 0; i < places.n; i++) {
 		const struct route_field *f = &ret->call.route->fields[i];
 		const char *plain = api_request_plain(a, places.values[i], places.lens[i]);

@@ -9,7 +9,7 @@
  *     no page of another origin        403
  *     no other protocol                400
  *     a path and a method that are     404, 405; a file of the page (daemon/dashboard) needs no
- * more the token                        401, before a byte of the body is kept a length, within the
+ * more the token, or a proof            401, before a byte of the body is kept a length, within the
  * bound       411, 413 JSON where there is a body       415 values as the row has them       400
  *
  * Behind what was refused nothing is read: the connection is closed.
@@ -21,11 +21,16 @@
 #include "base/arena.h"
 #include "daemon/dashboard/asset.h"
 #include "daemon/message.h"
+#include "daemon/proof.h"
 #include "daemon/route.h"
 
+/* By a Unix socket the token is needed; by TCP, where another program may hold the port while the
+ * daemon is away, the proof of a tab (daemon/proof.h), and a token is refused. */
 struct api_guard {
 	const char *token;
-	uint16_t port; /* that clients came by; 0: a Unix socket */
+	uint16_t port;                /* that clients came by; 0: a Unix socket */
+	const char *start;            /* of TCP, as are: */
+	const struct proof_tab *tabs; /* PROOF_TABS_MAX */
 };
 
 enum { API_REQUEST_BODY_MAX = 2 << 20, API_REQUEST_REASON = 256 };
@@ -42,6 +47,8 @@ struct api_request {
 	bool is_known;                   /* and the client has it */
 	struct route_call call;          /* values live in the arena */
 	uint64_t after;                  /* Last-Event-ID; 0: none */
+	const struct proof_tab *tab;     /* one of the guard's that proved it; NULL: none did */
+	struct proof_claim claim;        /* of it: its count is still to be taken */
 };
 
 /*

@@ -11,9 +11,6 @@
 #include "daemon/http/internal.h"
 #include "daemon/openapi.h"
 
-/* Connections that are taken in one turn. */
-enum { SERVER_ACCEPT_MAX = 32 };
-
 size_t server_clients(const struct server *s)
 {
 	return s->n_clients;
@@ -33,27 +30,32 @@ static bool server_make_room(struct server *s)
 	return false;
 }
 
-static void server_take_in(struct server *s, int *fd, const char *refusal)
+static void server_on_client(struct server *s, struct frame *f)
 {
+	auto_fd fd = frame_take_fd(f, 0);
+
+	if (fd < 0 || f->id > 1 || f->len == 0 || !memchr(f->body, '\0', f->len)) {
+		s->is_lost = true;
+		return;
+	}
 	if ((s->n_clients < SERVER_CLIENTS_MAX || server_make_room(s)) &&
-		api_client_new(s, *fd, refusal) == 0)
-		(void)fd_take(fd);
+		api_client_new(s, fd, f->id == 0, f->body) == 0)
+		(void)fd_take(&fd);
 }
 
-static void server_on_listener(struct watcher *w, uint32_t events)
+static void server_on_tab(struct server *s, const struct frame *f)
 {
-	struct server *s = container_of(w, struct server, listener);
+	struct message_tab t;
+	struct proof_tab *tab = &s->tabs[s->n_tabs % PROOF_TABS_MAX];
 
-	(void)events;
-	for (int i = 0; i < SERVER_ACCEPT_MAX; i++) {
-		auto_fd fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-		if (fd >= 0)
-			server_take_in(s, &fd, NULL);
-		/* Without a descriptor it would wait for ever. */
-		else if (errno != EMFILE || !server_make_room(s))
-			return;
+	if (message_tab_decode(&t, f->body, f->len) < 0) {
+		s->is_lost = true;
+		return;
 	}
+	*tab = (struct proof_tab){ 0 };
+	memcpy(tab->id, t.id, sizeof(tab->id));
+	memcpy(tab->key, t.key, sizeof(tab->key));
+	s->n_tabs++;
 }
 
 /* corrald */
@@ -133,8 +135,6 @@ static void server_on_event(struct server *s, const struct frame *f)
 
 static void server_on_frame(struct server *s)
 {
-	auto_fd fd = -1;
-
 	switch (s->frame.type) {
 	case FRAME_API_ANSWER:
 		server_on_answer(s, &s->frame);
@@ -143,11 +143,10 @@ static void server_on_frame(struct server *s)
 		server_on_event(s, &s->frame);
 		break;
 	case FRAME_API_CLIENT:
-		fd = frame_take_fd(&s->frame, 0);
-		if (fd >= 0 && s->frame.len > 0 && memchr(s->frame.body, '\0', s->frame.len))
-			server_take_in(s, &fd, s->frame.body);
-		else
-			s->is_lost = true;
+		server_on_client(s, &s->frame);
+		break;
+	case FRAME_API_TAB:
+		server_on_tab(s, &s->frame);
 		break;
 	default:
 		s->is_lost = true;
@@ -229,15 +228,12 @@ int server_new(struct server **ret, const struct server_options *o)
 	s->version = o->version;
 	link_init(&s->clients);
 	s->link = (struct watcher){ .ready = server_on_supervisor, .fd = -1 };
-	s->listener = (struct watcher){ .ready = server_on_listener, .fd = -1 };
 	s->heartbeat = (struct timer){ .expired = server_on_heartbeat };
 	s->second = (struct timer){ .expired = server_on_second };
 	openapi_print(&s->openapi, o->version);
 	r = s->openapi.failed ? -ENOMEM : loop_new(&s->loop);
 	if (r == 0)
 		r = loop_add(s->loop, &s->link, o->supervisor, EPOLLIN);
-	if (r == 0 && o->listener >= 0)
-		r = loop_add(s->loop, &s->listener, o->listener, EPOLLIN);
 	if (r == 0)
 		r = loop_start(s->loop, &s->heartbeat, s->setup.heartbeat_ms);
 	if (r == 0)

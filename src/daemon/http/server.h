@@ -2,7 +2,7 @@
 #pragma once
 /*
  * The server of corrald-http: connections on one side, frames to corrald on the other. It holds the
- * token and the latest events, and nothing else; it can do nothing by itself.
+ * token, the keys of tabs and the latest events, and nothing else; it can do nothing by itself.
  *
  * Bounds: SERVER_* in internal.h. A new connection always finds a place: the one that was silent
  * longest goes, but none that listens for events or waits for an answer.
@@ -14,8 +14,7 @@ struct message_setup;
 
 struct server_options {
 	const struct message_setup *setup;
-	int supervisor; /* non-blocking; stays the caller's, as does: */
-	int listener;   /* for TCP; -1: none */
+	int supervisor; /* non-blocking; stays the caller's */
 	const char *version;
 };
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a page gets the token: `corral dashboard` asks for a code, and the page shows it. */
+/* How a tab of the page gets its key: `corral dashboard` asks for a link, and the page proves that
+ * it knows what stands in it (daemon/login.h). */
 #include <inttypes.h>
-#include <stdio.h>
+#include <sodium.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
@@ -9,7 +11,8 @@
 
 void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	uint8_t bytes[LOGIN_CODE / 2];
+	uint8_t secret[LOGIN_SECRET];
+	char code[2 * LOGIN_SECRET + 1];
 	auto_buffer json = { 0 };
 
 	(void)c;
@@ -19,15 +22,17 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 			"without `--port none`");
 		return;
 	}
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret)) {
 		api_fail(s, id, 503, "no random numbers");
 		return;
 	}
-	login_begin(&s->login, bytes, loop_boot_now(s->loop));
+	login_begin(&s->login, secret, loop_boot_now(s->loop));
+	proof_hex(secret, sizeof(secret), code);
 	buffer_printf(&json,
 		"{\"code\":\"%s\",\"url\":\"http://%s:%u/#code=%s\",\"expires_ms\":%" PRIu64 "}\n",
-		s->login.code, s->config.is_v6 ? "[::1]" : "127.0.0.1", s->port, s->login.code,
+		code, s->config.is_v6 ? "[::1]" : "127.0.0.1", s->port, code,
 		clock_ms(CLOCK_REALTIME) + LOGIN_MS);
+	sodium_memzero(secret, sizeof(secret));
 	api_send(s, id, &json);
 }
 
@@ -35,12 +40,30 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	static const char why[] = "this link was used already, or is older than a minute; "
 				  "`corral dashboard` makes a new one";
+	uint8_t bytes[PROOF_ID / 2];
+	struct message_tab t = { 0 };
+	struct login_answer a = { 0 };
+	const struct login_request q = { .nonce = route_value(c, "nonce"),
+		.proof = route_value(c, "proof"),
+		.tab = t.id,
+		.start = s->http.start };
 	auto_buffer json = { 0 };
 
-	if (!login_take(&s->login, route_value(c, "code"), loop_boot_now(s->loop))) {
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+		api_fail(s, id, 503, "no random numbers");
+		return;
+	}
+	proof_hex(bytes, sizeof(bytes), t.id);
+	if (!login_take(&s->login, &q, loop_boot_now(s->loop), &a)) {
 		api_fail(s, id, 401, why);
 		return;
 	}
-	buffer_printf(&json, "{\"token\":\"%s\"}\n", s->folder.token);
+	memcpy(t.key, a.key, sizeof(t.key));
+	if (http_process_add_tab(s, &t) < 0) {
+		api_fail(s, id, 503, "out of memory");
+		return;
+	}
+	buffer_printf(&json, "{\"tab\":\"%s\",\"start\":\"%s\",\"proof\":\"%s\"}\n", t.id,
+		s->http.start, a.proof);
 	api_send(s, id, &json);
 }

@@ -24,12 +24,12 @@ struct corrald_options {
 static const char corrald_help[] =
 	"Usage: corrald [--system] [--port PORT] [--config FILE]\n"
 	"\n"
-	"Shows what Corral's sandboxes may do and did: an HTTP API on loopback and on a\n"
-	"Unix socket, and events. It stays in the foreground until SIGTERM or Ctrl-C.\n"
+	"Shows what Corral's sandboxes may do and did: an HTTP API on a Unix socket, and\n"
+	"a page on loopback. It stays in the foreground until SIGTERM or Ctrl-C.\n"
 	"\n"
 	"Options:\n"
-	"      --port PORT    listen on this port of 127.0.0.1 (default 3847); 0 picks one\n"
-	"                     that is free, `none` leaves the Unix socket alone\n"
+	"      --port PORT    have the page on this port of loopback (default 3847); if it\n"
+	"                     is taken, and for 0, one that is free; `none`: no page\n"
 	"      --config FILE  read this file, not daemon.json or daemon.yaml in\n"
 	"                     ~/.config/corral (--system: /etc/corral)\n"
 	"      --system       for all users: /run/corral, /etc/corral, /var/lib/corral\n"
@@ -39,8 +39,8 @@ static const char corrald_help[] =
 	"Examples:\n"
 	"  corrald\n"
 	"  corrald --port 0\n"
-	"  curl -H \"Authorization: Bearer $(cat $XDG_RUNTIME_DIR/corral/token)\" \\\n"
-	"    http://127.0.0.1:3847/api/status\n";
+	"  curl --unix-socket $XDG_RUNTIME_DIR/corral/api.sock -H \"Authorization: Bearer \\\n"
+	"    $(cat $XDG_RUNTIME_DIR/corral/token)\" http://localhost/api/status\n";
 
 static int corrald_complain(const struct error *e)
 {
@@ -129,7 +129,7 @@ static int corrald_clean_environment(struct error *e)
 int main(int argc, char **argv)
 {
 	static struct supervisor s = { .log_fd = STDERR_FILENO,
-		.tcp = -1,
+		.tcp = { { .fd = -1 }, { .fd = -1 } },
 		.api = { .fd = -1 },
 		.join = { .fd = -1 },
 		.signals = { .fd = -1 },

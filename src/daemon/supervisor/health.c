@@ -67,7 +67,7 @@ static int health_ask(struct supervisor *s)
 	if (r < 0)
 		return r;
 	(void)fd_take(&ours);
-	http_process_hand_over(s, theirs, "");
+	http_process_hand_over(s, theirs, false, "");
 	return 0;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corrald-http, as a child: it gets the listener and the token, and is started anew when it dies,
- * at a bounded rate. Clients wait meanwhile: the listener stays open here. Answers to those it had
- * are dropped; a call that it sends against the rules is its end.
+ * corrald-http, as a child: it gets the token, the keys of tabs and connections, and is started
+ * anew when it dies, at a bounded rate. Answers to the clients that it had are dropped; a call that
+ * it sends against the rules is its end.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "daemon/supervisor/internal.h"
 
@@ -77,18 +78,44 @@ void http_process_flush(struct supervisor *s)
 	if (p->out.broken || loop_change(s->loop, &p->link,
 				     EPOLLIN | (outbox_is_empty(&p->out) ? 0 : EPOLLOUT)) < 0)
 		http_process_lose(s, "ended, or broke a rule");
+	else if (http_process_has_room(s))
+		listeners_go_on(s);
+}
+
+static int http_process_send_tab(struct supervisor *s, const struct message_tab *t)
+{
+	auto_buffer body = { 0 };
+	int r = message_tab_encode(t, &body);
+
+	if (r == 0)
+		outbox_add(&s->http.out, FRAME_API_TAB, 0, body.data, body.len, -1);
+	return r;
+}
+
+int http_process_add_tab(struct supervisor *s, const struct message_tab *t)
+{
+	s->tabs.rows[s->tabs.n++ % PROOF_TABS_MAX] = *t;
+	return http_process_send_tab(s, t);
 }
 
 static int http_process_equip(struct supervisor *s)
 {
 	struct message_setup m = { .heartbeat_ms = s->config.heartbeat_ms, .port = s->port };
+	const size_t n = s->tabs.n < PROOF_TABS_MAX ? s->tabs.n : PROOF_TABS_MAX;
+	uint8_t bytes[PROOF_ID / 2];
 	auto_buffer body = { 0 };
 	int r;
 
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	proof_hex(bytes, sizeof(bytes), s->http.start);
+	memcpy(m.start, s->http.start, sizeof(m.start));
 	memcpy(m.token, s->folder.token, sizeof(m.token));
 	r = message_setup_encode(&m, &body);
 	if (r == 0)
-		outbox_add(&s->http.out, FRAME_API_SETUP, 0, body.data, body.len, s->tcp);
+		outbox_add(&s->http.out, FRAME_API_SETUP, 0, body.data, body.len, -1);
+	for (size_t i = s->tabs.n - n; r == 0 && i < s->tabs.n; i++)
+		r = http_process_send_tab(s, &s->tabs.rows[i % PROOF_TABS_MAX]);
 	if (r == 0)
 		bus_repeat(s);
 	return r < 0 ? r : s->http.out.broken ? -EPIPE : 0;
@@ -153,12 +180,26 @@ void http_process_end(struct supervisor *s)
 	api_forget_calls(s);
 }
 
-void http_process_hand_over(struct supervisor *s, int fd, const char *refusal)
+bool http_process_has_room(const struct supervisor *s)
 {
+	return s->http.child.pid != 0 && outbox_is_empty(&s->http.out);
+}
+
+void http_process_hand_over(struct supervisor *s, int fd, bool by_tcp, const char *refusal)
+{
+	const size_t len = strlen(refusal) + 1;
+	int r = -EAGAIN;
+
 	/* Without room it is closed. */
 	if (s->http.child.pid == 0 || s->http.out.n >= HTTP_WAITING_MAX)
 		return;
-	outbox_add(&s->http.out, FRAME_API_CLIENT, 0, refusal, strlen(refusal) + 1, fd);
+	if (http_process_has_room(s))
+		r = frame_send(s->http.out.socket, FRAME_API_CLIENT, by_tcp, refusal, len, &fd, 1);
+	/* Other processes of this user have too many descriptors under way: this client is closed,
+	 * and corrald-http stays. */
+	if (r == 0 || r == -ETOOMANYREFS)
+		return;
+	outbox_add(&s->http.out, FRAME_API_CLIENT, by_tcp, refusal, len, fd);
 	http_process_flush(s);
 }
 

@@ -58,8 +58,9 @@ struct http_process {
 	uint64_t started[HTTP_STARTS_MAX]; /* ms: the last ones, in a ring */
 	size_t n_started;
 	struct frame frame;
-	uint64_t last_call; /* that it made */
-	bool is_heard;      /* calls of `frame` are under way */
+	uint64_t last_call;       /* that it made */
+	bool is_heard;            /* calls of `frame` are under way */
+	char start[PROOF_ID + 1]; /* names this one: counts of tabs begin anew with it */
 };
 
 /* A call that was not answered yet; the log gets it with its answer's status. */
@@ -244,6 +245,12 @@ struct metrics {
 	uint64_t requests[6];                     /* by the first digit of their status */
 };
 
+/* Tabs of the page that know their key (daemon/proof.h), in a ring. */
+struct tabs {
+	struct message_tab rows[PROOF_TABS_MAX];
+	size_t n; /* so far */
+};
+
 struct supervisor {
 	struct loop *loop;
 	struct metrics metrics;
@@ -252,13 +259,15 @@ struct supervisor {
 	struct buffer config_folder; /* "": none is known */
 	struct runtime_folder folder;
 	struct login login;
+	struct tabs tabs;
 	struct marks own;
 	uint64_t started_ms; /* time of day */
 	/* Listeners. Given ones are the service manager's, and stay. */
-	int tcp;
-	uint16_t port;
+	struct watcher tcp[2]; /* on 127.0.0.1 and on ::1 */
+	uint16_t port;         /* of both; 0: there is none */
 	struct watcher api, join;
 	bool is_given;
+	bool is_full; /* clients wait in the listeners until corrald-http has room */
 	struct link sandboxes;
 	size_t n_sandboxes;
 	struct watcher signals;
@@ -292,6 +301,12 @@ int supervisor_open(struct supervisor *s, struct error *e);
 int supervisor_run(struct supervisor *s);
 void supervisor_close(struct supervisor *s);
 
+/* listeners.c */
+int listeners_open(struct supervisor *s, struct error *e);
+void listeners_close(struct supervisor *s);
+/* There is room for clients again. */
+void listeners_go_on(struct supervisor *s);
+
 /* http-process.c */
 int http_process_start(struct supervisor *s);
 void http_process_end(struct supervisor *s);
@@ -299,8 +314,12 @@ void http_process_end(struct supervisor *s);
 void http_process_lose(struct supervisor *s, const char *why);
 /* Something was put into its outbox. */
 void http_process_flush(struct supervisor *s);
-/* A connection by the Unix socket; refusal: why all that it asks is refused, or "". */
-void http_process_hand_over(struct supervisor *s, int fd, const char *refusal);
+/* Whether it takes a connection at once. */
+bool http_process_has_room(const struct supervisor *s);
+/* A connection; refusal: why all that it asks is refused, or "". */
+void http_process_hand_over(struct supervisor *s, int fd, bool by_tcp, const char *refusal);
+/* A tab of the page from now on. */
+int http_process_add_tab(struct supervisor *s, const struct message_tab *t);
 void http_process_answer(
 	struct supervisor *s, uint64_t id, unsigned status, const char *json, size_t len);
 

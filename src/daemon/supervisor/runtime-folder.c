@@ -109,22 +109,6 @@ int runtime_folder_open(struct runtime_folder *f, bool is_system, struct error *
 	return r < 0 ? r : runtime_folder_take_lock(f, e);
 }
 
-static bool runtime_folder_read_token(const char *path, char token[MESSAGE_TOKEN + 1])
-{
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	auto_buffer text = { 0 };
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-		st.st_mode & 077 || file_read_fd(fd, MESSAGE_TOKEN + 1, &text) < 0 ||
-		text.len != MESSAGE_TOKEN + 1 ||
-		strspn(text.data, "0123456789abcdef") != MESSAGE_TOKEN)
-		return false;
-	memcpy(token, text.data, MESSAGE_TOKEN);
-	token[MESSAGE_TOKEN] = '\0';
-	return true;
-}
-
 int runtime_folder_token(struct runtime_folder *f, struct error *e)
 {
 	uint8_t bytes[MESSAGE_TOKEN / 2];
@@ -132,8 +116,6 @@ int runtime_folder_token(struct runtime_folder *f, struct error *e)
 	int r;
 
 	runtime_folder_name(f, "token", path);
-	if (runtime_folder_read_token(path, f->token))
-		return 0;
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return error_set(e, -errno, NULL, "getrandom: %s", strerror(errno));
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -228,8 +210,10 @@ int runtime_folder_announce(const struct runtime_folder *f, const char *log, str
 
 void runtime_folder_close(struct runtime_folder *f)
 {
-	if (f->lock >= 0)
+	if (f->lock >= 0) {
+		runtime_folder_remove(f, "token");
 		runtime_folder_remove(f, "corrald.pid");
+	}
 	fd_close(&f->lock);
 	buffer_deinit(&f->path);
 }

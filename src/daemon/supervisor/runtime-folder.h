@@ -18,7 +18,7 @@ struct runtime_folder {
 
 /* -EBUSY: another daemon has it. -EPERM: it is not ours, or others may write to it. */
 int runtime_folder_open(struct runtime_folder *f, bool is_system, struct error *e);
-/* Reads the token, or makes one: 256 bits, for the owner alone. */
+/* Makes the token of this start: 256 bits, for the owner alone. */
 int runtime_folder_token(struct runtime_folder *f, struct error *e);
 /* A listening socket in it, of this type (SOCK_STREAM …), in place of one that was left over. */
 int runtime_folder_listen(
@@ -26,9 +26,8 @@ int runtime_folder_listen(
 void runtime_folder_remove(const struct runtime_folder *f, const char *name);
 /*
  * Where runs look for a daemon that is at no usual place, so that they hide its folder
- * (host/own.h): a link beside the log, and one in the usual state folder. The link stays, as the
- * token does.
+ * (host/own.h): a link beside the log, and one in the usual state folder. The link stays.
  */
 int runtime_folder_announce(const struct runtime_folder *f, const char *log, struct error *e);
-/* Lets go of the lock. */
+/* Removes the token, and lets go of the lock. */
 void runtime_folder_close(struct runtime_folder *f);

@@ -57,9 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct message_answer answer;
 	struct message_event event;
 	struct message_note note;
+	struct message_tab tab;
 	struct join join;
 	auto_buffer out = { 0 };
-	const uint8_t kind = size > 0 ? data[0] % 13 : 0;
+	const uint8_t kind = size > 0 ? data[0] % 14 : 0;
 	bool taken = false;
 
 	if (size == 0)
@@ -78,8 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		taken = message_note_encode(&note, &out) == 0;
 	if (kind == 5 && join_decode(&join, data, size) == 0)
 		taken = join_encode(&join, &out) == 0;
-	if (kind > 5)
+	if (kind > 5 && kind < 13)
 		fuzz_questions(kind - 6, data, size);
+	if (kind == 13 && message_tab_decode(&tab, data, size) == 0)
+		taken = message_tab_encode(&tab, &out) == 0;
 	if (taken)
 		same(&out, data, size);
 	return 0;

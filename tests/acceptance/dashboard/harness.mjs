@@ -5,6 +5,7 @@
 //   PACKAGES                        build-dashboard-test, with playwright-core and axe-core
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -72,7 +73,8 @@ export class Daemon {
       said = "";
       this.process.stderr.on("data", (text) => (said += text));
       await until(() => said.includes("ready: ") || this.process.exitCode !== null);
-      if (!said.includes("already in use")) break;
+      if (!port || said.includes(`127.0.0.1:${port} `)) break;
+      await this.kill();
       await new Promise((done) => setTimeout(done, 100));
     }
     this.port = Number(/127\.0\.0\.1:(\d+)/.exec(said)?.[1]);
@@ -100,9 +102,18 @@ export class Daemon {
     return child;
   }
   async api(method, path, body) {
-    const headers = { Authorization: `Bearer ${this.token}`, ...(body && { "Content-Type": "application/json" }) };
-    const answer = await fetch(this.origin + path, { method, headers, body: body && JSON.stringify(body) });
-    return { status: answer.status, body: await answer.json() };
+    const text = body && JSON.stringify(body);
+    const headers = { Host: "localhost", Authorization: `Bearer ${this.token}`,
+      ...(text && { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) }) };
+    return new Promise((done, fail) => {
+      const asked = request({ socketPath: join(this.runtime, "corral/api.sock"), method, path, headers }, (answer) => {
+        let said = "";
+        answer.setEncoding("utf8").on("data", (piece) => (said += piece)).on("error", fail);
+        answer.on("end", () => done({ status: answer.statusCode, body: JSON.parse(said) }));
+      });
+      asked.on("error", fail);
+      asked.end(text);
+    });
   }
   async end() {
     for (const child of this.children) child.kill("SIGKILL");

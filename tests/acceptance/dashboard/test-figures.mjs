@@ -26,7 +26,10 @@ await part("before the page", async () => {
   let total;
   const same = async () => {
     total = (await daemon.api("GET", "/api/audit/summary?requests=no")).body;
-    await page.reload();
+    await page.goto("about:blank");
+    await page.goto(daemon.link());
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.evaluate(() => (location.hash = "#/audit"));
     await note.waitFor();
     return (await shown()) === total.events;
   };

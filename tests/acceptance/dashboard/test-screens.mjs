@@ -29,10 +29,8 @@ await part("the link", async () => {
   ok((await page.evaluate(() => history.length)) <= 2 && !(await page.evaluate(() => performance.getEntriesByType("navigation")[0].name)).includes("?"), "and is in no request");
   ok((await page.context().cookies()).length === 0, "there are no cookies");
   ok((await page.evaluate(() => Object.keys(localStorage).filter((k) => localStorage[k].length > 10))).length === 0
-    && (await page.evaluate(() => sessionStorage.length)) === 1, "the token is in the tab's session storage alone");
-  await page.reload();
-  await page.getByText("Live", { exact: true }).waitFor();
-  ok(true, "the tab stays logged in when it is loaded again");
+    && (await page.evaluate(() => sessionStorage.length)) === 0, "the tab's key is in no storage");
+  ok((await page.evaluate(async () => (await indexedDB.databases()).length)) === 0, "nor in a database");
   const other = await page.context().newPage();
   await other.goto(link);
   await other.getByText("This link does not work").waitFor();
@@ -40,7 +38,7 @@ await part("the link", async () => {
   await other.goto("about:blank");
   await other.goto(daemon.origin);
   await other.getByText("Open this page from a terminal").waitFor();
-  ok((await axe(other)).length === 0, "a tab without a token says how to get one");
+  ok((await axe(other)).length === 0, "a tab without a key says how to get one");
   // A new link in the tab that has an old page.
   await other.goto(daemon.link());
   await other.getByText("Live", { exact: true }).waitFor();
@@ -75,7 +73,7 @@ await part("other pages", async () => {
       await attempt("read without CORS", async () => (await fetch(origin + "/api/status", { mode: "no-cors" })).type);
       await attempt("page", async () => (await fetch(origin + "/")).status);
       await attempt("login", async () => (await fetch(origin + "/api/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" })).status);
-      await attempt("login as text", async () => (await fetch(origin + "/api/login", { method: "POST", mode: "no-cors", body: '{"code":"0"}' })).type);
+      await attempt("login as text", async () => (await fetch(origin + "/api/login", { method: "POST", mode: "no-cors", body: '{"nonce":"0"}' })).type);
       await attempt("events", () => new Promise((done) => {
         const source = new EventSource(origin + "/sse/events");
         source.onmessage = () => done("heard");
@@ -84,12 +82,12 @@ await part("other pages", async () => {
       await attempt("script", () => load(Object.assign(document.createElement("script"), { src: origin + "/app.js", type: "text/javascript" })));
       await attempt("module", () => load(Object.assign(document.createElement("script"), { src: origin + "/app.js", type: "module" })));
       await attempt("image", () => load(Object.assign(document.createElement("img"), { src: origin + "/icon.svg" })));
-      await attempt("storage", () => (sessionStorage.getItem("corral-token") ?? document.cookie) || "refused: empty");
+      await attempt("storage", () => Object.keys(sessionStorage)[0] || document.cookie || "refused: empty");
       await attempt("window", async () => {
         const w = open(origin + "/");
         await new Promise((wake) => setTimeout(wake, 700));
         try {
-          return w && !w.closed && w.sessionStorage.getItem("corral-token") ? "read" : "refused: no handle";
+          return w && !w.closed && w.document.getElementById("app") ? "read" : "refused: no handle";
         } finally {
           w?.close();
         }
@@ -116,7 +114,7 @@ await part("other pages", async () => {
     return denied.some((r) => r.reason.includes("other origins"));
   };
   ok(await until(logged), "the daemon refused them, and has that in its log", denied.slice(-2));
-  ok((await page.evaluate(() => sessionStorage.length)) === 1, "the page itself goes on");
+  ok(await sees(page.getByText("Live", { exact: true })), "the page itself goes on");
   server.close();
   await page.context().close();
 });
@@ -208,6 +206,12 @@ await part("hostile answers", async () => {
     "/api/doctor": { kernel: bad(46), tier: bad(47), findings: [{ name: bad(48), held: false, weight: "useful", needed_for: bad(49), detail: bad(50), hint: bad(51) }] },
   };
   const page = await open(b, null);
+  // These answers have no proof: the page is one that believes all of them.
+  await page.route("**/proof.js", async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace("return proof === (await mac(this.#key", "return true || (await mac(this.#key");
+    return route.fulfill({ response, body, headers: { ...response.headers(), "content-encoding": "identity" } });
+  });
   await page.route("**/api/**", (route) => {
     const path = new URL(route.request().url()).pathname;
     const body = path.startsWith("/api/sandboxes/") ? box : answers[path];
@@ -325,16 +329,37 @@ await part("many events, and a daemon that dies", async () => {
   const frames = await page.evaluate(() => globalThis.frames.slice(10).sort((a, c) => a - c));
   console.log(`# frames: ${frames.length}, median ${frames[frames.length >> 1].toFixed(1)} ms, 99 % below ${frames[Math.floor(frames.length * 0.99)].toFixed(0)} ms`);
 
-  const port = d.port;
-  await d.kill();
+  // The process that reads HTTP dies: the daemon is the same, and so is the tab's key.
+  spawnSync("pkill", ["-KILL", "-P", String(d.process.pid), "corrald-http"]);
   await page.getByText("Reconnecting…").waitFor();
-  ok(await sees(page.getByText("sandboxes go on without the daemon")), "the daemon is killed: the page says so");
-  await d.start(port);
   await page.getByText("Live", { exact: true }).waitFor();
   const child = d.run("--", "sleep", "100");
   await page.locator("a.box").filter({ hasText: "sleep" }).first().waitFor();
-  ok(true, "it is back: the page goes on by itself");
+  ok(true, "the reader of HTTP is killed: the page goes on by itself");
   child.kill();
+  const port = d.port, { token } = d;
+  await d.kill();
+  await page.getByText("Reconnecting…").waitFor();
+  ok(await sees(page.getByText("sandboxes go on without the daemon")), "the daemon is killed: the page says so");
+  // Another program takes the port, and says yes to everything.
+  const heard = [];
+  const thief = createServer((asked, answer) => {
+    heard.push(`${asked.method} ${asked.url} ${asked.rawHeaders.join(" ")}`);
+    answer.setHeader("Content-Type", asked.url === "/sse/events" ? "text/event-stream" : "application/json");
+    answer.end('event: connected\ndata: {"version":"1","last":1}\n\n');
+  }).listen(port, "127.0.0.1");
+  ok(await sees(page.getByText("Open this page again")), "another program answers at the port: the page does not take it for the daemon");
+  const proved = heard.filter((h) => h.includes(" Authorization "));
+  ok(proved.length > 0 && heard.every((h) => /^GET \/(sse\/events|icon\.svg) /.test(h) && !h.includes(token) && !h.includes("Bearer")), "and has asked it for events alone, without a secret", heard);
+  thief.close();
+  thief.closeAllConnections();
+  await d.start(port);
+  const replayed = await Promise.all(proved.map((h) => fetch(d.origin + "/sse/events", { headers: { Authorization: /Authorization (Corral \S+)/.exec(h)[1] } }).then((r) => r.status)));
+  ok(replayed.every((status) => status === 401), "what it heard is refused by the daemon", replayed);
+  await page.goto("about:blank");
+  await page.goto(d.link());
+  await page.getByText("Live", { exact: true }).waitFor();
+  ok(true, "with a new link the page is live again");
   ok(page.complaints.every((c) => /ERR_|Failed to (load|fetch)/.test(c)), "nothing else went wrong", page.complaints);
   await page.context().close();
   await d.end();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // node --test: what needs no browser.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-// Files of the page are modules whatever the nearest package.json says.
-const load = (name) => import("data:text/javascript," + encodeURIComponent(readFileSync(new URL(`../${name}`, import.meta.url), "utf8")));
+import { load } from "./load.mjs";
+
 process.env.TZ = "Asia/Kolkata"; // half an hour, so that a mistake is seen
 const f = await load("format.js");
 
