@@ -78,13 +78,27 @@ void buffer_add_visible(struct buffer *b, const char *s, size_t len)
 		uint32_t c;
 		size_t n = utf8_decode(s + i, len - i, &c);
 
-		if (n && c >= 0x20 && c != 0x7f && !utf8_is_deceptive(c)) {
+		if (n && c >= 0x20 && c != 0x7f && !utf8_is_unseen(c)) {
 			buffer_add(b, s + i, n);
 			i += n;
 		} else {
 			buffer_printf(b, "\\x%02x", (unsigned char)s[i++]);
 		}
 	}
+}
+
+void buffer_add_name(struct buffer *b, const char *s, size_t len)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] != ' ' || (i > 0 && i + 1 < len && s[i - 1] != ' '))
+			continue;
+		buffer_add_visible(b, s + from, i - from);
+		buffer_adds(b, "\\x20");
+		from = i + 1;
+	}
+	buffer_add_visible(b, s + from, len - from);
 }
 
 void buffer_clear(struct buffer *b)

@@ -19,8 +19,12 @@ void buffer_add(struct buffer *b, const void *data, size_t len);
 void buffer_adds(struct buffer *b, const char *s);
 void buffer_addc(struct buffer *b, char c);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds text of foreign origin for a terminal: control bytes and bad UTF-8 become \xNN. */
+/* Adds text of foreign origin for a terminal: control bytes, bad UTF-8 and what cannot be seen
+ * (utf8_is_unseen()) become \xNN. */
 void buffer_add_visible(struct buffer *b, const char *s, size_t len);
+/* The same for a name that a person decides by: spaces at an end, and behind a space, become \x20,
+ * so that no two names look alike. */
+void buffer_add_name(struct buffer *b, const char *s, size_t len);
 void buffer_clear(struct buffer *b);
 
 /* The text so far; "" when nothing was added. */

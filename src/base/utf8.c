@@ -87,9 +87,11 @@ bool utf8_valid(const char *s, size_t len, size_t *ret_at)
 }
 
 /* Sorted; both ends included. */
-static const struct {
+struct utf8_range {
 	uint32_t first, last;
-} deceptive[] = {
+};
+
+static const struct utf8_range deceptive[] = {
 	{ 0x80, 0x9f },       /* C1 controls: some terminals obey them */
 	{ 0xad, 0xad },       /* soft hyphen */
 	{ 0x34f, 0x34f },     /* combining grapheme joiner */
@@ -108,11 +110,32 @@ static const struct {
 	{ 0xe0000, 0xe01ef }, /* tags and further variation selectors: text that is not visible */
 };
 
-bool utf8_is_deceptive(uint32_t c)
+static const struct utf8_range blank[] = {
+	{ 0xa0, 0xa0 },     /* no-break space */
+	{ 0x1680, 0x1680 }, /* Ogham space */
+	{ 0x2000, 0x200a }, /* spaces of other widths */
+	{ 0x202f, 0x202f }, /* narrow no-break space */
+	{ 0x205f, 0x205f }, /* mathematical space */
+	{ 0x3000, 0x3000 }, /* ideographic space */
+	{ 0xfe00, 0xfe0f }, /* variation selectors */
+	{ 0xfffc, 0xfffc }, /* object replacement */
+};
+
+static bool utf8_is_among(const struct utf8_range *rows, size_t n, uint32_t c)
 {
-	for (size_t i = 0; i < ROWS(deceptive); i++) {
-		if (c <= deceptive[i].last)
-			return c >= deceptive[i].first;
+	for (size_t i = 0; i < n; i++) {
+		if (c <= rows[i].last)
+			return c >= rows[i].first;
 	}
 	return false;
+}
+
+bool utf8_is_deceptive(uint32_t c)
+{
+	return utf8_is_among(deceptive, ROWS(deceptive), c);
+}
+
+bool utf8_is_unseen(uint32_t c)
+{
+	return utf8_is_deceptive(c) || utf8_is_among(blank, ROWS(blank), c);
 }

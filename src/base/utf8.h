@@ -13,3 +13,9 @@ size_t utf8_encode(uint32_t c, char out[4]);
 bool utf8_valid(const char *s, size_t len, size_t *ret_at);
 /* C1 controls, bidirectional overrides, zero-width characters: they make text lie on a screen. */
 bool utf8_is_deceptive(uint32_t c);
+/*
+ * These, and what looks like a space or like nothing though it has its uses in texts: other spaces,
+ * variation selectors. What a person decides by has them spelled out, in a terminal as on the page
+ * (daemon/dashboard/format.js, which a test holds to these tables).
+ */
+bool utf8_is_unseen(uint32_t c);

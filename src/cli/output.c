@@ -96,6 +96,11 @@ void output_foreign(struct output *o, const char *text)
 	buffer_add_visible(&o->text, text, strlen(text));
 }
 
+void output_name(struct output *o, const char *text)
+{
+	buffer_add_name(&o->text, text, strlen(text));
+}
+
 /* Bytes of the first n characters of UTF-8. */
 static size_t bytes_of(const char *text, size_t n)
 {
@@ -111,16 +116,21 @@ static size_t bytes_of(const char *text, size_t n)
 void output_cut(struct output *o, enum output_style style, const char *text, size_t room)
 {
 	auto_buffer visible = { 0 }, cut = { 0 };
-	size_t fits;
+	const char *all;
+	size_t n = 0, head = (room - 1) * 2 / 5;
 
 	buffer_add_visible(&visible, text, strlen(text));
-	fits = bytes_of(buffer_text(&visible), room);
-	if (fits == visible.len) {
-		output_styled(o, style, buffer_text(&visible));
+	all = buffer_text(&visible);
+	for (size_t i = 0; i < visible.len; i++)
+		n += ((unsigned char)all[i] & 0xc0) != 0x80;
+	if (n <= room) {
+		output_styled(o, style, all);
 		return;
 	}
-	buffer_add(&cut, buffer_text(&visible), bytes_of(buffer_text(&visible), room - 1));
+	/* The beginning of a path says where it is, its end what it is. */
+	buffer_add(&cut, all, bytes_of(all, head));
 	buffer_adds(&cut, "…");
+	buffer_adds(&cut, all + bytes_of(all, n - (room - 1 - head)));
 	output_styled(o, style, buffer_text(&cut));
 }
 

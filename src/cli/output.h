@@ -43,9 +43,11 @@ void output_note_at(struct output *o, const struct location *where, const char *
 /* An empty line, and the text in a line of its own. */
 void output_heading(struct output *o, const char *text);
 void output_foreign(struct output *o, const char *text);
+/* The same for a name that a person decides by (buffer_add_name()). */
+void output_name(struct output *o, const char *text);
 /* A word as a shell reads it, quoted where that is needed: to be pasted. */
 void output_shell_word(struct buffer *out, const char *text);
-/* Foreign text, cut with "…" where it has more than `room` characters. */
+/* Foreign text, its middle cut out with "…" where it has more than `room` characters. */
 void output_cut(struct output *o, enum output_style style, const char *text, size_t room);
 /* "allow", "ask" or "deny" in its colour. */
 void output_verdict(struct output *o, enum verdict v);

@@ -183,5 +183,8 @@ void openapi_print(struct buffer *out, const char *version)
 	buffer_adds(out, "},\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","
 			 "\"scheme\":\"bearer\"}},\"schemas\":{\"Error\":{\"type\":\"object\","
 			 "\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":\"string\"},"
-			 "\"hint\":{\"type\":[\"string\",\"null\"]}}}}}}\n");
+			 "\"hint\":{\"type\":[\"string\",\"null\"]},"
+			 "\"file\":{\"type\":[\"string\",\"null\"]},"
+			 "\"line\":{\"type\":[\"integer\",\"null\"]},"
+			 "\"column\":{\"type\":[\"integer\",\"null\"]}}}}}}\n");
 }

@@ -75,6 +75,27 @@ static void test_visible(void **state)
 	}
 }
 
+static void test_name(void **state)
+{
+	static const struct {
+		const char *name, *shown;
+	} rows[] = {
+		{ "", "" }, { "a b c", "a b c" }, { "a  b", "a \\x20b" },
+		{ "a   b", "a \\x20\\x20b" }, { " a", "\\x20a" }, { "a ", "a\\x20" },
+		{ " ", "\\x20" }, { "a\xc2\xa0 b", "a\\xc2\\xa0 b" },
+		{ "a\xe2\xa0\x80", "a\\xe2\\xa0\\x80" },     /* U+2800 */
+		{ "a\xef\xb8\x8f.b", "a\\xef\\xb8\\x8f.b" }, /* U+FE0F */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_buffer b = { 0 };
+
+		buffer_add_name(&b, rows[i].name, strlen(rows[i].name));
+		assert_string_equal(buffer_text(&b), rows[i].shown);
+	}
+}
+
 static void test_take(void **state)
 {
 	auto_buffer b = { 0 };
@@ -123,6 +144,7 @@ int main(void)
 		cmocka_unit_test(test_add),
 		cmocka_unit_test(test_printf),
 		cmocka_unit_test(test_visible),
+		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_take),
 		cmocka_unit_test(test_failure),
 	};

@@ -85,12 +85,27 @@ static void test_deceptive(void **state)
 		assert_false(utf8_is_deceptive(no[i]));
 }
 
+static void test_unseen(void **state)
+{
+	static const uint32_t yes[] = { 0xa0, 0x1680, 0x2000, 0x200a, 0x202f, 0x205f, 0x3000,
+		0xfe00, 0xfe0f, 0xfffc, 0x2800, 0x202e, 0xe01ef };
+	static const uint32_t no[] = { 'a', ' ', 0xa1, 0xe9, 0x2010, 0x3001, 0xfe10, 0xfffd,
+		0x1f600 };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(yes); i++)
+		assert_true(utf8_is_unseen(yes[i]));
+	for (size_t i = 0; i < ROWS(no); i++)
+		assert_false(utf8_is_unseen(no[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_deceptive),
+		cmocka_unit_test(test_unseen),
 	};
 
 	return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);

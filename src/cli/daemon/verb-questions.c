@@ -121,7 +121,7 @@ static void questions_show_asker(struct output *o, const struct node *q)
 	int64_t pid = 0;
 
 	buffer_printf(&o->text, "\n  by %s", program[0] ? "" : "a process");
-	output_foreign(o, program);
+	output_name(o, program);
 	if (node_get(q, "pid") && node_integer(node_get(q, "pid"), &pid) == 0 && pid > 0)
 		buffer_printf(&o->text, ", pid %" PRId64, pid);
 	if (method[0]) {
@@ -136,11 +136,11 @@ static void questions_show(struct output *o, const struct node *q)
 
 	output_styled(o, OUTPUT_BOLD, node_get_text(q, "id"));
 	buffer_adds(&o->text, "  ");
-	output_foreign(o, node_get_text(q, "name"));
+	output_name(o, node_get_text(q, "name"));
 	buffer_adds(&o->text, ": ");
 	output_foreign(o, node_get_text(q, "action"));
 	buffer_addc(&o->text, ' ');
-	output_foreign(o, node_get_text(q, "target"));
+	output_name(o, node_get_text(q, "target"));
 	questions_show_asker(o, q);
 	buffer_adds(&o->text, "\n  ");
 	output_foreign(o, node_get_text(q, "reason"));
@@ -148,7 +148,7 @@ static void questions_show(struct output *o, const struct node *q)
 	if (node_get(q, "scopes"))
 		node_for_each(scope, node_get(q, "scopes")) {
 			buffer_adds(&o->text, n++ ? ", " : "\n  scopes: ");
-			output_foreign(o, node_text(scope) ? node_text(scope) : "");
+			output_name(o, node_text(scope) ? node_text(scope) : "");
 		}
 	buffer_addc(&o->text, '\n');
 }
@@ -308,7 +308,7 @@ static void grants_show(struct output *o, const struct node *g)
 	buffer_adds(&o->text, "  ");
 	output_foreign(o, node_get_text(g, "action"));
 	buffer_addc(&o->text, ' ');
-	output_foreign(o, node_get_text(g, "target"));
+	output_name(o, node_get_text(g, "target"));
 	questions_print_left(o, node_get(g, "expires_ms"), ", for");
 	buffer_adds(&o->text, ", by ");
 	output_foreign(o, node_get_text(g, "by"));

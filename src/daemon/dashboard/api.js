@@ -6,10 +6,10 @@ import { begin as beginLogin } from "/proof.js";
 
 export class ApiError extends Error {
   constructor(status, body) {
-    super(typeof body?.error === "string" ? body.error : body?.error?.text ?? `the daemon answered ${status}`);
+    super(typeof body?.error === "string" ? body.error : `the daemon answered ${status}`);
     this.status = status; // 0: it did not answer
     this.body = body ?? {};
-    this.hint = body?.error?.hint ?? body?.hint ?? null;
+    this.hint = body?.hint ?? null;
   }
 }
 

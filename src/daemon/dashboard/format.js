@@ -3,7 +3,7 @@
 
 // What cannot be seen, or makes other text appear in another order, is written out: a name may be hostile.
 // eslint-disable-next-line no-control-regex
-const INVISIBLE = /[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
+const INVISIBLE = /[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\u{e0000}-\u{e01ef}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
 
 export function visible(text) {
   return String(text ?? "").replace(INVISIBLE, (c) => {
@@ -12,9 +12,12 @@ export function visible(text) {
   });
 }
 
+// The same of a name that a person decides by: pages show a run of spaces as one, and none at an end.
+export const name = (text) => visible(text).replace(/(?<= ) |^ | $/g, "\\x20");
+
 // The middle of a long text goes: the beginning of a path says where, its end what.
 export function shorten(text, max = 80) {
-  const all = [...visible(text)];
+  const all = [...name(text)];
   if (all.length <= max) return all.join("");
   const head = Math.ceil((max - 1) * 0.4);
   return all.slice(0, head).join("") + "…" + all.slice(all.length - (max - 1 - head)).join("");

@@ -5,13 +5,13 @@ import { h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";
 import uPlot from "uplot";
-import { ago, iso, moment, shorten, tick, visible } from "/format.js";
+import { ago, iso, moment, name, shorten, tick, visible } from "/format.js";
 
 export const html = htm.bind(h);
 
 // A name from outside: all of it in the title, the middle cut out where it is long.
 export function Text({ value, max = 400, mono = true }) {
-  const all = visible(value);
+  const all = name(value);
   return html`<span class=${mono ? "mono" : ""} title=${all.length > max ? all.slice(0, 4000) : undefined}>${shorten(value, max)}</span>`;
 }
 

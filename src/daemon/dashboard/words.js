@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an action and a scope are called in plain words, and what a person types as one. Pure: text in, text out.
-import { bytes, count, span, visible } from "/format.js";
+import { bytes, count, name, span, visible } from "/format.js";
 
 const ACTIONS = {
   "fs.read": { verb: "read", group: "files" },
@@ -68,7 +68,7 @@ function commandWords(target) {
 
 // "read everything in /srv/data": what a grant of this target would allow.
 export function scopeWords(action, target) {
-  const what = visible(target);
+  const what = name(target);
   const group = actionGroup(action);
   const words = group === "files" ? filesWords(what) : group === "hosts" ? hostWords(what)
     : group === "commands" ? commandWords(what) : what;

@@ -187,7 +187,7 @@ static void tool_answer(struct tool *t, int status)
 	else {
 		if (t->is_lines && code == 200)
 			tool_join_lines(&t->text);
-		if (t->refuses && code != 200)
+		if (code != 200)
 			tool_flatten_error(&t->text);
 		http_process_answer(s, t->id, code, buffer_text(&t->text), t->text.len);
 	}

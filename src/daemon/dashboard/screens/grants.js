@@ -3,7 +3,7 @@
 // force at the sandbox's next call, and so is its end.
 import { useEffect, useState } from "preact/hooks";
 import { get, post, remove } from "/api.js";
-import { ago, program, span, visible } from "/format.js";
+import { ago, name, program, span, visible } from "/format.js";
 import { follow } from "/live.js";
 import { Command, Failure, html, Panel, useLoad, useTick } from "/parts.js";
 import { state } from "/store.js";
@@ -12,7 +12,7 @@ import { actionGroup, DURATIONS, GRANT_KINDS, grantOf, GROUPS, scopeWords } from
 const BY = { answer: "an answer", api: "the page or the API", "command line": "the command line" };
 const useGrants = follow("/api/grants", ["grant", "sandbox"]);
 
-const sandboxTitle = (s) => `${program(s.command)}${s.name ? `, ${visible(s.name)}` : ""} (${visible(s.id).slice(0, 8)})`;
+const sandboxTitle = (s) => `${program(s.command)}${s.name ? `, ${name(s.name)}` : ""} (${visible(s.id).slice(0, 8)})`;
 
 function Ceiling({ id }) {
   const one = useLoad(async () => (id ? get(`/api/sandboxes/${encodeURIComponent(id)}`) : {}), [id]);
@@ -25,7 +25,7 @@ function Ceiling({ id }) {
     <summary>What can be granted to it at most</summary>
     ${lines.length === 0
       ? html`<p>Nothing: it was started without a ceiling. Start it with <code>--ceiling FILE</code> to grant more while it runs.</p>`
-      : html`<ul>${lines.map((line, n) => html`<li key=${n}>${visible(words(line))}</li>`)}</ul>`}
+      : html`<ul>${lines.map((line, n) => html`<li key=${n}>${name(words(line))}</li>`)}</ul>`}
   </details>`;
 }
 

@@ -29,10 +29,9 @@ const MODES = {
 };
 const pathOf = (name) => `/api/policies/${encodeURIComponent(name)}`;
 
-// The daemon's {"error": …}: a sentence, or the command line's {text, hint, line, column}.
+// The daemon's {"error": sentence, hint, line, column}.
 function problemOf(failed) {
-  const body = failed.body ?? {};
-  const e = typeof body.error === "object" && body.error ? body.error : body;
+  const e = failed.body ?? {};
   return { severity: "error", line: e.line ?? 0, column: e.column ?? 0, text: failed.message, hint: failed.hint ?? "" };
 }
 

@@ -5,7 +5,7 @@
 // press, one answer. queue.js says how an answer stays with the question that was seen.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { post } from "/api.js";
-import { ago, plural, program, span, visible } from "/format.js";
+import { ago, name, plural, program, span, visible } from "/format.js";
 import { follow } from "/live.js";
 import { Failure, html, Panel, useTick } from "/parts.js";
 import { hasMoved, mergeQuestions, nextOpen, SETTLE_MS } from "/queue.js";
@@ -26,9 +26,9 @@ const DONE = { once: "Allowed once", allow: "Allowed", deny: "Denied" };
 function Facts({ question, now }) {
   const left = question.expires_ms ? question.expires_ms - now : null;
   return html`<dl class="ask-facts">
-    <div><dt>Sandbox</dt><dd><a href=${`#/sandbox/${encodeURIComponent(question.sandbox)}`}>${visible(question.name || question.sandbox)}</a></dd></div>
-    <div><dt>Command</dt><dd><code>${visible(question.command)}</code></dd></div>
-    <div><dt>Program</dt><dd><code>${visible(question.program || "not known")}</code>${question.pid ? html`, process ${question.pid}` : ""}${question.method ? html`, by <code>${visible(question.method)}</code>` : ""}</dd></div>
+    <div><dt>Sandbox</dt><dd><a href=${`#/sandbox/${encodeURIComponent(question.sandbox)}`}>${name(question.name || question.sandbox)}</a></dd></div>
+    <div><dt>Command</dt><dd><code>${name(question.command)}</code></dd></div>
+    <div><dt>Program</dt><dd><code>${name(question.program || "not known")}</code>${question.pid ? html`, process ${question.pid}` : ""}${question.method ? html`, by <code>${visible(question.method)}</code>` : ""}</dd></div>
     ${(question.reason || question.rule) && html`<div><dt>Why it asks</dt><dd>${visible(question.reason)}${question.rule && html` <code>${visible(question.rule)}</code>`}</dd></div>`}
     <div><dt>Asked</dt><dd>${timesWords(question.count ?? 1)}, ${ago(question.asked_ms, now)}</dd></div>
     ${left !== null && html`<div><dt>Denied in</dt><dd>${left >= 1000 ? span(left) : "a moment"}</dd></div>`}
@@ -90,7 +90,7 @@ function Card({ row, now, at, move, send, settled }) {
   return html`<article class=${`panel question ${gone ? "gone" : ""}`} tabindex=${gone ? -1 : 0} data-id=${question.id}
       aria-labelledby=${title} onKeyDown=${onKey}>
     <h2 id=${title}><span class="soft">${program(question.command)} asks to ${actionVerb(question.action)}</span>
-      <code class="target">${visible(question.target)}</code></h2>
+      <code class="target">${name(question.target)}</code></h2>
     ${gone ? html`<p class="result" role="status">${gone.text}</p>` : html`
       <${Facts} question=${question} now=${now} />
       <${Answers} question=${question} choice=${choice} setChoice=${setChoice} answer=${answer} busy=${busy} />`}
@@ -144,7 +144,7 @@ export function Questions() {
     }
     const long = DURATIONS.find((d) => d.seconds === choice.seconds)?.text ?? "";
     answers.set(question.id, kind === "allow" ? `Allowed ${long}: ${scopeWords(question.action, choice.scope)}` : DONE[kind]);
-    setSaid(`${DONE[kind]}: ${actionVerb(question.action)} ${visible(question.target)}`);
+    setSaid(`${DONE[kind]}: ${actionVerb(question.action)} ${name(question.target)}`);
     if (holder.current?.contains(document.activeElement)) {
       moved.current = performance.now();
       move(at, nextOpen(rows, at, 1) >= 0 ? 1 : -1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // node --test: what needs no browser.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { load } from "./load.mjs";
@@ -38,6 +39,7 @@ test("what cannot be seen is written out", () => {
   // Spaces that are not the usual one: "rm\u00a0-rf" is one word.
   assert.equal(f.visible("a\u00a0b\u2003c\u3000d e"), "a\\xa0b\\u{2003}c\\u{3000}d e");
   assert.equal(f.visible("<b>Grüße 😀 日本</b>"), "<b>Grüße 😀 日本</b>");
+  assert.equal(f.visible("a\u2800b\ufe0f\u{e0100}"), "a\\u{2800}b\\u{fe0f}\\u{e0100}");
   assert.equal(f.visible(null), "");
   assert.equal(f.visible(7), "7");
 });
@@ -75,4 +77,26 @@ test("events, in whatever pieces they come", async () => {
     for (let i = 0; i < stream.length; i += size) feed(stream.slice(i, i + size));
     assert.deepEqual(seen, [{ id: null, type: "connected", data: '{"last":1}' }, { id: "5", type: "decision", data: '{"target":"<img>"}' }]);
   }
+});
+test("what cannot be seen: the same as in a terminal", () => {
+  const source = readFileSync(process.env.UTF8_TABLE ?? new URL("../../../base/utf8.c", import.meta.url), "utf8");
+  const table = source.slice(source.indexOf("deceptive[]"), source.indexOf("utf8_is_among"));
+  const rows = [...table.matchAll(/\{ 0x([0-9a-f]+), 0x([0-9a-f]+) \}/g)].map(([, a, b]) => [parseInt(a, 16), parseInt(b, 16)]);
+  assert.ok(rows.length > 20);
+  const unseen = (c) => c < 0x20 || c === 0x7f || rows.some(([a, b]) => a <= c && c <= b);
+  const wrong = [];
+  for (let c = 0; c <= 0x10ffff; c++) {
+    if (c >= 0xd800 && c <= 0xdfff) continue; // half of a character is none in UTF-8
+    const text = String.fromCodePoint(c);
+    if ((f.visible(text) !== text) !== unseen(c)) wrong.push(c.toString(16));
+  }
+  assert.deepEqual(wrong, []);
+});
+test("names: no two look alike", () => {
+  assert.equal(f.name("/a b"), "/a b");
+  assert.equal(f.name("/a  b"), "/a \\x20b");
+  assert.equal(f.name("/a   b "), "/a \\x20\\x20b\\x20");
+  assert.equal(f.name(" a"), "\\x20a");
+  assert.equal(f.name(" "), "\\x20");
+  assert.equal(f.shorten("/a  " + "x".repeat(200) + "  end", 40).length, 40);
 });
