@@ -402,7 +402,7 @@ SITES = {
     "--tier 3": "test-run-tier3.py:--tier", "--extra DIR": "test-run-policy.sh:--extra",
     "corral skills list": 'test-skills.py:"skills", "list"', "corral skills show": 'test-json-verbs.py:"skills", "show"',
     "see `corral service list`": 'test-services.py:service("list"', "`corrald --help`": 'test-daemon.py:[CORRALD, "--help"]',
-    "`corral status`": 'test-daemon.py:corral("status")', "--port 0": 'test-daemon.py:"--port", "0"',
+    "`corral status`": 'test-daemon.py:corral("status")', "--port 0": 'test-daemon.py:"--port", "0"', "`kill -CONT PID`": "test-daemon-port.py:signal.SIGCONT",
     "run `corrald` to see": "test-dashboard.py:[CORRALD]", "start it with `corral dashboard`": 'test-dashboard.py:corral("dashboard"', "`corrald` in a terminal": "daemon_tap.py:Popen([CORRALD",
     "`systemctl --user start corrald`": "test-daemon-manager.py:share/systemd/user", "`tools/setup wasm`": "../../Makefile:tools/setup wasm", "`handle` returns JSON": "test-wasm.sh:success",
     "start `corral run` on a terminal": "test-services.py:def on_terminal", "clipboard: {program: terminal}": "test-services.py:program: terminal",
