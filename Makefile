@@ -104,6 +104,8 @@ soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
 	@CORRAL=$(BUILD)-release/src/cli/corral CORRALD=$(BUILD)-release/src/daemon/corrald \
 		CORRALD_HTTP=$(abspath $(BUILD)-release/src/daemon/corrald-http) \
 		CORRALD_ENCLAVE=$(abspath $(BUILD)-release/src/daemon/corrald-enclave) python3 tests/e2e/test-daemon-kills.py $(SOAK_DAEMON_KILLS)
+	@CORRAL=$(BUILD)-release/src/cli/corral CORRALD=$(BUILD)-release/src/daemon/corrald \
+		CORRALD_HTTP=$(abspath $(BUILD)-release/src/daemon/corrald-http) python3 tests/e2e/test-daemon-full.py $(SOAK_DAEMON_KILLS)
 	@tools/setup net
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
 		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"

@@ -20,6 +20,7 @@ struct error {
 	uint32_t line, column;
 	char text[512]; /* what happened and what was expected */
 	char hint[256]; /* what to do; "" where there is nothing to say */
+	int cause;      /* an errno value, if the machine is the reason: a full disk …; else 0 */
 };
 
 /* Fills *e and returns code unchanged: `return error_set(e, -EINVAL, &loc, "…");` loc may be NULL.

@@ -253,6 +253,8 @@ void output_put_error(struct buffer *out, const struct error *e)
 	output_put_text(out, "file", e->file);
 	output_put_place(out, "line", e->line);
 	output_put_place(out, "column", e->column);
+	if (e->cause)
+		output_put_text(out, "cause", strerrorname_np(e->cause));
 	buffer_addc(out, '}');
 }
 

@@ -112,6 +112,7 @@ static void openapi_responses(struct buffer *out, const struct route *r)
 		{ "500", "the daemon could not do it" },
 		{ "503", "the daemon is starting, or has no room" },
 		{ "504", "it took too long" },
+		{ "507", "a disk is full: nothing was changed" },
 	};
 
 	buffer_printf(out,

@@ -20,6 +20,7 @@
 
 enum {
 	JOIN_PATIENCE_MS = 200,
+	JOIN_ACK_MS = 1000,     /* for a commit, if events could not be left in a file */
 	JOIN_TURN = 64,         /* frames that are read at once: the daemon may send without end */
 	JOIN_LOST_BYTES = 1024, /* for the event that says how many are missing */
 };
@@ -430,12 +431,12 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise)
 	return otherwise < 0 || otherwise > ms ? ms : otherwise;
 }
 
-/* Those that were not sent. */
-static uint64_t join_events(const struct launch_join *j)
+/* Those from that one on. */
+static uint64_t join_events(const struct launch_join *j, uint64_t from)
 {
 	uint64_t n = 0;
 
-	for (uint64_t i = j->sent; i < j->next; i++)
+	for (uint64_t i = from; i < j->next; i++)
 		n += join_kept(j, i)->type == FRAME_JOIN_EVENT;
 	return n;
 }
@@ -498,10 +499,26 @@ static int join_leave_missed(struct launch_join *j)
 	return r;
 }
 
-/* Those that are not sent could not be left, either. */
+/* What was sent is safe when the daemon has committed it, and not before. */
+static void join_await_ack(struct launch_join *j)
+{
+	struct pollfd p = { .events = POLLIN };
+	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + JOIN_ACK_MS;
+	uint64_t now = end - JOIN_ACK_MS;
+
+	for (; j->fd >= 0 && j->is_known && j->first < j->next && now < end;
+		now = clock_ms(CLOCK_MONOTONIC)) {
+		p.fd = j->fd;
+		if (poll(&p, 1, (int)(end - now)) == 1)
+			(void)join_hear(j);
+	}
+}
+
+/* They could not be left, and no daemon has acknowledged them. */
 static uint64_t join_tell_missing(struct launch_join *j, int error, struct error *why)
 {
-	const uint64_t n = join_events(j);
+	const uint64_t unsent = join_events(j, j->sent),
+		       n = join_events(j, j->first) + j->lost + j->forgotten;
 
 	if (n && error == -EDQUOT) {
 		audit_missed_count(j->folder, n);
@@ -509,11 +526,18 @@ static uint64_t join_tell_missing(struct launch_join *j, int error, struct error
 			"%" PRIu64 " events of this run are not in the daemon's log: %d runs have "
 			"left theirs, and no daemon took them",
 			n, AUDIT_MISSED_FILES_MAX);
-	} else if (n) {
+	} else if (unsent) {
 		(void)error_set(why, error, NULL,
 			"%" PRIu64 " events of this run are not in the daemon's log: they cannot "
 			"be left in %s: %s",
 			n, buffer_text(&j->missed), strerror(-error));
+	} else if (n) {
+		(void)error_set(why, error, NULL,
+			"%" PRIu64 " events of this run may not be in the daemon's log: it has "
+			"not written them yet, and they cannot be left in %s: %s",
+			n, buffer_text(&j->missed), strerror(-error));
+		error_hint(why, "make room there while the daemon runs: `corral status` shows "
+				"whether it can write its log");
 	}
 	return n;
 }
@@ -537,8 +561,10 @@ uint64_t launch_join_close(struct launch_join *j, struct error *why)
 		r = join_leave_missed(j);
 	if (j->is_on && j->is_known)
 		join_flush(j);
-	if (r < 0)
+	if (r < 0) {
+		join_await_ack(j);
 		missing = join_tell_missing(j, r, why);
+	}
 	for (; j->kept && j->first < j->next; j->first++)
 		buffer_deinit(&join_kept(j, j->first)->body);
 	free(j->kept);

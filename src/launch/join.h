@@ -104,7 +104,8 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise);
 /*
  * Waits, a moment at most, until the daemon has looked at us: who has ended cannot be looked at,
  * and is not let in. What was sent is read after our end, too. What is not acknowledged by now is
- * left in a file. Returns how many events were neither sent nor left, because the folder is full
- * (audit/missed.h) or cannot be written; *why says so then. why may be NULL.
+ * left in a file; if that fails, because the folder is full (audit/missed.h) or cannot be written,
+ * the daemon's commit is waited for, a second at most. Returns how many events are neither
+ * acknowledged nor left; *why says so then. why may be NULL.
  */
 uint64_t launch_join_close(struct launch_join *j, struct error *why);

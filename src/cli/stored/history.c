@@ -140,15 +140,25 @@ int history_add(struct history *h, const char *past, const struct buffer *text, 
 	int r = last < HISTORY_NUMBER_MAX ? history_make_folders(past, mode & 044 ? 0755 : 0700)
 					  : -EOVERFLOW;
 
-	history_trim(h, past);
 	history_name(&v, name);
 	if (r == 0 && !history_path(past, name, path))
 		r = -ENAMETOOLONG;
 	if (r == 0)
 		r = file_replace(path, text ? buffer_text(text) : "", v.bytes, mode);
-	if (r == 0)
-		h->items[h->n++] = v;
-	return r;
+	if (r < 0)
+		return r;
+	h->items[h->n++] = v;
+	history_trim(h, past);
+	return 0;
+}
+
+void history_drop(struct history *h, const char *past)
+{
+	char name[32], path[PATH_BYTES];
+
+	history_name(&h->items[--h->n], name);
+	if (history_path(past, name, path))
+		(void)unlink(path);
 }
 
 const struct history_version *history_latest(const struct history *h)

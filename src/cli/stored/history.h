@@ -42,6 +42,8 @@ int history_read(const struct history *h, const char *past, uint32_t number, str
 /* One more version; makes the folders. mode: of the files, 0600 or 0644. */
 int history_add(struct history *h, const char *past, const struct buffer *text, enum history_by by,
 	unsigned mode);
+/* Takes back what history_add() added last: it notes a change that was not made. */
+void history_drop(struct history *h, const char *past);
 /* The latest one, with a text; NULL: there is none, or the policy was removed. */
 const struct history_version *history_latest(const struct history *h);
 /* Whether the latest says this. */

@@ -38,7 +38,8 @@ int stored_refuse_ignored(
 
 /* "there is no policy NAME": STATUS_ABSENT. */
 int stored_refuse_absent(struct call *c, bool json, const char *name);
-/* A version of a file's history was read, written …: -errno as an error of the call. */
+/* A version of a file's history was read, written …: -errno as an error of the call. It says that
+ * nothing was changed, and names what could not be. */
 int stored_fail(struct call *c, const char *what, const char *path, int r);
 
 /* How a stored policy is written: checked before, by a caller that holds the lock. */

@@ -124,21 +124,28 @@ static unsigned save_mode(const char *path, unsigned mode)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_mode & 0644 : mode;
 }
 
+/* First in the history, which may be on another disk: what cannot be noted is not done. */
 int save_write(struct call *c, const struct stored_place *p, const struct save_text *s)
 {
 	const unsigned mode = stored_mode(p);
+	bool is_added = false;
 	struct history h;
 	int r = history_open(&h, s->file->past);
 
 	if (r == 0 && s->now)
 		r = save_note_old(c, p, s->file, s->now, &h);
-	if (r == 0)
-		r = save_make_folder(s->file, mode);
+	if (r == 0 && !history_is_latest(&h, s->file->past, s->text)) {
+		r = history_add(&h, s->file->past, s->text, s->by, mode);
+		is_added = r == 0;
+	}
+	if (r < 0)
+		return stored_fail(c, "write", s->file->past, r);
+	r = save_make_folder(s->file, mode);
 	if (r == 0)
 		r = file_replace(s->file->path, buffer_text(s->text), s->text->len,
 			save_mode(s->file->path, mode));
-	if (r == 0 && !history_is_latest(&h, s->file->past, s->text))
-		r = history_add(&h, s->file->past, s->text, s->by, mode);
+	if (r < 0 && is_added)
+		history_drop(&h, s->file->past);
 	return r < 0 ? stored_fail(c, "write", s->file->path, r) : 0;
 }
 
@@ -234,6 +241,7 @@ static int save_remove(struct call *c, const struct save_options *o, const struc
 {
 	auto_buffer now = { 0 };
 	struct history h;
+	bool is_added = false;
 	/* A link is removed as such. */
 	const int read = save_read_now(c, f, &now);
 	int r = read == 1 ? 0 : save_check_etag(c, o, f->name, &now, true);
@@ -244,12 +252,18 @@ static int save_remove(struct call *c, const struct save_options *o, const struc
 	r = f->past ? history_open(&h, f->past) : 0;
 	if (r == 0 && f->past && read == 0)
 		r = save_note_old(c, &o->place, f, &now, &h);
-	if (r == 0 && unlink(f->path) < 0)
-		r = -errno;
-	if (r == 0 && f->past && history_latest(&h))
+	if (r == 0 && f->past && history_latest(&h)) {
 		r = history_add(&h, f->past, NULL, HISTORY_REMOVED, stored_mode(&o->place));
+		is_added = r == 0;
+	}
 	if (r < 0)
+		return stored_fail(c, "write", f->past, r);
+	if (unlink(f->path) < 0) {
+		r = -errno;
+		if (is_added)
+			history_drop(&h, f->past);
 		return stored_fail(c, "remove", f->path, r);
+	}
 	return save_print(c, o, f->name, NULL, "removed; its history stays");
 }
 

@@ -22,7 +22,11 @@ int stored_refuse_absent(struct call *c, bool json, const char *name)
 
 int stored_fail(struct call *c, const char *what, const char *path, int r)
 {
-	return error_set(c->error, r, NULL, "cannot %s %s: %s", what, path, strerror(-r));
+	(void)error_set(c->error, r, NULL, "cannot %s %s: %s", what, path, strerror(-r));
+	if (r == -ENOSPC || r == -EDQUOT)
+		error_hint(c->error, "nothing was changed; make room on the disk of that path");
+	c->error->cause = -r;
+	return r;
 }
 
 /* A file as it is now. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "codec/json.h"
 #include "daemon/supervisor/internal.h"
+#include "wire/question.h"
 
 void api_text(struct buffer *out, const char *key, const char *text)
 {
@@ -329,6 +330,65 @@ static api_handler *const api_handlers[ROUTE_COUNT] = {
 };
 
 /*
+ * What a call does. The record of a change is committed before it is answered. One that grants
+ * something, or may, is in the log before it is made; if the log cannot be written, it is not made.
+ * What takes away is made in any case.
+ */
+enum api_effect { API_READS, API_TAKES, API_GRANTS };
+
+static const enum api_effect api_effects[ROUTE_COUNT] = {
+	[ROUTE_CONFIG_PUT] = API_GRANTS,
+	[ROUTE_POLICY_PUT] = API_GRANTS,
+	[ROUTE_POLICY_REMOVE] = API_GRANTS,
+	[ROUTE_POLICY_UNDO] = API_GRANTS,
+	[ROUTE_RULE_ADD] = API_GRANTS,
+	[ROUTE_RULE_PUT] = API_GRANTS,
+	[ROUTE_RULE_CHANGE] = API_GRANTS,
+	[ROUTE_RULE_REMOVE] = API_GRANTS,
+	[ROUTE_SANDBOX_END] = API_TAKES,
+	[ROUTE_SANDBOX_GRANT] = API_GRANTS,
+	[ROUTE_ANSWER] = API_GRANTS,
+	[ROUTE_REVOKE] = API_TAKES,
+	[ROUTE_FS_WRITE] = API_TAKES,
+	[ROUTE_SHELL_EXEC] = API_TAKES,
+	[ROUTE_SET_POLICY] = API_GRANTS,
+	[ROUTE_SKILL_APPROVE] = API_GRANTS,
+};
+
+static enum api_effect api_effect(const struct route_call *c)
+{
+	const char *answer = c->route == &routes[ROUTE_ANSWER] ? route_value(c, "answer") : NULL;
+
+	return answer && strcmp(answer, route_answers[ANSWER_DENY]) == 0
+		       ? API_TAKES
+		       : api_effects[c->route - routes];
+}
+
+/* False: the call was refused. */
+static bool api_log_first(struct supervisor *s, uint64_t id, const struct route_call *c)
+{
+	auto_buffer target = { 0 };
+	struct error e = { 0 };
+	int r;
+
+	buffer_printf(&target, "%s %s", c->route->method, c->route->path);
+	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
+				  .program = "corrald-http",
+				  .target = buffer_text(&target),
+				  .decision = AUDIT_ASKED,
+				  .rule = c->flags & ROUTE_BY_UNIX ? "api.sock" : "loopback",
+				  .reason = "begins; its outcome is another record",
+				  .exact = true });
+	r = journal_commit(s, &e);
+	if (r == 0)
+		return true;
+	buffer_clear(&target);
+	buffer_printf(&target, "%s; nothing was changed", e.text);
+	api_fail(s, id, r == -ENOSPC || r == -EDQUOT ? 507 : 503, buffer_text(&target));
+	return false;
+}
+
+/*
  * Who asked for what, for the log and for those who listen. It must not flush: that may start
  * another corrald-http, and the answer to this call would go there.
  */
@@ -373,7 +433,11 @@ void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char
 {
 	for (size_t i = 0; i < ROWS(s->calls); i++)
 		if (s->calls[i].route && s->calls[i].id == id) {
+			const enum api_effect effect = api_effects[s->calls[i].route - routes];
+
 			api_end(s, &s->calls[i], status, reason);
+			if (effect != API_READS && status < 400)
+				(void)journal_commit(s, NULL);
 			return;
 		}
 }
@@ -398,9 +462,9 @@ void api_call(struct supervisor *s, uint64_t id, const struct route_call *c)
 		*call = (struct api_pending){ c->route, id, c->flags & ROUTE_BY_UNIX };
 	if (!call)
 		api_fail(s, id, 429, "too many requests are under way; try again");
-	else if (handler)
+	else if (handler && (api_effect(c) != API_GRANTS || api_log_first(s, id, c)))
 		handler(s, id, c);
-	else
+	else if (!handler)
 		api_fail(s, id, 500, "there is nothing behind this path");
 	http_process_flush(s);
 }

@@ -290,6 +290,7 @@ struct supervisor {
 	/* The log. */
 	struct audit_trail *trail;
 	uint64_t acknowledged, lost; /* up to this number in its ring; as it said then */
+	int log_failure;             /* of which a line was said; 0: none */
 	bool is_ack_due;             /* also if nothing was committed since */
 	struct buffer log_path;
 	int log_fd; /* for people */
@@ -562,3 +563,7 @@ void journal_say(struct supervisor *s, enum config_level level, const char *form
 /* A record of the log: who asked the API for what. Returns its number in the trail's ring; 0: it is
  * in none. */
 uint64_t journal_record(struct supervisor *s, const struct audit_event *event);
+/* A line when the log cannot be written any more, and when it can again. */
+void journal_tell_failure(struct supervisor *s);
+/* All records so far are in the log when this returns 0. Waits for other programs that write it. */
+int journal_commit(struct supervisor *s, struct error *e);

@@ -98,6 +98,41 @@ uint64_t journal_record(struct supervisor *s, const struct audit_event *event)
 	return s->trail ? audit_trail_add(s->trail, event) : 0;
 }
 
+void journal_tell_failure(struct supervisor *s)
+{
+	const int failure = audit_trail_failure(s->trail);
+
+	if (failure == s->log_failure)
+		return;
+	if (failure < 0)
+		journal_say(s, CONFIG_ERROR,
+			"the audit log %s cannot be written: %s; records wait in memory, and are "
+			"lost if the daemon is killed before they are written",
+			buffer_text(&s->log_path), strerror(-failure));
+	else
+		journal_say(s, CONFIG_WARN,
+			"the audit log is written again; %" PRIu64 " records were lost",
+			audit_trail_lost(s->trail));
+	s->log_failure = failure;
+}
+
+int journal_commit(struct supervisor *s, struct error *e)
+{
+	int r = s->trail ? audit_trail_try_flush(s->trail, e) : 0;
+
+	/* Other programs were at it, and there was no failure before. */
+	if (r == -EBUSY && audit_trail_failure(s->trail) == 0)
+		r = audit_trail_flush(s->trail, e);
+	/* Those that were lost before are counted elsewhere. */
+	if (r == -EOVERFLOW)
+		r = 0;
+	if (r == -EBUSY && audit_trail_failure(s->trail) < 0)
+		r = audit_trail_failure(s->trail);
+	return r < 0 ? error_set(e, r, NULL, "the log %s cannot be written: %s",
+			       buffer_text(&s->log_path), strerror(-r))
+		     : 0;
+}
+
 void journal_close(struct supervisor *s)
 {
 	struct error e = { 0 };

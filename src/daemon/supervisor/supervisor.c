@@ -146,6 +146,7 @@ int supervisor_run(struct supervisor *s)
 	while (r == 0 && !s->is_over) {
 		r = loop_turn(s->loop, supervisor_wait_ms(s));
 		(void)audit_trail_tick(s->trail, &e);
+		journal_tell_failure(s);
 		acks_turn(s);
 	}
 	(void)systemd_notify("STOPPING=1");

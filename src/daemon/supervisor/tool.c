@@ -148,13 +148,30 @@ static unsigned tool_status(const struct tool *t, int status)
 	return i < ROWS(answers) ? answers[i] : 0;
 }
 
+/* Whether the machine is the reason that corral did not do it, as {"error": {"cause": "ENOSPC"}}.
+ */
+static unsigned tool_failure(const struct buffer *text)
+{
+	auto_document d = { 0 };
+	const char *cause = NULL;
+
+	if (json_read(&d, NULL, buffer_text(text), text->len, NULL) == 0 &&
+		node_get(d.root, "error"))
+		cause = node_get_text(node_get(d.root, "error"), "cause");
+	if (!cause || !*cause)
+		return 0;
+	return strcmp(cause, "ENOSPC") == 0 || strcmp(cause, "EDQUOT") == 0 ? 507 : 500;
+}
+
 static const char tool_unsure[] =
 	"corral was ended before it answered: whether this was done is not known";
 
 static void tool_answer(struct tool *t, int status)
 {
 	struct supervisor *s = t->s;
-	const unsigned code = tool_status(t, status);
+	const unsigned known = tool_status(t, status),
+		       failed = known == 400 ? tool_failure(&t->text) : 0,
+		       code = failed ? failed : known;
 
 	if (t->take) {
 		const bool is_whole = WIFEXITED(status) && !t->is_late && !t->text.failed &&

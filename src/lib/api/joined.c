@@ -114,12 +114,23 @@ struct joined *joined_new(const struct joined_options *o)
 
 void joined_free(struct joined *j)
 {
+	struct error why = { 0 };
+	uint64_t missing;
+
 	if (!j)
 		return;
 	joined_tell_notes(j);
 	(void)corral_audit_free(j->audit, NULL);
 	joined_live_free(j->live);
-	(void)launch_join_close(&j->join, NULL);
+	missing = launch_join_close(&j->join, &why);
+	/* A library has no other place to say it. */
+	if (missing && j->host)
+		(void)audit_trail_add(j->host->trail, &(struct audit_event){ .action = AUDIT_STORE,
+							      .program = "corral",
+							      .target = "daemon",
+							      .reason = why.text,
+							      .count = missing,
+							      .exact = true });
 	(void)pthread_mutex_destroy(&j->lock);
 	free(j);
 }
