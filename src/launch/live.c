@@ -112,6 +112,20 @@ static int live_copy_question(
 	return live_ceiling_widen(&l->ceiling, &x->q, &x->arena);
 }
 
+/* Whether the user is asked, and if not, a record of the first one that they are not. */
+static enum answer_why live_admit(struct launch_live *l, const struct question *q, bool has_room)
+{
+	enum answer_why why = ANSWER_TOO_MANY;
+	const bool was_refusing = l->asking.is_refusing;
+
+	if (has_room)
+		why = launch_asking_admit(&l->asking, q, clock_ms(CLOCK_MONOTONIC));
+	l->asking.is_refusing = why != ANSWER_BY_USER;
+	if (l->asking.is_refusing && !was_refusing)
+		live_note(l, AUDIT_APPROVAL, AUDIT_DENIED, q->target, answer_why_text(why));
+	return why;
+}
+
 int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question *q)
 {
 	struct launch_live_question *x = live_find_question(l, 0, asker);
@@ -122,8 +136,9 @@ int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question
 	if (!x) {
 		while (i < LAUNCH_LIVE_QUESTIONS_MAX && l->questions[i].id)
 			i++;
-		if (i == LAUNCH_LIVE_QUESTIONS_MAX)
-			return -ENOSPC;
+		r = (int)live_admit(l, q, i < LAUNCH_LIVE_QUESTIONS_MAX);
+		if (r > 0)
+			return r;
 		x = &l->questions[i];
 		r = live_copy_question(l, x, q);
 		if (r < 0) {
@@ -220,6 +235,8 @@ static void live_answer_question(
 		[ANSWER_ALLOW] = "the answer was yes" };
 
 	live_note(l, AUDIT_APPROVAL, decisions[a->kind], x->q.target, words[a->kind]);
+	launch_asking_answered(
+		&l->asking, &x->q, (enum answer_kind)a->kind, clock_ms(CLOCK_MONOTONIC));
 	l->hooks.answer(l->hooks.context, x->asker, a);
 	live_drop_question(l, x, QUESTION_ANSWERED);
 }

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "launch/asking.h"
 #include "launch/join.h"
 #include "policy/algebra/ceiling.h"
 #include "policy/policy.h"
@@ -90,6 +91,7 @@ struct launch_live {
 	struct launch_join *join;
 	uint64_t next_id;
 	uint64_t describe_ms; /* of CLOCK_BOOTTIME: when to; 0: not */
+	struct launch_asking asking;
 	struct launch_live_question questions[LAUNCH_LIVE_QUESTIONS_MAX];
 	struct launch_live_grant *grants;
 	size_t n_grants, cap_grants;
@@ -110,7 +112,7 @@ void launch_live_init(struct launch_live *l, struct launch_join *join,
 void launch_live_deinit(struct launch_live *l);
 
 /* A question of the broker or the relay, by its own number; the same number again is asked once
- * more. -ENOSPC, -ENOMEM: it is not asked. */
+ * more. Positive: it is not asked, and why (enum answer_why). -ENOMEM …: the same. */
 int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question *q);
 /* It does not wait any more. asker 0: all of the broker's, which has ended. */
 void launch_live_question_over(struct launch_live *l, uint64_t asker, enum question_end how);

@@ -309,15 +309,15 @@ void asker_answer(struct asker *a, uint64_t id, const struct answer *answer)
 			q = &a->questions[i];
 	if (!q)
 		return;
-	if (answer->kind == ANSWER_DENY)
+	if (answer->kind == ANSWER_DENY && !answer->why)
 		asker_remember(a, q->what, answer->ttl_ms);
 	loop_stop(a->loop, &q->patience);
 	asker_finish(q,
 		answer->kind == ANSWER_ONCE    ? ASKER_AGREED
 		: answer->kind == ANSWER_ALLOW ? ASKER_GRANTED
 					       : ASKER_REFUSED,
-		disagreed);
-	if (answer->kind == ANSWER_DENY)
+		answer_why_text(answer->why) ? answer_why_text(answer->why) : disagreed);
+	if (answer->kind == ANSWER_DENY && !answer->why)
 		asker_refuse_equal(q);
 	/* The holder answered, so it needs no FRAME_QUESTION_OVER. */
 	*q = (struct asker_question){ 0 };

@@ -116,18 +116,31 @@ int question_over_decode(enum question_end *ret, const void *body, size_t len)
 
 struct answer_head {
 	uint64_t question, ttl_ms;
-	uint32_t kind, reserved;
+	uint32_t kind, why;
 };
+
+const char *answer_why_text(uint32_t why)
+{
+	static const char *const texts[ANSWER_WHY_COUNT] = {
+		[ANSWER_TOO_MANY] = "the user is not asked: the sandbox asks too many questions, "
+				    "and further ones are refused for up to a minute",
+		[ANSWER_NO_BEFORE] = "the user is not asked: they have refused several questions "
+				     "of this kind, and further ones are refused for five minutes",
+	};
+
+	return why < ANSWER_WHY_COUNT ? texts[why] : NULL;
+}
 
 static bool answer_is_valid(const struct answer *a)
 {
-	return a->kind < ANSWER_KIND_COUNT && a->reserved == 0 && question_is_text(a->pattern) &&
+	return a->kind < ANSWER_KIND_COUNT && a->why < ANSWER_WHY_COUNT &&
+	       (a->kind == ANSWER_DENY || !a->why) && question_is_text(a->pattern) &&
 	       (a->kind == ANSWER_ALLOW || !a->pattern[0]);
 }
 
 int answer_encode(const struct answer *a, struct buffer *out)
 {
-	const struct answer_head h = { a->question, a->ttl_ms, a->kind, 0 };
+	const struct answer_head h = { a->question, a->ttl_ms, a->kind, a->why };
 
 	if (!answer_is_valid(a))
 		return -EINVAL;
@@ -144,7 +157,7 @@ int answer_decode(struct answer *ret, const void *body, size_t len)
 
 	if (!reader_bytes(&r, &h, sizeof(h)))
 		return -EPROTO;
-	a = (struct answer){ h.question, h.ttl_ms, h.kind, h.reserved, question_take(&r) };
+	a = (struct answer){ h.question, h.ttl_ms, h.kind, h.why, question_take(&r) };
 	if (r.left > 0 || !answer_is_valid(&a))
 		return -EPROTO;
 	*ret = a;

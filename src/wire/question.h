@@ -60,11 +60,15 @@ int question_over_decode(enum question_end *ret, const void *body, size_t len);
 
 /* FRAME_ANSWER. Zero denies. */
 enum answer_kind { ANSWER_DENY, ANSWER_ONCE, ANSWER_ALLOW, ANSWER_KIND_COUNT };
+/* Of a denial: who said so. The user, or the holder, which did not ask (launch/asking.h). */
+enum answer_why { ANSWER_BY_USER, ANSWER_TOO_MANY, ANSWER_NO_BEFORE, ANSWER_WHY_COUNT };
+/* In words; NULL: the user said so. */
+const char *answer_why_text(uint32_t why);
 struct answer {
 	uint64_t question; /* its id */
 	uint64_t ttl_ms;   /* of ALLOW: 0, while the sandbox lives; of DENY: 0, the usual time */
 	uint32_t kind;
-	uint32_t reserved;   /* 0 */
+	uint32_t why;        /* enum answer_why; 0 but for DENY */
 	const char *pattern; /* of ALLOW: one of the question's scopes; "": the target itself */
 };
 int answer_encode(const struct answer *a, struct buffer *out);

@@ -176,8 +176,41 @@ s.recv(1)
     ok(made and until(lambda: told() >= set(made)), "what was written for a caller that has gone is in the log", run, made, told())
 
 
+def flood(place):
+    """Each call asks about another file, in a policy that asks about all of them: the user sees a bounded number of questions."""
+    place.start()
+    place.put("flood.py", """
+import json, os, socket, sys, threading
+said = []
+def ask(i):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(os.environ["SANDBOX_SOCKET"])
+        s.sendall((json.dumps({"jsonrpc": "2.0", "id": 1, "method": "fs.read", "params": {"path": f"%s/data/{i}"}}) + "\\n").encode())
+        said.append(s.makefile().readline())
+for turn in range(6):
+    threads = [threading.Thread(target=ask, args=(20 * turn + i,)) for i in range(20)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+print(sum("too many questions" in text for text in said), sum("in time" in text or "agree" in text for text in said), len(said))
+print(next((text for text in said if "too many questions" in text), said[-1:]))
+""" % place.path)
+    with open(place.path + "/policy.json", "w") as f:
+        own = [place.path + "/flood.py", place.path + "/work/**"]
+        json.dump({"fs": {"read": ["/usr/**", "/lib/**", "/lib64/**", "/bin/**", "/etc/**", *own]},
+                   "rules": [{"id": "asked", "action": "ask", "operations": ["fs.read"], "patterns": [place.path + "/data/**"]}]}, f)
+    run = subprocess.run([CORRAL, "run", "--broker", "--ask", "1s", "--policy", place.path + "/policy.json", "--", "python3", place.path + "/flood.py"],
+                         env=place.env, cwd=place.path + "/work", capture_output=True, text=True, timeout=questions.PATIENCE, check=False)
+    rows = [list(map(int, line.split())) for line in run.stdout.splitlines() if line[:1].isdigit()]
+    refused, asked, said = rows[0] if rows else (0, 0, 0)
+    # A machine that takes longer than a minute for it has asked more.
+    ok(said == 120 and 0 < refused and asked + refused == said and asked <= 2 * 64, "a flood of questions: the rest is refused, with the reason",
+       rows, run.stdout[-1500:], run.stderr[-800:])
+    told = lambda: [r for r in daemons_records(place) if r["action"] == "approval" and "too many questions" in r["reason"]]
+    ok(until(told), "which is in the log", run.stderr)
+
+
 def main():
-    parts = (with_runs, with_a_log, with_the_same_log, without_a_daemon, with_a_program, with_a_program_alone, at_its_end)
+    parts = (with_runs, with_a_log, with_the_same_log, without_a_daemon, with_a_program, with_a_program_alone, at_its_end, flood)
     with beside_user(__file__, hosts.PROGRAMS, QUESTIONS=os.environ["QUESTIONS"], HOSTS=HOSTS):
         for part in parts:
             place = questions.Place()

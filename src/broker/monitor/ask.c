@@ -235,10 +235,34 @@ void monitor_on_questions(struct monitor *m, const struct monitor_holder *h)
 	m->holder = *h;
 }
 
+/* The holder did not ask the user: those who wait hear why, and no answer is remembered. */
+static void ask_refuse(struct monitor *m, uint64_t question, const char *text)
+{
+	const struct rpc_refusal why = { .class = RPC_PERMISSION,
+		.message = text,
+		.hint = "ask for less, or grant it in the policy" };
+	struct under_way *next;
+
+	(void)enclave_drop_question(m->enclave, question);
+	for (struct under_way *u = m->first; u; u = next) {
+		next = u->next;
+		if (u->question != question || !u->is_asking)
+			continue;
+		u->question = 0;
+		ask_forget(u);
+		monitor_refuse(&u->call, &why);
+	}
+}
+
 void monitor_take_answer(struct monitor *m, uint64_t question, const struct answer *a)
 {
 	struct answering x = { m, question, a };
 	bool is_waited_for = false;
+
+	if (a->kind == ANSWER_DENY && answer_why_text(a->why)) {
+		ask_refuse(m, question, answer_why_text(a->why));
+		return;
+	}
 
 	/* Those who asked ask anew if they must: it is over. */
 	for (struct under_way *u = m->first; u; u = u->next) {

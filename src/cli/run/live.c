@@ -147,11 +147,17 @@ static void run_live_heard(struct run *r, bool *waits, const struct refusal *ref
 
 void run_live_event(struct run *r, const struct session_event *e)
 {
+	int why = 0;
+
 	/* There is no daemon, or no room for it: this one is refused, and not the next. */
-	if (e->kind == SESSION_QUESTION &&
-		(!r->live.is_on || launch_live_ask(&r->live.live, e->id, e->question) < 0))
-		(void)session_answer(
-			r->session, e->id, &(struct answer){ .ttl_ms = 1, .pattern = "" });
+	if (e->kind == SESSION_QUESTION)
+		why = r->live.is_on ? launch_live_ask(&r->live.live, e->id, e->question)
+				    : -ENOTCONN;
+	if (why != 0)
+		(void)session_answer(r->session, e->id,
+			&(struct answer){ .ttl_ms = 1,
+				.why = why > 0 ? (uint32_t)why : ANSWER_BY_USER,
+				.pattern = "" });
 	if (!r->live.is_on)
 		return;
 	switch (e->kind) {

@@ -243,12 +243,18 @@ int sandbox_live_question(struct corral_sandbox *s, struct warden_link *link, co
 	const bool is_known =
 		(f->id & ~QUESTION_OF_RELAY) <= LIVE_ID_MASK && link->number <= LIVE_NUMBER_MAX;
 	struct question q;
+	int why = -ENOTCONN;
 
 	if (question_decode(&q, f->body, f->len) < 0 || f->n_fds != 0 || f->id == 0)
 		return -EPROTO;
 	/* There is no daemon, or no room for it: this one is refused, and not the next. */
-	if (!j || !is_known || joined_ask(j, live_asker(link, f->id), &q) < 0)
-		live_answer(link, f->id, &(struct answer){ .ttl_ms = 1, .pattern = "" });
+	if (j && is_known)
+		why = joined_ask(j, live_asker(link, f->id), &q);
+	if (why != 0)
+		live_answer(link, f->id,
+			&(struct answer){ .ttl_ms = 1,
+				.why = why > 0 ? (uint32_t)why : ANSWER_BY_USER,
+				.pattern = "" });
 	return 0;
 }
 

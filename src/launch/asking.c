@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/asking.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+static uint64_t asking_hash(const struct question *q)
+{
+	const char *rule = q->rule ? q->rule : "";
+	const uint64_t hash =
+		hash_bytes(hash_bytes(HASH_START, &q->op, sizeof(q->op)), rule, strlen(rule));
+
+	return hash ? hash : 1;
+}
+
+/* That of the question; else a free one, or the one that was said no to longest ago. */
+static struct launch_asking_kind *asking_kind(struct launch_asking *a, uint64_t hash)
+{
+	struct launch_asking_kind *oldest = &a->kinds[0];
+
+	for (size_t i = 0; i < LAUNCH_ASKING_KINDS; i++) {
+		if (a->kinds[i].hash == hash)
+			return &a->kinds[i];
+		if (a->kinds[i].last_ms < oldest->last_ms)
+			oldest = &a->kinds[i];
+	}
+	return oldest;
+}
+
+enum answer_why launch_asking_admit(
+	struct launch_asking *a, const struct question *q, uint64_t now_ms)
+{
+	const uint64_t hash = asking_hash(q);
+	const struct launch_asking_kind *k = asking_kind(a, hash);
+
+	if (k->hash == hash && k->noes >= LAUNCH_ASKING_NOES &&
+		now_ms - k->last_ms < LAUNCH_ASKING_NO_MS)
+		return ANSWER_NO_BEFORE;
+	if (a->n_minute == 0 || now_ms - a->minute_ms >= LAUNCH_ASKING_MINUTE_MS) {
+		a->minute_ms = now_ms;
+		a->n_minute = 0;
+	}
+	if (a->n_minute >= LAUNCH_ASKING_PER_MINUTE)
+		return ANSWER_TOO_MANY;
+	a->n_minute++;
+	return ANSWER_BY_USER;
+}
+
+void launch_asking_answered(
+	struct launch_asking *a, const struct question *q, enum answer_kind how, uint64_t now_ms)
+{
+	const uint64_t hash = asking_hash(q);
+	struct launch_asking_kind *k = asking_kind(a, hash);
+
+	if (how != ANSWER_DENY) {
+		if (k->hash == hash)
+			*k = (struct launch_asking_kind){ 0 };
+		return;
+	}
+	/* Those of long ago do not count. */
+	if (k->hash != hash || now_ms - k->last_ms >= LAUNCH_ASKING_NO_MS)
+		*k = (struct launch_asking_kind){ .hash = hash };
+	k->noes++;
+	k->last_ms = now_ms;
+}
