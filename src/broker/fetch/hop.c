@@ -120,3 +120,22 @@ int hop_follow(
 	h->count++;
 	return r < 0 || !h->url ? -ENOMEM : 1;
 }
+
+bool hop_is_of(const char *origin, const char *target)
+{
+	const char *colon = strrchr(origin, ':'), *scheme = strstr(target, "://");
+	const size_t len = colon ? (size_t)(colon - origin) : strlen(origin);
+	const char *rest;
+	size_t len_of_port;
+
+	target = scheme ? scheme + 3 : target;
+	if (strncmp(target, origin, len) != 0)
+		return false;
+	rest = target + len;
+	/* A URL leaves out the usual port; a name has none. */
+	if (*rest != ':')
+		return *rest == '\0' || *rest == '/' || *rest == '?';
+	len_of_port = strspn(rest + 1, "0123456789");
+	return colon && strlen(colon + 1) == len_of_port &&
+	       strncmp(rest + 1, colon + 1, len_of_port) == 0;
+}

@@ -37,3 +37,6 @@ int hop_follow(
 	struct hop *h, uint64_t status, const char *location, struct arena *a, const char **why);
 /* "host:port" of a URL, as policies write it. -EINVAL: it is none. */
 int hop_origin(const char *url, char out[HOP_ORIGIN_BYTES]);
+/* Whether what a relay denied ("host:port", a name, a URL) is of this "host:port": requests at the
+ * same time share a relay, and each hears of the denials of all. */
+bool hop_is_of(const char *origin, const char *target);

@@ -187,7 +187,7 @@ static bool fetching_was_denied(struct fetching *f, const struct corral_result *
 	for (size_t i = 0; i < corral_result_denials(result); i++) {
 		const struct corral_denial *d = corral_result_denial(result, i);
 
-		if (d->op != CORRAL_NET_CONNECT)
+		if (d->op != CORRAL_NET_CONNECT || !hop_is_of(f->origin, d->target))
 			continue;
 		(void)fetching_refuse(
 			f, RPC_PERMISSION, "permission denied: %s: %s", d->target, d->reason);
@@ -225,7 +225,9 @@ static void fetching_explain_end(struct fetching *f)
 	r = corral_process_wait(f->process, 0, &result, &e);
 	if (r == 0 && corral_result_timed_out(result))
 		(void)fetching_refuse(f, RPC_TIMEOUT, "the request took too long");
-	else if (r == 0 && fetching_was_denied(f, result))
+	/* What is denied fails at once. */
+	else if (r == 0 && !(f->has_failed && f->cause == RECORD_CAUSE_TIMEOUT) &&
+		 fetching_was_denied(f, result))
 		;
 	else if (r == 0 &&
 		 (corral_result_out_of_memory(result) || corral_result_too_many_pids(result)))

@@ -132,7 +132,7 @@ static bool socket_was_denied(struct broker_socket *s, const struct corral_resul
 	for (size_t i = 0; i < corral_result_denials(result); i++) {
 		const struct corral_denial *d = corral_result_denial(result, i);
 
-		if (d->op != CORRAL_NET_CONNECT)
+		if (d->op != CORRAL_NET_CONNECT || !hop_is_of(s->origin, d->target))
 			continue;
 		s->why = (struct rpc_refusal){ 0 };
 		socket_say(s, RPC_PERMISSION, "permission denied: %s: %s", d->target, d->reason);
@@ -147,9 +147,11 @@ static void socket_explain(struct broker_socket *s)
 {
 	struct corral_result *result = NULL;
 	struct corral_error *e = NULL;
+	/* What is denied fails at once. */
+	const bool is_late = s->why.message && s->why.class == RPC_TIMEOUT;
 	int r = corral_process_wait(s->process, 0, &result, &e);
 
-	if (r == 0 && !socket_was_denied(s, result)) {
+	if (r == 0 && (is_late || !socket_was_denied(s, result))) {
 		if (corral_result_timed_out(result))
 			socket_say(s, RPC_TIMEOUT, "a socket lives at most %d s",
 				SOCKET_LIFE_MS / 1000);

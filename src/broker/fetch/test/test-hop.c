@@ -136,6 +136,34 @@ static void test_origin_text(void **state)
 	assert_int_equal(hop_origin("file:///etc/passwd", out), -EINVAL);
 }
 
+/* Of this origin, or of another request at the same time. */
+static void test_denials(void **state)
+{
+	static const struct {
+		const char *origin, *target;
+		bool is_of;
+	} rows[] = {
+		{ "a.test:443", "a.test:443", true },
+		{ "a.test:443", "a.test", true },
+		{ "a.test:443", "https://a.test/x", true },
+		{ "a.test:81", "http://a.test:81/x?y", true },
+		{ "[::1]:81", "[::1]:81", true },
+		{ "a.test:443", "b.test:443", false },
+		{ "a.test:443", "a.test:444", false },
+		{ "a.test:44", "a.test:443", false },
+		{ "a.test:443", "a.test:44", false },
+		{ "a.test:443", "a.test.example:443", false },
+		{ "a.test:443", "x.a.test:443", false },
+		{ "a.test:443", "https://b.test/a.test:443", false },
+		{ "a.test:443", "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++)
+		if (hop_is_of(rows[i].origin, rows[i].target) != rows[i].is_of)
+			fail_msg("%s %s", rows[i].origin, rows[i].target);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +171,7 @@ int main(void)
 		cmocka_unit_test(test_origins),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_origin_text),
+		cmocka_unit_test(test_denials),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
