@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "warden/birth.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,7 +10,6 @@
 #include <unistd.h>
 
 #include "jail/keyring.h"
-#include "warden/zygote.h"
 
 /* What clone() makes anew; the zygote makes the others itself, while the warden goes on. */
 enum { NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID };

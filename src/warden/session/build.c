@@ -20,8 +20,8 @@
 #include "jail/plan/plan.h"
 #include "jail/probe/probe.h"
 #include "skill/archive.h"
+#include "warden/birth.h"
 #include "warden/session/internal.h"
-#include "warden/zygote.h"
 #include "wire/ledger.h"
 #include "wire/sockets.h"
 
