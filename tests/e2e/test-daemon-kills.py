@@ -49,10 +49,21 @@ class Load(threading.Thread):
         super().__init__(daemon=True)
         self.d, self.seen, self.answers, self.invoked, self.over, self.wrong = d, {}, 0, 0, False, []
 
+    def ask(self, path, **more):
+        """(status, body). Each start has a token of its own, which a client reads anew."""
+        with open(self.d.folder + "/token") as file:
+            token = file.read().strip()
+        status, _, body = self.d.get(path, {"Authorization": "Bearer " + token}, **more)
+        if status == 401:
+            with open(self.d.folder + "/token") as file:
+                if file.read().strip() != token:
+                    raise OSError("another start")
+        return status, body
+
     def run(self):
         while not self.over:
             try:
-                status, _, body = self.d.get("/api/audit?limit=1000")
+                status, body = self.ask("/api/audit?limit=1000")
                 if status == 200:
                     self.answers += 1
                     self.seen.update({(r["session"], r["sequence"]): r["target"] for r in body["records"]})
@@ -60,7 +71,7 @@ class Load(threading.Thread):
                     self.wrong.append((status, body))
                 self.d.get("/api/status")
                 # It runs from the first call on; one that it had when it was killed is not answered with nonsense.
-                status, _, body = self.d.get("/api/invoke/get_policy", method="POST", body={})
+                status, body = self.ask("/api/invoke/get_policy", method="POST", body={})
                 self.invoked += status == 200
                 if status not in (200, 429, 500, 503, 504):
                     self.wrong.append((status, body))
