@@ -42,7 +42,7 @@ class Daemon:
         self.runtime = os.path.join(self.place, "run")
         os.mkdir(self.runtime, 0o700)
         self.folder = os.path.join(self.runtime, "corral")
-        self.api = self.folder + "/api.sock"
+        self.given = None  # a Unix socket in place of its own
         self.log = os.path.join(self.place, "log")
         self.env = {**os.environ, "HOME": self.place, "XDG_RUNTIME_DIR": self.runtime, "XDG_STATE_HOME": self.place + "/state",
                     "XDG_CONFIG_HOME": self.place + "/config", "CORRAL_PROGRAM": CORRAL}
@@ -71,6 +71,10 @@ class Daemon:
         self.port = int(text.split("127.0.0.1:")[1].split()[0]) if "127.0.0.1:" in text else None
         self.token = open(self.folder + "/token").read().strip()
         return None
+
+    @property
+    def api(self):
+        return self.given or self.folder + "/api.sock"
 
     def said(self, since=0):
         with open(self.log) as log:

@@ -521,10 +521,10 @@ def test_manager(d):
         before = log.tell()
         d.process = subprocess.Popen(**words(), stderr=log)
     ok(until(lambda: "ready" in d.said(before)), "sockets of the manager are taken", d.said(before))
-    d.port, d.api, d.token = listener.getsockname()[1], d.place + "/given.sock", open(d.folder + "/token").read().strip()
+    d.port, d.given, d.token = listener.getsockname()[1], d.place + "/given.sock", open(d.folder + "/token").read().strip()
     ok(d.status()["port"] == d.port, "and the port is theirs")
     d.stop()
-    d.api = d.folder + "/api.sock"
+    d.given = None
     ok(os.path.exists(d.place + "/given.sock"), "what was given stays")
     everywhere = socket.socket()
     everywhere.bind(("0.0.0.0", 0))
