@@ -6,8 +6,8 @@
  * (A service has a row of its own: service-table.h.)
  *
  * To add an operation: a value of the enum, its name in operation-names.c, its row in operation.c,
- * the functions that the row names, and how policy.c decides it. Layers above have at most one array
- * of their own, indexed by the operation, for words and functions that only they need.
+ * the functions that the row names, and how policy.c decides it. Layers above have at most one
+ * array of their own, indexed by the operation, for words and functions that only they need.
  */
 #include <stdbool.h>
 #include <stddef.h>
