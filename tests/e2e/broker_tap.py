@@ -85,7 +85,8 @@ def start_as_user(script, programs, words=(), before=(), **files):
     """script once more; programs are variables that name one, files further ones: variable=path. before: words before its command.
     Its process, and the folder of the copies."""
     copy = tempfile.mkdtemp()
-    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
+    # In a user namespace of its own it is root, whose home it may not read.
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/nonexistent"}
     for name in (name for name in programs if os.path.exists(os.environ.get(name, ""))):
         env[name] = shutil.copy(os.environ[name], copy)
     for name, path in files.items():

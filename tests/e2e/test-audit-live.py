@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corral audit tail -f`: a log that is written while it is read; and how it looks on a terminal. Prints TAP."""
 
+import codecs
 import fcntl
 import json
 import os
@@ -79,6 +80,7 @@ class Reader:
                                         env=env, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         os.close(inside)
         self.text = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def pump(self, seconds):
         readable, _, _ = select.select([self.fd], [], [], seconds)
@@ -86,7 +88,7 @@ class Reader:
             data = os.read(self.fd, 65536) if readable else None
         except OSError:
             return False
-        self.text += (data or b"").decode(errors="replace")
+        self.text += self.decoder.decode(data or b"")  # a character may come in two pieces
         return data is None or len(data) > 0
 
     def wait_for(self, pattern):

@@ -195,6 +195,10 @@ def test_configured(p):
     p.configure(f"browser: {{programs: {os.path.dirname(own)}}}\n")
     lines, err = p.run(OPEN)
     ok(lines and '"opened"' in lines[-1] and p.marked() == ["own"], "a folder of the user's own is looked in", lines, err)
+    own = p.program("xclip", "read -r text; exit 0\n")  # it is confined, and can write nothing
+    p.configure(f"clipboard: {{programs: {os.path.dirname(own)}}}\n")
+    lines, err = p.run(COPY, DISPLAY=":77")
+    ok(any('"written":true' in line.replace(" ", "") for line in lines), "also for the clipboard", lines, err)
     p.configure("")
 
 

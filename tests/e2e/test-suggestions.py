@@ -406,6 +406,7 @@ SITES = {
     "run `corrald` to see": "test-dashboard.py:[CORRALD]", "start it with `corral dashboard`": 'test-dashboard.py:corral("dashboard"', "`corrald` in a terminal": "daemon_tap.py:Popen([CORRALD",
     "`systemctl --user start corrald`": "test-daemon-manager.py:share/systemd/user", "`tools/setup wasm`": "../../Makefile:tools/setup wasm", "`handle` returns JSON": "test-wasm.sh:success",
     "start `corral run` on a terminal": "test-services.py:def on_terminal", "clipboard: {program: terminal}": "test-services.py:program: terminal",
+    "clipboard: {programs: FOLDER}": "test-lookups.py:clipboard: {{programs: ",
     "`open_with` of `browser`": "test-services.py:open_with", "`tls: starttls`": "../mail/test-mail.py:starttls",
     "`authorities` of email": "../mail/test-mail.py:authorities",
     "corral policy rules": 'test-stored.py:corral("policy", "rules")',

@@ -83,12 +83,12 @@ echo from stdin | cat /dev/stdin; echo from fd 3 | cat /dev/fd/3 3<&0
 [ -w /dev/shm ] && [ -e /dev/ptmx ] && [ -c /dev/null ] && [ -c /dev/tty ] && echo all
 """, see=["00 00 00", "to stderr", "to stdout", "from stdin", "from fd 3", "all"]),
     Row("limits, mask, priority and signals are the caller's",
-        # Of the C library's own signals (32, 33) a command always has the default.
-        "ulimit -Sa; ulimit -Hn; umask; nice; while read -r name mask; do case $name in Sig[BI]*)"
+        # Of the C library's own signals (32, 33) a command always has the default. Of what is counted for a user it has a part.
+        "ulimit -Sa | grep -v 'open files\\|pending signals\\|POSIX message queues'; umask; nice; while read -r name mask; do case $name in Sig[BI]*)"
         ' echo "$name $((0x$mask & 0x7fffffff))";; esac; done </proc/self/status',
         options=["--limits", "none"]),
     Row("all limits but that of processes are the caller's",
-        "ulimit -Sa | grep -v 'max user processes'; ulimit -Hn"),
+        "ulimit -Sa | grep -v 'max user processes\\|open files\\|pending signals\\|POSIX message queues'"),
     Row("variables that tools go by are passed on, others are not",
         'echo "$RUSTUP_HOME $PYTHONUNBUFFERED $NO_COLOR $LC_TIME ${SECRET_TOKEN-none}"', same=False,
         env={"RUSTUP_HOME": "/r", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "LC_TIME": "C",

@@ -439,7 +439,7 @@ static int vdir_lock(const struct vdir *v, const struct store_list *list, struct
 	if (r == -EBUSY) {
 		(void)error_set(
 			e, r, NULL, "the list `%s` is locked by another program", list->name);
-		error_hint(e, "`fuser` shows which programs have its folder open");
+		error_hint(e, "end that program, or try again when it has finished");
 		return r;
 	}
 	if (r < 0)

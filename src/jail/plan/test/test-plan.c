@@ -209,8 +209,8 @@ static const struct {
 		"mask @/home/.ssh dro\n" },
 	{ "HOME writable: too much could be made",
 		{ "fs: {write: [~/**]}" },
-		"EOPNOTSUPP @/home may be written, so @/home/.age, @/home/.aliyun, "
-		"@/home/.authinfo and more could be created, which the baseline denies | grant "
+		"EOPNOTSUPP @/home may be written, so @/home/.ICEauthority, @/home/.Mail, "
+		"@/home/.Private and more could be created, which the baseline denies | grant "
 		"only the folders inside that are needed, or list these paths in "
 		"dangerously_allow (policy.yaml:1)\n" },
 	{ "HOME writable, the baseline lifted",
