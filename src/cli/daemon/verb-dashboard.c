@@ -135,8 +135,13 @@ static int dashboard_start(struct call *c, const char *program)
 	auto_buffer first = { 0 }, second = { 0 };
 	char path[PATH_BYTES];
 
-	if (!strchr(program, '/') && lookup_find(getenv("PATH"), program, path) == 0)
+	if (!strchr(program, '/')) {
+		if (lookup_find(getenv("PATH"), program, path) < 0)
+			return error_set(c->error, -ENOENT, NULL,
+				"%s is not in the folders of PATH that no sandbox may write",
+				program);
 		program = path;
+	}
 	/* Another user's may have the port. */
 	if (dashboard_start_with(c, program, NULL, &first) ||
 		dashboard_start_with(c, program, "0", &second)) {

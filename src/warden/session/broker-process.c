@@ -456,10 +456,14 @@ void broker_process_finished(struct broker_process *b)
 
 void broker_process_end(struct broker_process *b)
 {
+	struct pollfd p = { .fd = b ? b->pidfd : -1, .events = POLLIN };
+
 	if (!b)
 		return;
 	broker_process_kill(b);
-	broker_process_reap(b, NULL);
+	/* It may be in a call to a file system that does not answer. */
+	if (b->pid > 0 && (b->pidfd < 0 || poll(&p, 1, REAP_MS) == 1))
+		broker_process_reap(b, NULL);
 	broker_process_end_keeper(b);
 	broker_process_free(b);
 }

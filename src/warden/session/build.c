@@ -29,6 +29,7 @@ enum {
 	READY_MS = 30000, /* for building a session, before something is wrong */
 	DIED_MS = 2000,   /* from its hang-up to its end, on a busy machine */
 	PART_MS = 50,     /* for its end, before it is killed */
+	KILLED_MS = 2000, /* after that: a process on a dead file system may not end at all */
 	LOOK_MS = 100,    /* how often the holder looks around meanwhile */
 	SOCKETS_FRAMES_MAX = 256,
 };
@@ -262,10 +263,12 @@ static void kill_zygote(const struct session *s)
 
 static void end_zygote(struct session *s, bool is_ended)
 {
+	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
+
 	if (!is_ended)
 		kill_zygote(s);
-	while (s->pidfd >= 0 && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (s->pidfd >= 0 && (is_ended || poll(&p, 1, KILLED_MS) == 1))
+		(void)waitpid(s->pid, NULL, WNOHANG);
 	fd_close(&s->pidfd);
 	fd_close(&s->socket);
 }
