@@ -61,7 +61,7 @@ static bool planted_is_system(const char *folder)
 }
 
 /* For root. Folders that the baseline lets no policy grant for writing, with all in them, and where
- * nobody works: neither /usr/src nor /usr/local, which installers of other systems fill. */
+ * no user works: neither /usr/src nor /usr/local, which installers of other systems fill. */
 static const char *const guarded_folders[] = { "/bin", "/etc", "/gnu/store", "/lib", "/lib32",
 	"/lib64", "/libx32", "/nix/store", "/sbin", "/usr/bin", "/usr/games", "/usr/lib",
 	"/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/sbin", "/usr/share" };

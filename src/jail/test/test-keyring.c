@@ -69,7 +69,7 @@ static int leave_and_look(void)
 		return 2;
 	if (finds_key("corral-test-left"))
 		return 3;
-	/* Others of the user have it, too: nobody puts a key there, or lets others do so. */
+	/* Others of the user have it, too: no process puts a key there, or lets others do so. */
 	if (add_key("corral-test-new", KEY_SPEC_SESSION_KEYRING) >= 0)
 		return 4;
 	if (syscall(SYS_keyctl, KEYCTL_SETPERM, KEY_SPEC_SESSION_KEYRING, 0x3f3f0000UL) >= 0)
