@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +74,33 @@ static int linked_take(
 	return f.path ? ARENA_PUSH(&w->arena, w->folders, w->n, w->cap, f) : -ENOMEM;
 }
 
+/* It is gone, or is no folder any more. */
+static bool linked_is_none(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
+}
+
+static void linked_close(struct linked *l, const char *path)
+{
+	if (!l->is_closed)
+		(void)snprintf(l->closed, sizeof(l->closed), "%s", path);
+	l->is_closed = true;
+}
+
+static int linked_open(int at, const char *path)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, at, path, &how, sizeof(how));
+
+	/* A filter of system calls may be there already. */
+	if (fd < 0 && errno == ENOSYS)
+		fd = openat(at, path, (int)how.flags);
+	return fd < 0 ? -errno : (int)fd;
+}
+
 static int linked_read(struct linked_walk *w, struct linked_folder in, int fd)
 {
 	char bytes[1 << 13] __attribute__((aligned(8)));
@@ -81,6 +109,8 @@ static int linked_read(struct linked_walk *w, struct linked_folder in, int fd)
 	for (;;) {
 		long n = syscall(SYS_getdents64, fd, bytes, sizeof(bytes));
 
+		if (n < 0 && errno != ENOENT)
+			linked_close(w->bounds, in.path);
 		if (n <= 0)
 			return 0;
 		for (long at = 0; r == 0 && at < n;) {
@@ -103,10 +133,14 @@ int linked_each(
 	struct linked *l, const char *folder, unsigned depth, linked_found *found, void *data)
 {
 	struct linked_walk w = { .bounds = l, .depth = depth, .found = found, .data = data };
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-	auto_fd top = open(folder, flags);
+	auto_fd top = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	const struct linked_folder first = { "", 0 };
-	int r = top < 0 ? 0 : ARENA_PUSH(&w.arena, w.folders, w.n, w.cap, first);
+	int r = 0;
+
+	if (top >= 0)
+		r = ARENA_PUSH(&w.arena, w.folders, w.n, w.cap, first);
+	else if (!linked_is_none(-errno))
+		linked_close(l, "");
 
 	for (size_t i = 0; r == 0 && i < w.n; i++) {
 		const struct linked_folder in = w.folders[i];
@@ -118,7 +152,9 @@ int linked_each(
 		}
 		l->folders--;
 		if (i > 0)
-			fd = openat(top, in.path, flags);
+			fd = linked_open(top, in.path);
+		if (i > 0 && fd < 0 && !linked_is_none(fd))
+			linked_close(l, in.path);
 		if (i == 0 || fd >= 0)
 			r = linked_read(&w, in, i > 0 ? fd : top);
 	}

@@ -20,6 +20,8 @@ struct linked {
 	const char *const *skipped; /* names of folders that are not entered; ends with NULL */
 	bool is_cut;                /* there were more names or folders */
 	bool is_deep;               /* there were folders deeper than asked for */
+	bool is_closed;             /* a folder could not be listed: */
+	char closed[PATH_BYTES];    /* the first, below the one that was asked for; "": itself */
 };
 
 static inline struct linked linked_start(const char *const *skipped)
@@ -33,8 +35,8 @@ static inline struct linked linked_start(const char *const *skipped)
 typedef int linked_found(void *data, const char *path);
 
 /*
- * depth: how many levels of folders below this one are entered. What cannot be read has no links.
- * -ENOMEM, or what found returned.
+ * depth: how many levels of folders below this one are entered. What is missing has no links; what
+ * cannot be listed is noted. -ENOMEM, or what found returned.
  */
 int linked_each(
 	struct linked *l, const char *folder, unsigned depth, linked_found *found, void *data);

@@ -38,7 +38,6 @@ struct launch_settings_row {
 	struct permissions *to;
 	struct rule *rule;
 	const char *name, *real;
-	struct linked *bounds;
 };
 
 /* real: free of links. 1: it is a folder. */
@@ -79,8 +78,10 @@ static int launch_settings_follow(void *data, const char *below)
 /* The row, and what links in it lead to. */
 static int launch_settings_add(const struct launch_settings_row *row, const char *home)
 {
+	static const char *const skipped[] = { ".git", "node_modules", NULL };
 	char path[PATH_BYTES], real[PATH_BYTES];
 	struct launch_settings_row x = *row;
+	struct linked bounds = linked_start(skipped); /* of each row: none uses up another's */
 	int r;
 
 	if (snprintf(path, sizeof(path), "%s/%s", home, x.name) >= (int)sizeof(path) ||
@@ -89,7 +90,7 @@ static int launch_settings_add(const struct launch_settings_row *row, const char
 	x.real = real;
 	r = launch_settings_deny_path(&x, real);
 	return r <= 0 ? r
-		      : linked_each(x.bounds, real, LINKED_DEPTH_MAX, launch_settings_follow, &x);
+		      : linked_each(&bounds, real, LINKED_DEPTH_MAX, launch_settings_follow, &x);
 }
 
 int launch_settings_deny(struct permissions *p, const char *home)
@@ -101,18 +102,15 @@ int launch_settings_deny(struct permissions *p, const char *home)
 		.operations = 1U << OPERATION_FS_WRITE,
 		.where = { .file = p->origin },
 	};
-	static const char *const skipped[] = { ".git", "node_modules", NULL };
-	struct linked bounds = linked_start(skipped);
 	const struct permissions *layers[LAYERS_MAX];
 	int r = permissions_layers(p, layers, LAYERS_MAX);
 	/* They are p's own; permissions_layers() only looks at them. One that denies is enough. */
 	struct permissions *to = r > 0 ? (struct permissions *)layers[0] : p;
 
 	for (size_t i = 0; r >= 0 && i < threat_paths_n; i++) {
-		struct launch_settings_row x = { .to = to,
-			.rule = &rule,
-			.name = threat_name(&threat_paths[i]),
-			.bounds = &bounds };
+		struct launch_settings_row x = {
+			.to = to, .rule = &rule, .name = threat_name(&threat_paths[i])
+		};
 
 		if (threat_paths[i].uses & THREAT_PROTECT &&
 			strncmp(x.name, launch_settings_folder, strlen(launch_settings_folder)) ==

@@ -232,6 +232,70 @@ status_is 0 "more folders than are looked through do not stop a run"
 err_has "$work/.idea has too many folders to look for symbolic links in all of them" "but are reported"
 rm -r .idea
 
+# No folder uses up the bounds of another.
+mkdir -p .circleci .husky && i=0 && while [ $i -lt 300 ]; do mkdir ".circleci/d$i" && i=$((i + 1)); done
+echo good >scripts/x.sh && ln -s ../scripts/x.sh .husky/x
+keeps scripts/x.sh "a folder full of folders does not keep links in another from being followed"
+err_has "$work/.circleci has too many folders" "the folder that is too large is named"
+i=0 && while [ $i -lt 300 ]; do mkdir ".husky/d$i" && i=$((i + 1)); done
+run run -- true
+err_has "$work/.husky has too many folders" "and so is the second"
+err_has "$work/.circleci has too many folders" "beside the first"
+keeps scripts/x.sh "links at the top come first"
+rm -r .circleci .husky
+rm -rf "$HOME/.aws" && mkdir -p "$HOME/.aws" "$HOME/.gnupg" && i=0
+while [ $i -lt 300 ]; do mkdir "$HOME/.ssh/d$i" "$HOME/.aws/d$i" && i=$((i + 1)); done
+echo secret >"$HOME/sync/full" && ln -s ../sync/full "$HOME/.gnupg/last"
+mode "$HOME/sync/full" "nor does a secret folder"
+err_has "$HOME/.ssh has too many folders" "each is named:"
+err_has "$HOME/.aws has too many folders" "the second as well"
+err_lacks "$HOME/.gnupg has too many folders" "but none that was looked through"
+rm -r "$HOME/.aws" "$HOME/.gnupg" "$HOME/.ssh"/d*
+
+# --- folders that cannot be listed, for an ordinary user ---
+if [ "$(id -u)" -ne 0 ]; then
+	mkdir -p "$work/closed" && cd "$work/closed" || exit 1
+	run run -- sh -c 'echo evil >.envrc; mkdir .vscode; echo evil >.vscode/tasks.json; chmod 0311 .'
+	err_has "the command created .envrc (" "in a folder that is made unreadable, what has a known name is found"
+	err_has "the command created .vscode (" "and so are folders"
+	err_has "the command changed . (it cannot be listed now" "and that it is unreadable is reported"
+	chmod 0755 "$work/closed" && rm -r .envrc .vscode
+	run run --json -- sh -c 'echo evil >.envrc; chmod 0311 .'
+	out_has '"runs_later_complete": false' "and in JSON"
+	out_has '.envrc"' "with the file"
+	chmod 0755 "$work/closed" && rm .envrc
+	run run --json -- sh -c 'mkdir -p a/b; echo evil >a/b/.envrc; chmod 0 a/b'
+	out_has '"a/b"' "a new folder that cannot be searched either"
+	out_has '"runs_later_complete": false' "and nothing is complete"
+	chmod 0755 a/b && rm -r a
+	run run -- sh -c 'chmod 0 .'
+	err_has "the command changed . (it cannot be listed now" "nor the working folder itself"
+	chmod 0755 "$work/closed"
+	repository && mkdir .vscode && echo good >.vscode/tasks.json && echo good >.envrc && chmod 0311 .
+	run_stops "before the command, known names are kept in a folder that cannot be listed" \
+		-- sh -c 'echo evil >.envrc 2>/dev/null || echo evil >.git/hooks/pre-commit 2>/dev/null || echo evil >.vscode/tasks.json 2>/dev/null'
+	err_has "$work/closed cannot be listed" "and a line names the folder"
+	run run --json -- true
+	out_has '"runs_later_complete": false' "and JSON says that there may be more"
+	chmod 0755 "$work/closed" && rm -r .git .vscode .envrc
+	mkdir docs .husky .vscode && echo good >docs/pc && ln -s ../docs/pc .husky/pre-commit && chmod 0111 .husky
+	mkdir .vscode/in && chmod 0 .vscode/in
+	run run -- true
+	err_has "$work/closed/.husky cannot be listed, so what symbolic links in it lead to" "a protected folder that cannot be listed"
+	err_has "$work/closed/.vscode/in cannot be listed, so what symbolic links in it lead to" "and a folder in one"
+	run run --json -- true
+	out_has '"runs_later_complete": false' "in JSON as well"
+	chmod 0755 .husky .vscode/in && cd "$work" && rm -r closed
+	rm -f "$HOME/.netrc" && mkdir "$HOME/.aws" && echo secret >"$HOME/sync/aws" && ln -s ../sync/aws "$HOME/.aws/credentials" && chmod 0311 "$HOME/.aws"
+	run run --mode sandbox --data-dir "$scratch/agent" -- true
+	err_has "$HOME/.aws cannot be listed" "a secret folder that cannot be listed is reported"
+	mode "$HOME/sync/aws" "and a link of a well-known name in it is followed"
+	chmod 0755 "$HOME/.aws" && rm -r "$HOME/.aws"
+	ln -s sync/aws "$HOME/.netrc" && chmod 0311 "$HOME"
+	hidden "$HOME/sync/aws" "nor is a home needed that can be listed" --read "$HOME/sync"
+	chmod 0755 "$HOME" && rm "$HOME/.netrc"
+fi
+
 # --- git's files that are too large ---
 truncate -s 50G .gitmodules
 run run -- true

@@ -188,13 +188,11 @@ static int look_take(struct look *l, size_t i, int fd, const struct look_entry *
 	return look_push(l, l->folders[i].path, e->name, l->folders[i].is_new);
 }
 
-/* It has more names than are read: all names of the table are asked for by themselves. */
-static void look_cut(struct look *l, size_t i, int fd, unsigned *bare)
+/* Its names are not all read: those of the table are asked for by themselves. */
+static void look_ask(struct look *l, size_t i, int fd, unsigned *bare)
 {
 	struct stat st;
 
-	l->is_cut = true;
-	l->folders[i].is_cut = true;
 	for (size_t head = 0; head < l->heads.n; head++) {
 		char name[NAME_MAX + 1];
 
@@ -207,6 +205,40 @@ static void look_cut(struct look *l, size_t i, int fd, unsigned *bare)
 	for (unsigned b = 0; b < ROWS(look_bare_names); b++)
 		*bare |= (unsigned)(fstatat(fd, look_bare_names[b], &st, AT_SYMLINK_NOFOLLOW) == 0)
 			 << b;
+}
+
+/* It has more names than are read. */
+static void look_cut(struct look *l, size_t i, int fd, unsigned *bare)
+{
+	l->is_cut = true;
+	l->folders[i].is_cut = true;
+	look_ask(l, i, fd, bare);
+}
+
+/*
+ * It cannot be listed, but what is in it may still be run by name. That of another user, which
+ * cannot be searched either, is of no use to a command.
+ */
+static void look_closed(struct look *l, size_t i, unsigned *bare)
+{
+	const char *path = l->folders[i].path;
+	auto_fd fd =
+		openat(l->fd, *path ? path : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	bool can_search;
+
+	/* In the top, which is open already, "." may be closed as well. */
+	if (fstat(fd < 0 && !*path ? l->fd : fd, &st) < 0)
+		return;
+	l->folders[i].changed = st.st_ctim;
+	can_search = fd >= 0 && fstatat(fd, ".", &(struct stat){ 0 }, 0) == 0;
+	l->folders[i].is_closed = can_search || st.st_uid == geteuid();
+	if (can_search && l->names_left >= l->heads.n) {
+		l->names_left -= (unsigned)l->heads.n;
+		look_ask(l, i, fd, bare);
+	} else if (can_search) {
+		l->is_cut = true;
+	}
 }
 
 static bool look_is_bare(unsigned names)
@@ -242,7 +274,7 @@ static int look_read_names(struct look *l, size_t i, int fd, unsigned *bare)
 	}
 }
 
-/* Reads the folder i. -ENOMEM; one that is gone or closed to us is empty. */
+/* Reads the folder i. -ENOMEM; one that is gone is empty. */
 static int look_read(struct look *l, size_t i)
 {
 	const char *path = l->folders[i].path;
@@ -254,11 +286,16 @@ static int look_read(struct look *l, size_t i)
 	int r = 0;
 
 	l->folders[i].was_read = true;
-	if (fd < 0 || fstat(fd, &st) < 0)
+	l->folders[i].is_closed = false;
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
 		return 0;
-	l->folders[i].changed = st.st_ctim;
 	memset(l->folders[i].heads, 0, sizeof(l->folders[i].heads));
-	r = look_read_names(l, i, fd, &bare);
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		l->folders[i].changed = st.st_ctim;
+		r = look_read_names(l, i, fd, &bare);
+	}
+	if (fd < 0 || (r < 0 && r != -ENOMEM))
+		look_closed(l, i, &bare);
 	l->folders[i].is_bare = look_is_bare(bare);
 	for (size_t k = n; l->folders[i].is_bare && k < l->n; k++) {
 		const char *slash = strrchr(l->folders[k].path, '/');
@@ -294,7 +331,8 @@ static int look_read_all(struct look *l, size_t from, unsigned *left, look_visit
 static void look_know(struct look *l, size_t from)
 {
 	for (size_t i = from; i < l->n; i++)
-		l->folders[i].is_known = l->folders[i].was_read && !l->folders[i].is_cut;
+		l->folders[i].is_known =
+			l->folders[i].was_read && !l->folders[i].is_cut && !l->folders[i].is_closed;
 }
 
 int look_first(struct look *l, look_visit *visit, void *data)
@@ -336,10 +374,10 @@ static int look_read_again(struct look *l, size_t i, const struct timespec *sinc
 	bool is_known = f->is_known;
 	int r;
 
-	if (fstatat(l->fd, *f->path ? f->path : ".", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (fstatat(l->fd, f->path, &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0 ||
 		!S_ISDIR(st.st_mode)) {
 		memset(f->heads, 0, sizeof(f->heads));
-		f->is_bare = false;
+		f->is_bare = f->is_closed = false;
 		return 0;
 	}
 	if (st.st_ctim.tv_sec == f->changed.tv_sec && st.st_ctim.tv_nsec == f->changed.tv_nsec &&

@@ -68,6 +68,7 @@ struct look_folder {
 	bool is_new;   /* it was made, or moved there, after the first look */
 	bool is_known; /* the first look saw all that is in it */
 	bool was_read, is_cut, is_skipped;
+	bool is_closed; /* it cannot be listed; what the table names was looked for by name */
 };
 
 bool look_has(const struct look_folder *f, size_t head);

@@ -31,6 +31,14 @@ static const char runs_later_twin[] = "it is a hard link of a file that other pr
 static const char runs_later_too_many[] =
 	"has too many folders to look for symbolic links in all of them: what such a link leads to "
 	"is neither protected nor reported";
+static const char runs_later_closed[] =
+	"cannot be listed, so what other programs run in folders below it is neither protected nor "
+	"reported (give the right to read it: chmod u+r)";
+static const char runs_later_closed_links[] =
+	"cannot be listed, so what symbolic links in it lead to is neither protected nor reported "
+	"(give the right to read it: chmod u+r)";
+static const char runs_later_made_closed[] =
+	"it cannot be listed now, so not all that is in it was looked at";
 static const char runs_later_bare[] =
 	"git treats it as a repository and runs its hooks and commands";
 
@@ -42,6 +50,7 @@ struct runs_later_state {
 	uint64_t inside;         /* what is in a folder, as a number */
 	struct timespec newest;  /* the latest of it and all in it */
 	bool is_twinned;         /* it, or a file in it, has more names than one */
+	bool is_closed;          /* it, or a folder in it, cannot be listed */
 };
 
 enum runs_later_kind {
@@ -69,6 +78,7 @@ struct runs_later_places {
 	unsigned names;   /* left of SEARCHED_MAX */
 	bool is_full;     /* there are more places */
 	bool is_cut;      /* by the second look */
+	bool is_closed;   /* after the command, something could not be listed */
 	const char *base; /* the last name of the folder: it may be part of a path of the table */
 	struct linked linked;       /* bounds of the search for links */
 	size_t followed;            /* of the items: links of those before were followed */
@@ -120,6 +130,7 @@ static void runs_later_add_up(
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *d;
 
+	s->is_closed = s->is_closed || (!dir && errno != ENOENT && errno != ENOTDIR);
 	if (!dir)
 		return;
 	(void)fd_take(&fd); /* it has an owner now */
@@ -319,8 +330,18 @@ static int runs_later_miss(struct runs_later *d, const char *path, const char *w
 	if (p->n_missed < ROWS(p->missed))
 		p->missed[p->n_missed++] = miss;
 	else
-		p->is_full = true;
+		p->is_cut = true;
 	return 0;
+}
+
+/* A folder that cannot be listed: path below the place, which is absolute. */
+static int runs_later_miss_closed(struct runs_later *d, const char *place, const char *path)
+{
+	char full[PATH_BYTES];
+
+	return runs_later_join(place, path, full)
+		       ? runs_later_miss(d, full, runs_later_closed_links)
+		       : 0;
 }
 
 /* What a link is followed for. */
@@ -441,7 +462,7 @@ static int runs_later_follow_place(struct runs_later *d, size_t i)
 
 	if (place.kind == PLACE_REPOSITORY || !*place.path)
 		return 0;
-	p->linked.is_cut = p->linked.is_deep = false;
+	p->linked = linked_start(runs_later_skipped);
 	r = profile_linked_each(&p->linked, d->folder, place.path, place.before.is_folder,
 		runs_later_add_linked, &from, real);
 	if (r < 0)
@@ -453,6 +474,8 @@ static int runs_later_follow_place(struct runs_later *d, size_t i)
 	}
 	if (p->linked.is_cut || (p->linked.is_deep && !(place.uses & THREAT_LARGE)))
 		r = runs_later_miss(d, real, runs_later_too_many);
+	if (r == 0 && p->linked.is_closed)
+		r = runs_later_miss_closed(d, real, p->linked.closed);
 	return r < 0 || !place.before.is_twinned || !(place.uses & THREAT_PROTECT)
 		       ? r
 		       : profile_twins_collect(&p->twins, d->fd, place.path);
@@ -507,8 +530,13 @@ static int runs_later_visit_first(void *data, const struct look_folder *seen)
 	struct runs_later *d = data;
 	const struct look_folder f = *seen; /* more may come, and move them */
 	const struct runs_later_rows rows = { d->places, &f, runs_later_add_row, d };
+	char path[PATH_BYTES];
 	int r = runs_later_rows(&rows);
 
+	if (r == 0 && f.is_closed &&
+		snprintf(path, sizeof(path), "%s%s%s", d->folder, *f.path ? "/" : "", f.path) <
+			(int)sizeof(path))
+		r = runs_later_miss(d, path, runs_later_closed);
 	if (r == 0 && runs_later_has(d->places, &f, ".envrc"))
 		r = runs_later_add_envrc(d, &f);
 	if (r == 0 && (f.is_bare || runs_later_has(d->places, &f, ".git")))
@@ -531,7 +559,6 @@ int runs_later_open(struct runs_later *d, const char *folder)
 		d->places->look.fd = fd;
 		d->places->names = SEARCHED_MAX;
 		d->places->base = strrchr(folder, '/') + 1;
-		d->places->linked = linked_start(runs_later_skipped);
 		d->places->twins.arena = &d->places->look.arena;
 	}
 	r = d->places ? look_first(&d->places->look, runs_later_visit_first, d) : -ENOMEM;
@@ -741,7 +768,7 @@ static int runs_later_tell_row(
 {
 	struct runs_later_report *news = data;
 	const struct runs_later *d = news->files;
-	const struct runs_later_places *p = d->places;
+	struct runs_later_places *p = d->places;
 	bool is_sure = f->is_new || (f->is_known && !p->is_full);
 	struct runs_later_state now;
 
@@ -750,6 +777,7 @@ static int runs_later_tell_row(
 		runs_later_is_inside(p, path))
 		return 0;
 	now = runs_later_state(d, path, row->uses);
+	p->is_closed = p->is_closed || now.is_closed;
 	if (!now.exists || (!is_sure && !look_is_since(&now.newest, &d->since)) ||
 		runs_later_is_granted(d, path, false))
 		return 0;
@@ -776,6 +804,17 @@ static int runs_later_tell_repository(struct runs_later_report *news, const stru
 		d, path, f->is_bare ? runs_later_bare : runs_later_repository, THREAT_SOON, true);
 }
 
+/* A folder that the command made, or changed, so that it cannot be listed. */
+static int runs_later_tell_closed(struct runs_later_report *news, const struct look_folder *f)
+{
+	const struct runs_later *d = news->files;
+
+	d->places->is_closed = true;
+	if (!look_is_since(&f->changed, &d->since))
+		return 0;
+	return runs_later_tell(d, f->path, runs_later_made_closed, THREAT_SOON, f->is_new);
+}
+
 static int runs_later_visit_second(void *data, const struct look_folder *f)
 {
 	struct runs_later_report *news = data;
@@ -786,7 +825,9 @@ static int runs_later_visit_second(void *data, const struct look_folder *f)
 	int r = 0;
 
 	news->is_told = false;
-	if (f->is_bare || has_git)
+	if (f->is_closed)
+		r = runs_later_tell_closed(news, f);
+	if (r == 0 && (f->is_bare || has_git))
 		r = runs_later_tell_repository(news, f);
 	if (r == 0)
 		r = runs_later_rows(&rows);
@@ -828,6 +869,7 @@ size_t runs_later_check(const struct runs_later *d, const struct runs_later_news
 		struct runs_later_state now = runs_later_state(d, *place->path ? place->path : ".",
 			runs_later_uses(place->kind, place->uses));
 
+		p->is_closed = p->is_closed || now.is_closed;
 		if (!now.exists || runs_later_is_same(place, &now) ||
 			runs_later_is_granted(d, place->path, is_repository))
 			continue;
@@ -861,4 +903,9 @@ bool runs_later_is_cut(const struct runs_later *d)
 {
 	return d->folder && (d->places->is_cut || d->places->is_full || d->places->look.is_cut ||
 				    d->places->news.left);
+}
+
+bool runs_later_is_closed(const struct runs_later *d)
+{
+	return d->folder && d->places->is_closed;
 }

@@ -63,3 +63,5 @@ size_t runs_later_left(const struct runs_later *d);
 size_t runs_later_missed(const struct runs_later *d, const struct runs_later_miss **ret);
 /* After runs_later_check(): there was more in the folder than was looked at, or more to tell. */
 bool runs_later_is_cut(const struct runs_later *d);
+/* After runs_later_check(): something in it cannot be listed; what is new of that is reported. */
+bool runs_later_is_closed(const struct runs_later *d);

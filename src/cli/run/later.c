@@ -220,8 +220,8 @@ static struct run_later_report run_later_report(const struct run *r)
 				report.left++;
 		}
 		report.left += runs_later_left(d);
-		report.is_cut =
-			report.is_cut || runs_later_is_cut(d) || runs_later_missed(d, &missed) > 0;
+		report.is_cut = report.is_cut || runs_later_is_cut(d) || runs_later_is_closed(d) ||
+				runs_later_missed(d, &missed) > 0;
 	}
 	if (report.n)
 		qsort(report.items, report.n, sizeof(report.items[0]), run_later_compare);

@@ -19,9 +19,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "host/linked.h"
@@ -32,10 +34,17 @@
 static const char *const plan_linked_skipped[] = { "cache", "Cache", "caches", "Caches", "logs",
 	"log", "virtenv", ".git", "node_modules", NULL };
 
+/* Names that are looked for where a secret folder cannot be listed. */
+static const char plan_linked_known[][20] = { "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa",
+	"id_ed25519_sk", "id_ecdsa_sk", "authorized_keys", "config", "config.json", "credentials",
+	"credentials.json", "credentials.db", "access_tokens.db", "hosts.yml", "token" };
+
 /* Names of one folder that are kept, and folders that are read on the way. */
 enum { NAMES_MAX = 16384, LISTS_MAX = 256 };
 /* How deep links are looked for in folders that are not secret: editors and services fill these. */
 enum { SYSTEM_DEPTH = 1 };
+/* Folders that are looked through, each with bounds of its own, and lines about too large ones. */
+enum { FOLDERS_MAX = 1024, NOTES_MAX = 16 };
 
 /* A folder or a link; files lead nowhere. */
 struct linked_name {
@@ -48,6 +57,7 @@ struct linked_list {
 	const char *folder; /* below the home: "", "/.config" */
 	struct linked_name *names;
 	size_t n, cap;
+	bool is_closed; /* it cannot be listed: names are looked up one by one */
 };
 
 struct linked_home {
@@ -76,7 +86,7 @@ static int plan_linked_push(
 	size_t len = strlen(pattern);
 	struct plan_linked folder = { .entry = entry };
 
-	if (len < 3 || strcmp(pattern + len - 3, "/**") != 0)
+	if (len < 3 || strcmp(pattern + len - 3, "/**") != 0 || p->n_linked == FOLDERS_MAX)
 		return 0;
 	for (size_t i = 0; i < p->n_linked; i++) {
 		if (strcmp(p->linked[i].real, real) == 0)
@@ -128,6 +138,7 @@ static int plan_linked_read(struct planner *p, const char *folder, struct linked
 	const struct dirent *d;
 	int r = 0;
 
+	list->is_closed = !dir && errno == EACCES;
 	while (dir && r == 0 && list->n < NAMES_MAX && (d = readdir(dir))) {
 		struct linked_name name = { .is_link = d->d_type == DT_LNK };
 		struct stat st;
@@ -199,6 +210,26 @@ static const struct linked_name *plan_linked_find(
 	return NULL;
 }
 
+/* Is this name of the list there? ret_link: it is a link. path: behind the home, to its end. */
+static bool plan_linked_has(const struct linked_home *h, const struct linked_list *list,
+	const char *path, size_t len, size_t name_len, bool *ret_link)
+{
+	const struct linked_name *found = plan_linked_find(list, path + len - name_len, name_len);
+	char full[PATH_BYTES];
+	struct stat st;
+
+	if (found)
+		*ret_link = found->is_link;
+	if (found || !list || !list->is_closed)
+		return found;
+	if (snprintf(full, sizeof(full), "%s%.*s", h->planner->plan->home_real, (int)len, path) >=
+			(int)sizeof(full) ||
+		lstat(full, &st) < 0)
+		return false;
+	*ret_link = S_ISLNK(st.st_mode);
+	return *ret_link || S_ISDIR(st.st_mode);
+}
+
 /* below: the entry behind "~", of len bytes. */
 static int plan_linked_enter(struct linked_home *h, const struct baseline_path *entry,
 	const char *below, size_t len, bool is_link)
@@ -234,15 +265,14 @@ static int plan_linked_row(struct linked_home *h, const struct baseline_path *en
 		const char *name = below + at + 1;
 		size_t n = strcspn(name, "/");
 		const struct linked_list *list;
-		const struct linked_name *found;
+		bool is_link = false;
 		int r = plan_linked_open(h, below, at, &list);
 
 		if (r < 0)
 			return r;
-		found = plan_linked_find(list, name, n);
-		if (!found)
+		if (!plan_linked_has(h, list, below, at + 1 + n, n, &is_link))
 			return 0;
-		if (found->is_link)
+		if (is_link)
 			return plan_linked_enter(h, entry, below, len, true);
 		at += 1 + n;
 	}
@@ -310,25 +340,47 @@ static int plan_linked_by_entry(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-/* One folder. 1: there were too many folders in it. */
-static int plan_linked_search(struct planner *p, struct plan_linked folder, struct linked *bounds)
+/* The user's own, not one of the machine's that are closed to all but root. */
+static bool plan_linked_is_own(const char *folder)
 {
+	struct stat st;
+
+	return stat(folder, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* It, or a folder in it, cannot be listed. */
+static int plan_linked_closed(struct linked_search *s, const char *closed)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && !*closed && i < ROWS(plan_linked_known); i++)
+		r = plan_linked_follow(s, plan_linked_known[i]);
+	return r < 0 ? r
+		     : plan_add_note(s->planner, NULL,
+			       "%s%s%s cannot be listed: what symbolic links in it lead to is not "
+			       "kept from commands that are granted it (give the right to read it: "
+			       "chmod u+r)",
+			       s->folder.path, *closed ? "/" : "", closed);
+}
+
+/* One folder, with bounds of its own: no other can use them up. 1: there is more in it. */
+static int plan_linked_search(struct planner *p, struct plan_linked folder)
+{
+	struct linked bounds = linked_start(plan_linked_skipped);
 	struct linked_search s = { p, folder };
 	const struct baseline_path *entry = folder.entry;
 	unsigned depth = !entry->secret ? SYSTEM_DEPTH : entry->large ? 0 : LINKED_DEPTH_MAX;
 	int r;
 
-	bounds->is_cut = bounds->is_deep = false;
-	r = linked_each(bounds, folder.real, depth, plan_linked_follow, &s);
-	return r < 0 ? r : bounds->is_cut || (bounds->is_deep && depth == LINKED_DEPTH_MAX);
+	r = linked_each(&bounds, folder.real, depth, plan_linked_follow, &s);
+	if (r == 0 && bounds.is_closed && plan_linked_is_own(folder.real))
+		r = plan_linked_closed(&s, bounds.closed);
+	return r < 0 ? r : bounds.is_cut || (bounds.is_deep && depth == LINKED_DEPTH_MAX);
 }
 
 int plan_linked_inside(struct planner *p)
 {
-	/* Of secrets, and of the rest. */
-	struct linked bounds[] = { linked_start(plan_linked_skipped),
-		linked_start(plan_linked_skipped) };
-	bool is_noted = false;
+	size_t notes = 0;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->n; i++) {
@@ -344,14 +396,19 @@ int plan_linked_inside(struct planner *p)
 	for (size_t i = 0; r >= 0 && i < p->n_linked; i++) {
 		const char *path = p->linked[i].path;
 
-		r = plan_linked_search(p, p->linked[i], &bounds[!p->linked[i].entry->secret]);
-		if (r != 1 || is_noted)
+		r = plan_linked_search(p, p->linked[i]);
+		if (r != 1 || ++notes > NOTES_MAX)
 			continue;
-		is_noted = true;
 		r = plan_add_note(p, NULL,
 			"%s has too many folders to look for symbolic links in all of them: what "
 			"such a link leads to is not kept from commands that are granted it",
 			path);
 	}
+	if (r >= 0 && (notes > NOTES_MAX || p->n_linked == FOLDERS_MAX))
+		r = plan_add_note(p, NULL,
+			"symbolic links in secret folders lead to more folders than are looked "
+			"through (%d), or more than %d of these are too large: what links in the "
+			"others lead to is not kept from commands",
+			FOLDERS_MAX, NOTES_MAX);
 	return r < 0 ? r : plan_look(p);
 }
