@@ -14,7 +14,6 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
-#include "base/words.h"
 
 /* As the kernel fills it. */
 struct linked_entry {
@@ -49,6 +48,20 @@ static unsigned linked_type(int fd, const struct linked_entry *e)
 	return fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? DT_UNKNOWN : IFTODT(st.st_mode);
 }
 
+bool linked_is_skipped(const char *const *skipped, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (; *skipped; skipped++) {
+		size_t n = strlen(*skipped);
+
+		if (len >= n && strcmp(path + len - n, *skipped) == 0 &&
+			(len == n || path[len - n - 1] == '/'))
+			return true;
+	}
+	return false;
+}
+
 /* One name in the folder; the folder is a copy, since pushing moves them. */
 static int linked_take(
 	struct linked_walk *w, struct linked_folder in, int fd, const struct linked_entry *e)
@@ -64,7 +77,7 @@ static int linked_take(
 		return 0;
 	if (type == DT_LNK)
 		return w->found(w->data, path);
-	if (words_has(w->bounds->skipped, e->name))
+	if (linked_is_skipped(w->bounds->skipped, path))
 		return 0;
 	w->bounds->is_deep = w->bounds->is_deep || in.depth == w->depth;
 	w->bounds->is_cut = w->bounds->is_cut || w->n > LINKED_FOLDERS_MAX;

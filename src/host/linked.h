@@ -17,7 +17,7 @@ enum { LINKED_FOLDERS_MAX = 256, LINKED_NAMES_MAX = 8192, LINKED_DEPTH_MAX = 4 }
 /* What is left of the bounds; one may be used for many folders. */
 struct linked {
 	unsigned folders, names;
-	const char *const *skipped; /* names of folders that are not entered; ends with NULL */
+	const char *const *skipped; /* ends of paths of folders that are not entered, then NULL */
 	bool is_cut;                /* there were more names or folders */
 	bool is_deep;               /* there were folders deeper than asked for */
 	bool is_closed;             /* a folder could not be listed: */
@@ -30,6 +30,9 @@ static inline struct linked linked_start(const char *const *skipped)
 		.folders = LINKED_FOLDERS_MAX, .names = LINKED_NAMES_MAX, .skipped = skipped
 	};
 }
+
+/* Does the path end with one of these, as whole names? */
+bool linked_is_skipped(const char *const *skipped, const char *path);
 
 /* path: of a link, below the folder. Negative stops. */
 typedef int linked_found(void *data, const char *path);

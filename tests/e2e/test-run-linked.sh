@@ -232,6 +232,32 @@ status_is 0 "more folders than are looked through do not stop a run"
 err_has "$work/.idea has too many folders to look for symbolic links in all of them" "but are reported"
 rm -r .idea
 
+# Names that are not entered in a repository are as good as any elsewhere.
+for folder in .claude/skills/logs .husky/node_modules .vscode/objects .github/workflows/refs .git/hooks/logs; do
+	mkdir -p "$folder" && up=$(echo "$folder" | sed 's,[^/]*,..,g') && echo good >scripts/named && ln -s "$up/scripts/named" "$folder/x"
+	keeps scripts/named "$folder: what a link in it leads to"
+	rm -r "$folder"
+done
+for folder in .ssh/logs .ssh/cache .gnupg/.git .gnupg/node_modules; do
+	mkdir -p "$HOME/$folder" && echo secret >"$HOME/sync/named" && ln -s "$HOME/sync/named" "$HOME/$folder/key"
+	mode "$HOME/sync/named" "a link in ~/$folder"
+	rm -r "${HOME:?}/$folder"
+done
+
+# Hard links into folders that are not looked through.
+mkdir -p .git/modules/m/hooks .claude/plugins/p docs
+for file in .git/modules/m/hooks/post-checkout .claude/plugins/p/start; do
+	rm -f docs/hard && echo good >docs/hard && ln docs/hard "$file"
+	keeps docs/hard "$file: its other name"
+	mkdir node_modules && mv docs/hard node_modules/hard
+	reports "$file" "$file: where that is not found, a change is reported" sh -c 'echo evil >node_modules/hard'
+	rm -r node_modules "$file"
+done
+i=0 && mkdir .claude/plugins/many && (cd .claude/plugins/many && seq 1 4200 | xargs touch)
+run run -- true
+err_has "$work has too many protected files to look for hard links of all of them" "more names than are looked at are reported"
+rm -r .claude .git/modules
+
 # No folder uses up the bounds of another.
 mkdir -p .circleci .husky && i=0 && while [ $i -lt 300 ]; do mkdir ".circleci/d$i" && i=$((i + 1)); done
 echo good >scripts/x.sh && ln -s ../scripts/x.sh .husky/x

@@ -167,14 +167,17 @@ int profile_linked_each(struct linked *bounds, const char *folder, const char *p
 struct profile_twin {
 	const char *path; /* below the folder */
 	uint64_t dev, ino, names;
+	bool is_large; /* it lies in a folder of which nothing else is compared */
 };
 
 struct profile_twins {
 	struct arena *arena;
 	struct profile_twin *items; /* by name: a file with two names is there twice */
 	size_t n, cap;
-	unsigned left; /* names that are looked at */
-	bool is_full;
+	const char *const *skipped; /* as in struct linked */
+	bool is_large;              /* what is collected is marked so */
+	unsigned left;              /* names that are looked at */
+	bool is_full;               /* there were more */
 };
 
 /* Those of a protected file or folder; path: below the folder `at`. */

@@ -31,6 +31,9 @@ static const char runs_later_twin[] = "it is a hard link of a file that other pr
 static const char runs_later_too_many[] =
 	"has too many folders to look for symbolic links in all of them: what such a link leads to "
 	"is neither protected nor reported";
+static const char runs_later_too_many_twins[] =
+	"has too many protected files to look for hard links of all of them: a change by another "
+	"name is not prevented";
 static const char runs_later_closed[] =
 	"cannot be listed, so what other programs run in folders below it is neither protected nor "
 	"reported (give the right to read it: chmod u+r)";
@@ -97,9 +100,12 @@ struct runs_later_outside {
 	unsigned uses;
 };
 
-/* Git's objects, and what others fill, are not looked through for links. */
-static const char *const runs_later_skipped[] = { "objects", "refs", "logs", "lfs", "node_modules",
-	NULL };
+/* Not looked through for links: git's objects in its own folders, and packages and
+ * repositories where agents install some. Elsewhere such a name is as good as any. */
+static const char *const runs_later_skipped_git[] = { "objects", "refs", "logs", "lfs", NULL };
+static const char *const runs_later_skipped_packages[] = { "node_modules", ".git/objects",
+	".git/refs", ".git/logs", ".git/lfs", NULL };
+static const char *const runs_later_skipped_none[] = { NULL };
 
 /* Looking at one path */
 
@@ -452,6 +458,33 @@ static int runs_later_add_linked(void *data, const char *path, enum profile_link
 	return 0;
 }
 
+/* Folders that are not entered in a place. */
+static const char *const *runs_later_skipped(const struct runs_later_place *place)
+{
+	const char *slash = strrchr(place->path, '/');
+	const char *name = slash ? slash + 1 : place->path;
+	bool is_large = place->uses & THREAT_LARGE;
+
+	if (strcmp(name, ".git") == 0 ||
+		(is_large && (strcmp(name, "modules") == 0 || strcmp(name, "worktrees") == 0)))
+		return runs_later_skipped_git;
+	return is_large || strcmp(name, ".opencode") == 0 ? runs_later_skipped_packages
+							  : runs_later_skipped_none;
+}
+
+/* Files in it with more names than one. What is large was not added up, so it is looked through. */
+static int runs_later_collect_twins(struct runs_later *d, const struct runs_later_place *place)
+{
+	struct profile_twins *t = &d->places->twins;
+	bool is_large = place->before.is_folder && place->uses & THREAT_LARGE;
+
+	if (!(place->uses & THREAT_PROTECT) || (!is_large && !place->before.is_twinned))
+		return 0;
+	t->is_large = is_large;
+	t->skipped = runs_later_skipped(place);
+	return profile_twins_collect(t, d->fd, place->path);
+}
+
 static int runs_later_follow_place(struct runs_later *d, size_t i)
 {
 	struct runs_later_places *p = d->places;
@@ -462,7 +495,7 @@ static int runs_later_follow_place(struct runs_later *d, size_t i)
 
 	if (place.kind == PLACE_REPOSITORY || !*place.path)
 		return 0;
-	p->linked = linked_start(runs_later_skipped);
+	p->linked = linked_start(runs_later_skipped(&place));
 	r = profile_linked_each(&p->linked, d->folder, place.path, place.before.is_folder,
 		runs_later_add_linked, &from, real);
 	if (r < 0)
@@ -476,9 +509,7 @@ static int runs_later_follow_place(struct runs_later *d, size_t i)
 		r = runs_later_miss(d, real, runs_later_too_many);
 	if (r == 0 && p->linked.is_closed)
 		r = runs_later_miss_closed(d, real, p->linked.closed);
-	return r < 0 || !place.before.is_twinned || !(place.uses & THREAT_PROTECT)
-		       ? r
-		       : profile_twins_collect(&p->twins, d->fd, place.path);
+	return r < 0 ? r : runs_later_collect_twins(d, &place);
 }
 
 /* All places that came since; those that links lead to come behind them. */
@@ -507,6 +538,8 @@ static int runs_later_find_twins(struct runs_later *d)
 			r = runs_later_add(d, p->twins.items[i].path, runs_later_twin,
 				THREAT_PROTECT, PLACE_LEAD);
 	}
+	if (r == 0 && p->twins.is_full)
+		r = runs_later_miss(d, d->folder, runs_later_too_many_twins);
 	return r < 0 ? r : runs_later_follow(d);
 }
 
@@ -761,6 +794,22 @@ static void runs_later_tell_programs(const struct runs_later *d,
 		(void)closedir(dir);
 }
 
+/* In what is large, files with names elsewhere that are not known: only these are looked at. */
+static void runs_later_tell_twins(const struct runs_later *d)
+{
+	const struct profile_twins *t = &d->places->twins;
+	struct stat st;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->items[i].is_large && !profile_twins_is_whole(t, i) &&
+			fstatat(d->fd, t->items[i].path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			look_is_since(&st.st_ctim, &d->since) &&
+			!runs_later_is_granted(d, t->items[i].path, false))
+			(void)runs_later_tell(
+				d, t->items[i].path, runs_later_twin, THREAT_PROTECT, false);
+	}
+}
+
 /* One that was not there, or not seen, before. Of a folder that the first look did not see whole,
  * only times can tell. */
 static int runs_later_tell_row(
@@ -879,6 +928,7 @@ size_t runs_later_check(const struct runs_later *d, const struct runs_later_news
 			(void)runs_later_tell(
 				d, place->path, place->what, place->uses, !place->before.exists);
 	}
+	runs_later_tell_twins(d);
 	/* Out of memory: what was not seen is not passed over in silence. */
 	if (look_second(&p->look, &d->since, runs_later_earned(d), runs_later_visit_second, &news) <
 		0)

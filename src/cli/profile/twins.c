@@ -20,7 +20,9 @@ enum { TWINS_MAX = 64, NAMES_MAX = 4096, DEPTH_MAX = 8 };
 
 static int profile_twins_add(struct profile_twins *t, const char *path, const struct stat *st)
 {
-	struct profile_twin twin = { .dev = st->st_dev, .ino = st->st_ino, .names = st->st_nlink };
+	struct profile_twin twin = {
+		.dev = st->st_dev, .ino = st->st_ino, .names = st->st_nlink, .is_large = t->is_large
+	};
 
 	for (size_t i = 0; i < t->n; i++) {
 		if (strcmp(t->items[i].path, path) == 0)
@@ -65,7 +67,7 @@ static int profile_twins_read(
 	if (!dir)
 		return 0;
 	(void)fd_take(&fd); /* it has an owner now */
-	while (r == 0 && (known || t->left > 0) && (d = readdir(dir))) {
+	while (r == 0 && (d = readdir(dir))) {
 		char name[PATH_BYTES];
 		struct stat st;
 
@@ -74,13 +76,21 @@ static int profile_twins_read(
 			snprintf(name, sizeof(name), "%s%s%s", path, *path ? "/" : "", d->d_name) >=
 				(int)sizeof(name))
 			continue;
+		if (!known && t->left == 0) {
+			t->is_full = true;
+			break;
+		}
 		t->left -= !known;
 		if (fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (S_ISREG(st.st_mode) && st.st_nlink > 1 && (!known || profile_twins_has(t, &st)))
+		if (S_ISREG(st.st_mode) && st.st_nlink > 1 &&
+			(!known || profile_twins_has(t, &st))) {
 			r = profile_twins_add(t, name, &st);
-		else if (!known && S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			r = profile_twins_read(t, at, name, known, depth + 1);
+		} else if (!known && S_ISDIR(st.st_mode) && !linked_is_skipped(t->skipped, name)) {
+			t->is_full = t->is_full || depth == DEPTH_MAX;
+			r = depth == DEPTH_MAX ? 0
+					       : profile_twins_read(t, at, name, known, depth + 1);
+		}
 	}
 	(void)closedir(dir);
 	return r;
@@ -98,6 +108,7 @@ int profile_twins_collect(struct profile_twins *t, int at, const char *path)
 
 int profile_twins_search(struct profile_twins *t, int at, const char *folder)
 {
+	t->is_large = false;
 	return profile_twins_read(t, at, folder, true, 0);
 }
 
@@ -108,5 +119,5 @@ bool profile_twins_is_whole(const struct profile_twins *t, size_t i)
 
 	for (size_t k = 0; k < t->n; k++)
 		n += t->items[k].ino == twin->ino && t->items[k].dev == twin->dev;
-	return !t->is_full && n >= twin->names;
+	return n >= twin->names;
 }

@@ -91,6 +91,21 @@ static void test_levels(void **state)
 	assert_int_equal(strncmp(s.names, "top ", 4), 0);
 }
 
+static void test_skipped(void **state)
+{
+	static const char *const ends[] = { "cache", "a/b", NULL };
+	struct linked l = linked_start(ends);
+	struct seen s = { 0 };
+
+	(void)state;
+	assert_true(linked_is_skipped(ends, "a/b") && linked_is_skipped(ends, "x/a/b"));
+	assert_true(linked_is_skipped(ends, "x/cache"));
+	assert_false(linked_is_skipped(ends, "b") || linked_is_skipped(ends, "xa/b"));
+	assert_int_equal(linked_each(&l, folder, LINKED_DEPTH_MAX, see, &s), 0);
+	assert_true(has(&s, "a/one") && has(&s, "objects/no"));
+	assert_false(has(&s, "a/b/two") || has(&s, "cache/no"));
+}
+
 static void test_top_only(void **state)
 {
 	struct linked l = linked_start(skipped);
@@ -138,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_skipped),
 		cmocka_unit_test(test_top_only),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_ends),

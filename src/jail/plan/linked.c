@@ -30,9 +30,16 @@
 #include "jail/plan/internal.h"
 #include "policy/baseline.h"
 
-/* Programs fill these with what they can make again: no user keeps a key there. */
-static const char *const plan_linked_skipped[] = { "cache", "Cache", "caches", "Caches", "logs",
-	"log", "virtenv", ".git", "node_modules", NULL };
+/*
+ * Folders that are not entered: what programs fill with what they can make again, in those folders
+ * of the baseline where they do. Elsewhere a user may well keep a key behind such a name.
+ */
+static const char *const plan_linked_none[] = { NULL };
+static const char *const plan_linked_filled[] = { "cache", "Cache", "caches", "logs", "virtenv",
+	NULL };
+static const char *const plan_linked_git[] = { ".git", "node_modules", NULL };
+static const char plan_linked_fillers[][24] = { "~/.kube/**", "~/.aws/**", "~/.azure/**",
+	"~/.config/gcloud/**", "~/.oci/**" };
 
 /* Names that are looked for where a secret folder cannot be listed. */
 static const char plan_linked_known[][20] = { "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa",
@@ -363,10 +370,22 @@ static int plan_linked_closed(struct linked_search *s, const char *closed)
 			       s->folder.path, *closed ? "/" : "", closed);
 }
 
+static const char *const *plan_linked_skipped(const struct baseline_path *entry)
+{
+	const char *pattern = baseline_path_pattern(entry);
+
+	for (size_t i = 0; i < ROWS(plan_linked_fillers); i++) {
+		if (strcmp(pattern, plan_linked_fillers[i]) == 0)
+			return plan_linked_filled;
+	}
+	return !entry->secret || strcmp(pattern, "~/.password-store/**") == 0 ? plan_linked_git
+									      : plan_linked_none;
+}
+
 /* One folder, with bounds of its own: no other can use them up. 1: there is more in it. */
 static int plan_linked_search(struct planner *p, struct plan_linked folder)
 {
-	struct linked bounds = linked_start(plan_linked_skipped);
+	struct linked bounds = linked_start(plan_linked_skipped(folder.entry));
 	struct linked_search s = { p, folder };
 	const struct baseline_path *entry = folder.entry;
 	unsigned depth = !entry->secret ? SYSTEM_DEPTH : entry->large ? 0 : LINKED_DEPTH_MAX;
