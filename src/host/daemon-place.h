@@ -16,3 +16,10 @@
 int daemon_place(const char *name, struct buffer *out);
 /* The system's: /run/corral/name. */
 void daemon_place_system(const char *name, struct buffer *out);
+/*
+ * The folder (O_PATH), if name is in it. -EPERM: it is a link, belongs to another user than this
+ * one or root, or others may write there: another program may listen in place of the daemon.
+ */
+int daemon_place_look(const char *name, int *ret_folder);
+/* Connects a Unix socket to name in that folder. -EPERM also if another user's process listens. */
+int daemon_place_connect(const char *name, int fd);

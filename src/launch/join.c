@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "audit/missed.h"
@@ -27,30 +26,20 @@ enum {
 
 static int join_connect(struct launch_join *j)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	auto_buffer path = { 0 };
-	auto_fd fd = -1;
-	int r = daemon_place("join.sock", &path);
+	auto_fd fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r = fd < 0 ? -errno : daemon_place_connect("join.sock", fd);
 
 	j->tried_ms = clock_ms(CLOCK_MONOTONIC);
-	if (r < 0)
-		return r;
-	if (path.len >= sizeof(a.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(a.sun_path, path.data, path.len);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
-		return -errno;
-	j->fd = fd_take(&fd);
-	return 0;
+	if (r == 0)
+		j->fd = fd_take(&fd);
+	return r;
 }
 
 static int join_look(void)
 {
-	auto_buffer path = { 0 };
-	int r = daemon_place("join.sock", &path);
+	auto_fd folder = -1;
 
-	return r == 0 && access(buffer_text(&path), F_OK) < 0 ? -errno : r;
+	return daemon_place_look("join.sock", &folder);
 }
 
 bool launch_join_is_possible(void)
@@ -80,6 +69,7 @@ int launch_join_open(struct launch_join *j)
 	int r = join_look();
 
 	j->was_there = r == 0;
+	j->is_foreign = r == -EPERM;
 	if (r < 0 && join_missed_place(&missed) < 0)
 		return r;
 	/* One that is not there is looked for later. */
@@ -305,7 +295,7 @@ static bool join_is_folder(const struct frame *f)
 	return f->len == 0 || (path[0] == '/' && memchr(path, '\0', f->len) == path + f->len - 1);
 }
 
-/* Root may join the daemon of a user, who does not say where root writes. */
+/* A user may join a daemon of root, which does not say where the user writes. */
 static bool join_is_of_our_user(const struct launch_join *j)
 {
 	struct ucred cred;

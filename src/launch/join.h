@@ -57,6 +57,7 @@ struct launch_join {
 	bool is_unsure;                 /* the log may have some of those that are kept */
 	bool is_on;                     /* there was a daemon, now or once */
 	bool was_there;                 /* its socket was, at the beginning */
+	bool is_foreign;                /* its folder was not to be trusted: it is not joined */
 	const char *log;                /* that we write ourselves, for as long as this; or NULL */
 	uint64_t told, written;         /* events; how many of them are in that log */
 	bool is_written;                /* that is the daemon's: no events are left for it */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -60,24 +59,33 @@ static int daemon_client_silent(struct call *c)
 	return -ETIMEDOUT;
 }
 
+static int daemon_client_foreign(struct call *c, const char *path)
+{
+	(void)error_set(c->error, -EPERM, NULL,
+		"%s is not asked: its folder is a link, belongs to another user, or others may "
+		"write there, or another user's process listens",
+		path);
+	error_hint(c->error, "set XDG_RUNTIME_DIR to a folder of your own: mkdir -m 700 FOLDER");
+	return -EPERM;
+}
+
 static int daemon_client_connect(struct call *c, int *ret)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	auto_buffer path = { 0 };
 	auto_fd fd = -1;
 	int r = daemon_place("api.sock", &path);
 
-	if (r == 0 && path.len >= sizeof(a.sun_path))
-		r = -ENAMETOOLONG;
 	if (r < 0)
 		return daemon_client_none(c, r, buffer_text(&path));
-	memcpy(a.sun_path, path.data, path.len);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
 		daemon_client_limit(fd, DAEMON_GREETING_S);
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
-		return errno == EAGAIN ? daemon_client_silent(c)
-				       : daemon_client_none(c, -errno, buffer_text(&path));
+	r = fd < 0 ? -errno : daemon_place_connect("api.sock", fd);
+	if (r == -EPERM)
+		return daemon_client_foreign(c, buffer_text(&path));
+	if (r < 0)
+		return r == -EAGAIN ? daemon_client_silent(c)
+				    : daemon_client_none(c, r, buffer_text(&path));
 	*ret = fd_take(&fd);
 	return 0;
 }

@@ -25,6 +25,7 @@
 #include "cli/run/run.h"
 #include "codec/json.h"
 #include "host/account.h"
+#include "host/daemon-place.h"
 #include "jail/landlock.h"
 #include "launch/record.h"
 #include "policy/explain.h"
@@ -306,6 +307,20 @@ static void run_audit_forget(struct run *r)
 	(void)launch_join_close(&r->audit.join, NULL);
 }
 
+static void run_audit_note_foreign(void)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	auto_buffer path = { 0 };
+
+	if (daemon_place(NULL, &path) < 0)
+		return;
+	output_note(&o);
+	buffer_adds(&o.text, "this run does not join the daemon: ");
+	output_foreign(&o, path.data);
+	buffer_adds(&o.text, " is a link, belongs to another user, or others may write there\n");
+	(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
 int run_audit_begin(struct run *r)
 {
 	int ret;
@@ -314,6 +329,8 @@ int run_audit_begin(struct run *r)
 	/* Without a plan this process becomes the command: no process is left to report it. */
 	if (r->plan)
 		(void)launch_join_open(&r->audit.join);
+	if (r->audit.join.is_foreign)
+		run_audit_note_foreign();
 	if (!r->audit.path && !r->audit.join.is_on)
 		return 0;
 	ret = run_audit_open_trail(r);

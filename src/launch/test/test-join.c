@@ -554,10 +554,9 @@ static void test_join_flood(void **state)
 static void test_join_folder(void **state)
 {
 	static const struct {
-		bool is_absolute, is_of_other;
+		bool is_absolute;
 		bool is_let_in, is_there;
-	} rows[] = { { true, false, true, true }, { false, false, false, false },
-		{ true, true, true, false } };
+	} rows[] = { { true, true, true }, { false, false, false } };
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -566,17 +565,8 @@ static void test_join_folder(void **state)
 		struct audit_event e;
 		struct stand_in s;
 
-		/* Only root joins others. */
-		if (rows[i].is_of_other && geteuid() != 0)
-			continue;
 		stand_in_begin(&s);
 		stand_in_make_folder(&s);
-		/* Who called listen() is the peer. */
-		if (rows[i].is_of_other) {
-			assert_int_equal(seteuid(65534), 0);
-			assert_int_equal(listen(s.listener, 1), 0);
-			assert_int_equal(seteuid(0), 0);
-		}
 		assert_int_equal(setenv("XDG_STATE_HOME", "/nonexistent", 1), 0);
 		(void)snprintf(path, sizeof(path), "%s/missed", s.folder);
 		launch_join_connect(&s.join);
@@ -727,9 +717,66 @@ static void test_join_cannot_leave(void **state)
 	stand_in_end_with_folder(&s);
 }
 
+/* Others may listen in a folder that they can write to, or that is not where it seems to be. */
+static void foreign_folders_are_not_joined(void **state)
+{
+	struct stand_in s;
+	char moved[sizeof(s.folder) + 8];
+
+	(void)state;
+	stand_in_begin(&s);
+	(void)snprintf(moved, sizeof(moved), "%s.real", s.folder);
+	assert_true(launch_join_is_possible());
+	for (size_t i = 0; i < 2; i++) {
+		const mode_t modes[] = { 0770, 0702 };
+
+		assert_int_equal(chmod(s.folder, modes[i]), 0);
+		assert_false(launch_join_is_possible());
+		s.join.tried_ms = 0;
+		launch_join_connect(&s.join);
+		assert_int_equal(s.join.fd, -1);
+	}
+	assert_int_equal(chmod(s.folder, 0700), 0);
+	assert_int_equal(rename(s.folder, moved), 0);
+	assert_int_equal(symlink(moved, s.folder), 0);
+	assert_false(launch_join_is_possible());
+	assert_int_equal(unlink(s.folder), 0);
+	assert_int_equal(rename(moved, s.folder), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(s.folder, 65533, 65533), 0);
+		assert_false(launch_join_is_possible());
+		assert_int_equal(chown(s.folder, 0, 0), 0);
+	}
+	s.join.tried_ms = 0;
+	launch_join_connect(&s.join);
+	assert_true(s.join.fd >= 0);
+	stand_in_end(&s);
+}
+
+/* A socket that another user's process listens on, in a folder that is ours. */
+static void foreign_listeners_are_not_joined(void **state)
+{
+	struct stand_in s;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	stand_in_begin(&s);
+	/* The kernel keeps who called listen(). */
+	assert_int_equal(seteuid(65533), 0);
+	assert_int_equal(listen(s.listener, 1), 0);
+	assert_int_equal(seteuid(0), 0);
+	s.join.tried_ms = 0;
+	launch_join_connect(&s.join);
+	assert_int_equal(s.join.fd, -1);
+	stand_in_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(foreign_folders_are_not_joined),
+		cmocka_unit_test(foreign_listeners_are_not_joined),
 		cmocka_unit_test(test_join_hello_alone),
 		cmocka_unit_test(test_join_let_in),
 		cmocka_unit_test(test_join_delay),
