@@ -245,11 +245,13 @@ int config_find(struct config *c, const char *folder, struct error *e)
 {
 	char json[PATH_BYTES], yaml[PATH_BYTES];
 	bool has_json, has_yaml;
+	struct stat st;
 
 	(void)snprintf(json, sizeof(json), "%s/daemon.json", folder);
 	(void)snprintf(yaml, sizeof(yaml), "%s/daemon.yaml", folder);
-	has_json = access(json, F_OK) == 0;
-	has_yaml = access(yaml, F_OK) == 0;
+	/* A link that leads nowhere is one that cannot be read, not one that is missing. */
+	has_json = lstat(json, &st) == 0;
+	has_yaml = lstat(yaml, &st) == 0;
 	if (has_json && has_yaml) {
 		(void)error_set(e, -EINVAL, NULL, "there are both %s and %s", json, yaml);
 		error_hint(e, "remove one of them");

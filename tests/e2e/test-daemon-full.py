@@ -85,6 +85,9 @@ def refused(d):
     ok(status == 507 and "team" in listed, "nor is a policy removed", status, body, listed)
     status, _, body = d.get("/api/config", method="PUT", body={"logLevel": "debug"})
     ok(status == 507 and d.get("/api/config")[2]["daemon"]["logLevel"] != "debug", "nor the configuration changed", status, body)
+    for name, args in (("fs_write", {"path": d.place + "/written", "content": "x"}), ("shell_exec", {"cmd": "true"})):
+        status, _, body = d.get("/api/invoke/" + name, method="POST", body=args)
+        ok(status == 507 and not os.path.exists(d.place + "/written"), f"nor is {name} carried out", status, body)
     text = "fs: {deny: [/nowhere/other]}\n"
     saved = d.corral("policy", "save", "team", "-", input=text)
     with open(d.place + "/config/corral/policy.d/team.yaml") as f:

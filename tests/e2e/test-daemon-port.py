@@ -257,6 +257,28 @@ def test_fifos(d):
     done = subprocess.run([CORRALD], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False)
     ok(done.returncode == 2 and "daemon.json: it is not a regular file" in done.stderr, "a pipe in place of the configuration", done.stderr)
     os.unlink(folder + "/daemon.json")
+    os.symlink(folder + "/nowhere", folder + "/daemon.json")
+    done = subprocess.run([CORRALD], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    ok(done.returncode == 2 and "cannot read" in done.stderr and "daemon.json" in done.stderr, "a link that leads nowhere in its place", done.stderr)
+    os.unlink(folder + "/daemon.json")
+    os.mkfifo(d.place + "/pipe")
+    with open(folder + "/daemon.json", "w") as f:
+        json.dump({"daemon": {"logFile": d.place + "/pipe"}}, f)
+    done = subprocess.run([CORRALD], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    ok(done.returncode == 1 and "it is not a regular file" in done.stderr, "a pipe in place of its log file", done.returncode, done.stderr)
+    os.unlink(folder + "/daemon.json")
+
+
+def test_foreign_folder(d):
+    """Others may listen in a folder that they can write to: neither token nor events are sent there."""
+    os.chmod(d.folder, 0o770)
+    done = subprocess.run([CORRAL, "status"], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    ok(done.returncode == 2 and "is not asked" in done.stderr, "`corral status` does not ask in a folder that others may write to", done.stderr)
+    os.mkdir(d.place + "/work")
+    done = subprocess.run([CORRAL, "run", "--", "/bin/true"], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=d.place + "/work")
+    ok(done.returncode == 0 and "does not join the daemon" in done.stderr, "and a run does not join", done.returncode, done.stderr)
+    os.chmod(d.folder, 0o700)
+    ok(works(d), "the daemon is asked when the folder is its owner's alone")
 
 
 def test_gone(d):
@@ -275,7 +297,7 @@ def test_gone(d):
 def main():
     with beside_user(__file__):
         at_once((test_thief, test_proof, test_links, test_reader_again, test_half_closed, test_users, test_addresses),
-                (test_gone, test_stopped, test_fifos))
+                (test_gone, test_stopped, test_foreign_folder, test_fifos))
     return end()
 
 

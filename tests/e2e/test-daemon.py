@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from broker_tap import end, ok
+from broker_tap import end, ok, skip
 from daemon_tap import CORRAL, CORRALD, PATIENCE, Daemon, Events, Notify, at_once, beside_user, until, works
 
 
@@ -510,11 +510,11 @@ def test_manager(d):
 
     # The manager puts them behind the first three and says so.
     passes = ("import os, sys\n[os.dup2(int(f), 100 + i) for i, f in enumerate(sys.argv[2:])]\n"
-               "[os.dup2(100 + i, 3 + i) for i in range(2)]\n"
-               "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2')\nos.execv(sys.argv[1], sys.argv[1:2])")
+               "n = len(sys.argv) - 2\n[os.dup2(100 + i, 3 + i) for i in range(n)]\n"
+               "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(n))\nos.execv(sys.argv[1], sys.argv[1:2])")
 
-    def words():
-        fds = listener.fileno(), unix.fileno()
+    def words(*more):
+        fds = listener.fileno(), unix.fileno(), *more
         return {"args": [sys.executable, "-c", passes, CORRALD, *map(str, fds)], "pass_fds": fds, "env": d.env}
 
     with open(d.log, "a") as log:
@@ -524,6 +524,20 @@ def test_manager(d):
     d.port, d.given, d.token = listener.getsockname()[1], d.place + "/given.sock", open(d.folder + "/token").read().strip()
     ok(d.status()["port"] == d.port, "and the port is theirs")
     d.stop()
+    other = socket.socket(socket.AF_INET6)
+    other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    try:
+        other.bind(("::1", d.port))
+    except OSError:
+        skip("both addresses of the manager", "kernel: no IPv6 on loopback, or the port is taken there")
+    else:
+        other.listen()
+        with open(d.log, "a") as log:
+            before = log.tell()
+            d.process = subprocess.Popen(**words(other.fileno()), stderr=log)
+        ok(until(lambda: "ready" in d.said(before)) and "cannot listen" not in d.said(before), "both addresses of the manager are taken, without a warning", d.said(before))
+        d.stop()
+    other.close()
     d.given = None
     ok(os.path.exists(d.place + "/given.sock"), "what was given stays")
     everywhere = socket.socket()

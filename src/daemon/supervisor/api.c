@@ -331,8 +331,8 @@ static api_handler *const api_handlers[ROUTE_COUNT] = {
 
 /*
  * What a call does. The record of a change is committed before it is answered. One that grants
- * something, or may, is in the log before it is made; if the log cannot be written, it is not made.
- * What takes away is made in any case.
+ * something, or may, or that acts on the host, is in the log before it is made; if the log cannot
+ * be written, it is not made. What takes away is made in any case.
  */
 enum api_effect { API_READS, API_TAKES, API_GRANTS };
 
@@ -349,8 +349,8 @@ static const enum api_effect api_effects[ROUTE_COUNT] = {
 	[ROUTE_SANDBOX_GRANT] = API_GRANTS,
 	[ROUTE_ANSWER] = API_GRANTS,
 	[ROUTE_REVOKE] = API_TAKES,
-	[ROUTE_FS_WRITE] = API_TAKES,
-	[ROUTE_SHELL_EXEC] = API_TAKES,
+	[ROUTE_FS_WRITE] = API_GRANTS,
+	[ROUTE_SHELL_EXEC] = API_GRANTS,
 	[ROUTE_SET_POLICY] = API_GRANTS,
 	[ROUTE_SKILL_APPROVE] = API_GRANTS,
 };

@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "audit/place.h"
 #include "audit/store/store.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "daemon/supervisor/internal.h"
 #include "host/account.h"
@@ -61,6 +63,26 @@ static int journal_place(struct supervisor *s, struct error *e)
 	return r < 0 ? r : audit_place_make(buffer_text(&s->log_path), e);
 }
 
+/* A pipe would make this wait for its reader. */
+static int journal_open_file(struct supervisor *s, struct error *e)
+{
+	struct stat st;
+	auto_fd fd = open(s->config.log_file,
+		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+		0600);
+
+	/* A pipe without a reader is ENXIO. */
+	if (fd < 0 && errno != ENXIO)
+		return error_set(e, -errno, NULL, "cannot open the log file %s: %s",
+			s->config.log_file, strerror(errno));
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return error_set(e, -EINVAL, NULL,
+			"cannot open the log file %s: it is not a regular file",
+			s->config.log_file);
+	s->log_fd = fd_take(&fd);
+	return 0;
+}
+
 int journal_open(struct supervisor *s, struct error *e)
 {
 	struct audit_store_options store = { 0 };
@@ -71,16 +93,10 @@ int journal_open(struct supervisor *s, struct error *e)
 	};
 	int r = 0;
 
-	if (s->config.log_file[0]) {
-		s->log_fd = open(s->config.log_file,
-			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (s->log_fd < 0) {
-			s->log_fd = STDERR_FILENO;
-			return error_set(e, -errno, NULL, "cannot open the log file %s: %s",
-				s->config.log_file, strerror(errno));
-		}
-	}
-	r = journal_place(s, e);
+	if (s->config.log_file[0])
+		r = journal_open_file(s, e);
+	if (r == 0)
+		r = journal_place(s, e);
 	if (r < 0)
 		return r;
 	store.path = buffer_text(&s->log_path);

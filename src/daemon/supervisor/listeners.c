@@ -118,8 +118,11 @@ static int listeners_open_tcp(struct supervisor *s, struct error *e)
 static void listeners_complete(struct supervisor *s)
 {
 	const bool is_missing_v6 = s->tcp[1].fd < 0;
-	int r = listeners_bind(is_missing_v6, s->port, &s->tcp[is_missing_v6].fd);
+	int r;
 
+	if (s->tcp[0].fd >= 0 && s->tcp[1].fd >= 0)
+		return;
+	r = listeners_bind(is_missing_v6, s->port, &s->tcp[is_missing_v6].fd);
 	if (r < 0 && !listeners_has_none(r))
 		journal_say(s, CONFIG_WARN,
 			"cannot listen on %s, port %u, too: %s; `localhost` may lead to another "

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -85,7 +86,8 @@ static int broker_frames_on_event(struct session *s)
 		.call_body = s->frame.body,
 		.call_len = s->frame.len };
 
-	if (s->frame.len > AUDIT_EVENT_MAX || s->frame.n_fds)
+	/* Without an event it says how many are missing; one that says nothing is a mistake. */
+	if (s->frame.len > AUDIT_EVENT_MAX || s->frame.n_fds || (!s->frame.len && !s->frame.id))
 		return -EPROTO;
 	session_report(s, &event);
 	return 0;
@@ -127,10 +129,22 @@ static int broker_frames_hear(struct session *s, int max)
 	return r;
 }
 
+/* What it says cannot be trusted. */
+static void broker_frames_kill(struct session *s)
+{
+	(void)syscall(SYS_pidfd_send_signal, broker_process_pidfd(s->broker), SIGKILL, NULL, 0);
+}
+
+static bool broker_frames_is_broken(int r)
+{
+	return r < 0 && r != -EAGAIN && r != -EINTR && r != -EPIPE && r != -ECONNRESET;
+}
+
 void session_catch_up_broker(struct session *s)
 {
-	if (s->broker && broker_process_socket(s->broker) >= 0)
-		(void)broker_frames_hear(s, BROKER_BACKLOG_MAX);
+	if (s->broker && broker_process_socket(s->broker) >= 0 &&
+		broker_frames_is_broken(broker_frames_hear(s, BROKER_BACKLOG_MAX)))
+		broker_frames_kill(s);
 }
 
 void session_finish_broker(struct session *s)
@@ -161,9 +175,8 @@ void session_on_broker(struct session *s)
 	if (r == 0 || r == -EAGAIN || r == -EINTR)
 		return;
 	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, socket, NULL);
-	if (r != -EPIPE && r != -ECONNRESET)
-		(void)syscall(
-			SYS_pidfd_send_signal, broker_process_pidfd(s->broker), SIGKILL, NULL, 0);
+	if (broker_frames_is_broken(r))
+		broker_frames_kill(s);
 }
 
 int session_answer(struct session *s, uint64_t question, const struct answer *a)
