@@ -13,7 +13,7 @@
 struct setup_head {
 	uint32_t heartbeat_ms, port;
 	char token[MESSAGE_TOKEN];
-	char start[PROOF_ID];
+	char start[PROOF_ID], label[PROOF_ID];
 };
 
 static bool message_is_token(const char *token)
@@ -26,10 +26,11 @@ int message_setup_encode(const struct message_setup *s, struct buffer *out)
 	struct setup_head h = { .heartbeat_ms = s->heartbeat_ms, .port = s->port };
 
 	if (!message_is_token(s->token) || !ascii_is_hex_text(s->start, PROOF_ID) ||
-		s->heartbeat_ms == 0)
+		!ascii_is_hex_text(s->label, PROOF_ID) || s->heartbeat_ms == 0)
 		return -EINVAL;
 	memcpy(h.token, s->token, sizeof(h.token));
 	memcpy(h.start, s->start, sizeof(h.start));
+	memcpy(h.label, s->label, sizeof(h.label));
 	buffer_add(out, &h, sizeof(h));
 	return out->failed ? -ENOMEM : 0;
 }
@@ -47,7 +48,9 @@ int message_setup_decode(struct message_setup *ret, const void *body, size_t len
 	s.port = (uint16_t)h.port;
 	memcpy(s.token, h.token, sizeof(h.token));
 	memcpy(s.start, h.start, sizeof(h.start));
-	if (!message_is_token(s.token) || !ascii_is_hex_text(s.start, PROOF_ID))
+	memcpy(s.label, h.label, sizeof(h.label));
+	if (!message_is_token(s.token) || !ascii_is_hex_text(s.start, PROOF_ID) ||
+		!ascii_is_hex_text(s.label, PROOF_ID))
 		return -EPROTO;
 	*ret = s;
 	return 0;

@@ -22,6 +22,7 @@ struct message_setup {
 	uint16_t port; /* that clients by TCP come by; 0: there are none */
 	char token[MESSAGE_TOKEN + 1];
 	char start[PROOF_ID + 1]; /* names this start of corrald-http */
+	char label[PROOF_ID + 1]; /* the page's host is LABEL.localhost, for one start of corrald */
 };
 int message_setup_encode(const struct message_setup *s, struct buffer *out);
 /* -EPROTO. */

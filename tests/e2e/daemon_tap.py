@@ -50,6 +50,7 @@ class Daemon:
             self.env.pop(name, None)
         self.missed = self.place + "/state/corral/missed"
         self.process = None
+        self.named = None  # (pid, the page's host and port)
         self.needs_inotify = True
 
     def start(self, *words, env=None, expect=True, expect_port=True, **more):
@@ -76,6 +77,13 @@ class Daemon:
     def api(self):
         return self.given or self.folder + "/api.sock"
 
+    @property
+    def host(self):
+        """Of the page: a name for this start, and the port. Makes a link when it is first asked for."""
+        if not self.named or self.named[0] != self.process.pid:
+            self.named = self.process.pid, self.get("/api/login/code", method="POST")[2]["url"].split("/")[2]
+        return self.named[1]
+
     def said(self, since=0):
         with open(self.log) as log:
             log.seek(since)
@@ -101,6 +109,8 @@ class Daemon:
             c.sock.settimeout(PATIENCE)
             c.sock.connect(self.api)
         headers = dict(self.headers() if headers is None else headers)
+        if not unix:
+            headers.setdefault("Host", self.host)
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             headers.setdefault("Content-Type", "application/json")
@@ -138,7 +148,8 @@ class Daemon:
 
     def tab(self):
         """A tab of the page that has logged in."""
-        tab = Tab(self.port, self.get("/api/login/code", method="POST")[2]["code"])
+        host = self.host
+        tab = Tab(self.port, self.get("/api/login/code", method="POST")[2]["code"], host)
         assert tab.login() == 200
         return tab
 
@@ -152,9 +163,9 @@ class Daemon:
 class Tab:
     """A tab of the page, by TCP: it knows a link's secret, and proves what it asks (src/daemon/proof.h)."""
 
-    def __init__(self, port, secret):
+    def __init__(self, port, secret, host):
         self.port, self.secret, self.count = port, bytes.fromhex(secret), 0
-        self.host = f"127.0.0.1:{port}"
+        self.host = host
         self.lock = threading.Lock()
 
     @staticmethod
@@ -191,7 +202,7 @@ class Tab:
     def send(self, method, path, body, proof, **more):
         """(status, headers, bytes)"""
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        headers = {**({"Authorization": proof} if proof else {}), **({"Content-Type": "application/json"} if body else {}), **more}
+        headers = {"Host": self.host, **({"Authorization": proof} if proof else {}), **({"Content-Type": "application/json"} if body else {}), **more}
         c.request(method, path, body or None, headers)
         r = c.getresponse()
         text = r.read()

@@ -92,16 +92,16 @@ def ask(tab):
 
 def test_thief(d):
     d.start()
-    port, token = d.port, d.token
+    port, token, host = d.port, d.token, d.host
     link = d.get("/api/login/code", method="POST")[2]
-    tab = Tab(port, link["code"])
+    tab = Tab(port, link["code"], host)
     ok(tab.login() == 200 and tab.get("/api/status")[1]["pid"] == d.process.pid, "a tab with the link is answered")
     spare = d.get("/api/login/code", method="POST")[2]["code"]
     d.stop()
     thief = Thief(port)
     ok(ask(tab) == [(200, False)] * 3 and len(thief.heard) == 3, "the daemon is away, and another program answers: the tab sees that it is not the daemon",
        thief.heard)
-    late = Tab(port, spare)
+    late = Tab(port, spare, host)
     try:
         late.login()
         fooled = True
@@ -117,16 +117,35 @@ def test_thief(d):
     # It has the port: the daemon takes another one, and says so.
     d.start("--port", str(port), expect_port=False)
     ok(d.port != port and f"another program listens on port {port}" in d.said(), "the daemon takes another port, and says so", d.port)
-    codes = [replay(d.port, request) for request in thief.heard] + [replay(d.port, request, f"127.0.0.1:{d.port}") for request in thief.heard]
+    codes = [replay(d.port, request) for request in thief.heard] + [replay(d.port, request, d.host) for request in thief.heard]
     ok(set(codes) <= {401, 403}, "what it heard is worth nothing there", codes)
     d.stop()
     thief.close()
     d.start("--port", str(port))
-    codes = [replay(port, request) for request in thief.heard]
-    ok(d.port == port and codes == [401] * 4, "nor at the old port, when the daemon is back", codes)
-    ok(tab.get("/api/status")[0] == 401, "the old tab has to ask for a link again")
+    codes = [replay(port, request, host) for host in (None, d.host) for request in thief.heard]
+    ok(d.port == port and codes == [403] * 4 + [401] * 4, "nor at the old port, when the daemon is back", codes)
+    ok(d.host != host and tab.send("GET", "/api/status", b"", tab.proof("GET", "/api/status"))[0] == 403, "the old tab has to ask for a link again")
     ok(d.get("/api/status", {"Authorization": "Bearer " + token})[0] == 401, "and the old token is none")
     ok(d.tab().get("/api/status")[0] == 200, "a new link makes a new tab")
+
+
+def test_names(d):
+    """What a browser keeps for an address may be of another program that had the port: the page is at a name that it could not know."""
+    first = d.host
+    label = first.split(".")[0]
+    ok(first == f"{label}.localhost:{d.port}" and len(label) == 32 and int(label, 16), "the page has a name of its own", first)
+    names = ("127.0.0.1", "localhost", "[::1]", "x.localhost", "0" * 32 + ".localhost", "x." + label + ".localhost", label)
+    for path in ("/", "/app.js", "/api/health", "/api/status"):
+        codes = {name: d.get(path, {"Host": f"{name}:{d.port}"}, unix=False)[0] for name in names}
+        ok(set(codes.values()) == {403}, f"{path}: no other name is taken", codes)
+    answer = d.get("/", {"Host": f"127.0.0.1:{d.port}"}, unix=False)
+    ok("corral dashboard" in answer[2]["error"], "and what to do is said", answer[2])
+    ok([d.get(path, {}, unix=False)[0] for path in ("/", "/api/health")] == [200, 200], "that name is")
+    ok(d.get("/api/health", {"Origin": f"http://127.0.0.1:{d.port}"}, unix=False)[0] == 403, "a page at the address may not call")
+    port = d.port
+    d.stop()
+    d.start("--port", str(port))
+    ok(d.host != first and d.get("/", {"Host": first}, unix=False)[0] == 403, "the next start has another name at the same port", first, d.host)
 
 
 def test_proof(d):
@@ -181,7 +200,7 @@ def test_addresses(d):
         skip("::1", "kernel: no IPv6 on loopback")
         return
     c = http.client.HTTPConnection("::1", d.port, timeout=PATIENCE)
-    c.request("GET", "/api/health")
+    c.request("GET", "/api/health", headers={"Host": d.host})
     ok(c.getresponse().status == 200, "[::1] is the daemon's, too")
     c.close()
     d.stop()
@@ -209,19 +228,20 @@ def test_users(d):
 
 def test_links(d):
     """Wrong links void nothing, however many there are."""
+    host = d.host
     code = d.get("/api/login/code", method="POST")[2]["code"]
-    wrong = [Tab(d.port, os.urandom(32).hex()).login() for _ in range(500)]
+    wrong = [Tab(d.port, os.urandom(32).hex(), host).login() for _ in range(500)]
     ok(set(wrong) <= {401, 429} and 401 in wrong, "500 wrong links are refused", set(wrong))
-    good = Tab(d.port, code)
+    good = Tab(d.port, code, host)
     ok(good.login() == 200, "the right one is taken after that")
-    ok(Tab(d.port, code).login() == 401, "once")
+    ok(Tab(d.port, code, host).login() == 401, "once")
 
 
 def test_half_closed(d):
     """A client that has said all closes its half; it is answered."""
     body = json.dumps(POLICY)
     for unix in (True, False):
-        host = "localhost" if unix else f"127.0.0.1:{d.port}"
+        host = "localhost" if unix else d.host
         proof = f"Bearer {d.token}" if unix else d.tab().proof("POST", "/api/policies/check", body.encode())
         with d.connect(unix) as s:
             s.sendall(f"POST /api/policies/check HTTP/1.1\r\nHost: {host}\r\nAuthorization: {proof}\r\nContent-Type: application/json\r\n"
@@ -296,7 +316,7 @@ def test_gone(d):
 
 def main():
     with beside_user(__file__):
-        at_once((test_thief, test_proof, test_links, test_reader_again, test_half_closed, test_users, test_addresses),
+        at_once((test_thief, test_names, test_proof, test_links, test_reader_again, test_half_closed, test_users, test_addresses),
                 (test_gone, test_stopped, test_foreign_folder, test_fifos))
     return end()
 

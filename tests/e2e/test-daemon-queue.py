@@ -35,7 +35,7 @@ class Check:
         body = json.dumps({"policy": "permissions:\n  fs:\n    read: [/srv/**]\n", "operation": operation, "target": "/srv/x"})
         self.s = d.connect(unix)
         self.s.settimeout(PATIENCE)
-        host = "localhost" if unix else f"127.0.0.1:{d.port}"
+        host = "localhost" if unix else d.page.host
         proof = f"Bearer {d.token}" if unix else d.page.proof("POST", "/api/policies/check", body.encode())
         self.s.sendall(f"POST /api/policies/check HTTP/1.1\r\nHost: {host}\r\nAuthorization: {proof}\r\nConnection: close\r\n"
                        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())

@@ -122,7 +122,7 @@ def test_http(d):
     d.slow = d.connect(unix=False)
     d.slow.sendall(b"GET /api/status HT")
     tab = d.tab()
-    host = f"Host: 127.0.0.1:{d.port}\r\n"
+    host = f"Host: {d.host}\r\n"
     # Each request has a proof of its own.
     auth, check = "Authorization: STATUS\r\n", "Authorization: CHECK\r\n"
     get = "GET /api/status HTTP/1.1\r\n"
@@ -157,7 +157,7 @@ def test_http(d):
         ("CONNECT", "CONNECT 127.0.0.1:80 HTTP/1.1\r\n" + host + "\r\n", 400),
         ("a token in the path", f"GET /api/status?token={d.token} HTTP/1.1\r\n" + host + "\r\n", 401),
         ("the token by TCP", get + host + f"Authorization: Bearer {d.token}\r\n\r\n", 401),
-        ("its own page", get + host + auth + f"Connection: close\r\nOrigin: http://127.0.0.1:{d.port}\r\n\r\n", 200),
+        ("its own page", get + host + auth + f"Connection: close\r\nOrigin: http://{d.host}\r\n\r\n", 200),
     )
     send = lambda text: d.raw(text.replace("STATUS", tab.proof("GET", "/api/status")).replace("CHECK", tab.proof("POST", "/api/policies/check", b"{}")).encode())
     for name, text, code in rows:

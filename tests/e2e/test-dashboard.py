@@ -50,11 +50,12 @@ class Place:
 
     def link(self):
         url = json.loads(self.corral("dashboard", "--print", "--json").stdout)["url"]
+        self.host = url.split("/")[2]
         return int(url.split(":")[2].split("/")[0]), url.split("#code=")[1]
 
     def request(self, port, method, path, body=None, **headers):
         c = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        headers = {"Host": self.host, **{name.replace("_", "-"): value for name, value in headers.items()}}
         if body is not None:
             body = json.dumps(body)
             headers.setdefault("Content-Type", "application/json")
@@ -65,10 +66,10 @@ class Place:
         return r.status, r.headers, text
 
     def login(self, port, code):
-        return Tab(port, code).login()
+        return Tab(port, code, self.host).login()
 
     def tab(self):
-        tab = Tab(*self.link())
+        tab = Tab(*self.link(), self.host)
         assert tab.login() == 200
         return tab
 
@@ -91,7 +92,7 @@ class Place:
 def test_start(p):
     ok(not os.path.exists(p.runtime + "/corral"), "no daemon runs")
     done = p.corral("dashboard")
-    ok(done.returncode == 0 and re.fullmatch(r"http://127\.0\.0\.1:\d+/#code=[0-9a-f]{64}\n", done.stdout),
+    ok(done.returncode == 0 and re.fullmatch(r"http://[0-9a-f]{32}\.localhost:\d+/#code=[0-9a-f]{64}\n", done.stdout),
        "`corral dashboard` starts one, and prints the link where there is no screen", done.stdout, done.stderr)
     ok(p.corral("status").returncode == 0, "it stays")
     pid = json.loads(p.corral("status", "--json").stdout)["pid"]
@@ -139,9 +140,10 @@ def test_files(p, port):
 
 
 def test_others(p, port):
-    for name, headers in {"a name that was made to lead here": {"Host": f"evil.example:{port}"}, "another port": {"Host": f"127.0.0.1:{port + 1}"},
+    for name, headers in {"a name that was made to lead here": {"Host": f"evil.example:{port}"}, "another port": {"Host": p.host.split(":")[0] + f":{port + 1}"},
+                          "the address": {"Host": f"127.0.0.1:{port}"}, "localhost": {"Host": f"localhost:{port}"},
                           "a page of another origin": {"Origin": "http://evil.example"},
-                          "a page of another port of this host": {"Origin": f"http://127.0.0.1:{port + 1}"}, "a sandboxed frame": {"Origin": "null"}}.items():
+                          "a page of another port of this host": {"Origin": "http://" + p.host.split(":")[0] + f":{port + 1}"}, "a sandboxed frame": {"Origin": "null"}}.items():
         ok(p.request(port, "GET", "/", **headers)[0] == 403, f"{name}: the page is refused")
         got = p.request(port, "POST", "/api/login", {"nonce": "0" * 32, "proof": "0" * 64}, **headers)
         ok(got[0] == 403, f"{name}: a login is refused before its proof is looked at", got)
@@ -149,7 +151,7 @@ def test_others(p, port):
 
 def test_login(p):
     port, code = p.link()
-    tab = Tab(port, code)
+    tab = Tab(port, code, p.host)
     ok(tab.login() == 200 and tab.get("/api/status")[0] == 200, "the link makes a tab one that may ask")
     ok(p.login(port, code) == 401, "once")
     _, first = p.link()

@@ -283,6 +283,7 @@ static int api_client_take(struct api_client *c)
 	const struct api_guard guard = { .token = c->server->setup.token,
 		.port = c->by_unix ? 0 : c->server->setup.port,
 		.start = c->server->setup.start,
+		.label = c->server->setup.label,
 		.tabs = c->server->tabs };
 	static struct api_request q; /* it is big */
 	auto_arena a = { 0 };

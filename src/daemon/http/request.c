@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/array.h"
 #include "base/buffer.h"
 #include "base/suggest.h"
 #include "codec/json.h"
@@ -37,18 +36,24 @@ static void api_request_note_target(struct api_request *q, const struct http_req
 	(void)snprintf(q->target, sizeof(q->target), "%s", buffer_text(&text));
 }
 
+static bool api_request_is_host(const struct api_guard *g, const struct http_served *s)
+{
+	const struct http_request *r = &s->head.request;
+	char ours[64];
+
+	if (!g->port)
+		return http_served_is_host(s, 0);
+	(void)snprintf(ours, sizeof(ours), "%s.localhost", g->label);
+	return strcmp(r->host, ours) == 0 && (r->port ? r->port : 80) == g->port;
+}
+
 /* A page of ours, or no page. */
 static bool api_request_is_origin(const struct api_guard *g, const char *origin)
 {
-	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
-	char ours[64];
+	char ours[96];
 
-	for (size_t i = 0; i < ROWS(names); i++) {
-		(void)snprintf(ours, sizeof(ours), "http://%s:%u", names[i], g->port);
-		if (g->port && strcmp(origin, ours) == 0)
-			return true;
-	}
-	return false;
+	(void)snprintf(ours, sizeof(ours), "http://%s.localhost:%u", g->label, g->port);
+	return g->port && strcmp(origin, ours) == 0;
 }
 
 static int api_request_judge(
@@ -56,8 +61,14 @@ static int api_request_judge(
 {
 	const struct http_request *r = &s->head.request;
 
-	if (!http_served_is_host(s, g->port))
-		return api_request_refuse(q, 403, "the Host header names another server", NULL);
+	if (!api_request_is_host(g, s))
+		return api_request_refuse(q, 403,
+			g->port ? "the Host header names another server: the page has a name of "
+				  "its "
+				  "own for each start of the daemon, which `corral dashboard` "
+				  "opens; programs use the Unix socket, see corrald(8)"
+				: "the Host header names another server",
+			NULL);
 	if (s->origin && !api_request_is_origin(g, s->origin))
 		return api_request_refuse(q, 403, "pages of other origins may not call", NULL);
 	if (r->upgrade)

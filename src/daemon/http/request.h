@@ -5,7 +5,9 @@
  * that who may not ask learns nothing and makes us keep nothing:
  *
  *     a head that can be understood    400, 431
- *     Host is this machine             403: the name was made to lead here (DNS rebinding)
+ *     Host is this machine             403: the name was made to lead here (DNS rebinding). By
+ *                                      TCP the page's own alone: what a browser keeps for another
+ *                                      one may be of a program that had the port before
  *     no page of another origin        403
  *     no other protocol                400
  *     a path and a method that are     404, 405; a file of the page (daemon/dashboard) needs no
@@ -30,6 +32,7 @@ struct api_guard {
 	const char *token;
 	uint16_t port;                /* that clients came by; 0: a Unix socket */
 	const char *start;            /* of TCP, as are: */
+	const char *label;            /* the only host is LABEL.localhost */
 	const struct proof_tab *tabs; /* PROOF_TABS_MAX */
 };
 

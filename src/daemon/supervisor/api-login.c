@@ -29,9 +29,9 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 	login_begin(&s->login, secret, loop_boot_now(s->loop));
 	proof_hex(secret, sizeof(secret), code);
 	buffer_printf(&json,
-		"{\"code\":\"%s\",\"url\":\"http://%s:%u/#code=%s\",\"expires_ms\":%" PRIu64 "}\n",
-		code, s->config.is_v6 ? "[::1]" : "127.0.0.1", s->port, code,
-		clock_ms(CLOCK_REALTIME) + LOGIN_MS);
+		"{\"code\":\"%s\",\"url\":\"http://%s.localhost:%u/"
+		"#code=%s\",\"expires_ms\":%" PRIu64 "}\n",
+		code, s->label, s->port, code, clock_ms(CLOCK_REALTIME) + LOGIN_MS);
 	sodium_memzero(secret, sizeof(secret));
 	api_send(s, id, &json);
 }

@@ -98,6 +98,20 @@ int http_process_add_tab(struct supervisor *s, const struct message_tab *t)
 	return http_process_send_tab(s, t);
 }
 
+/* Whoever has the port while this daemon is away must not guess where the next one has its page:
+ * browsers keep scripts and files for a host. */
+static int http_process_name_page(struct supervisor *s)
+{
+	uint8_t bytes[PROOF_ID / 2];
+
+	if (s->label[0])
+		return 0;
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	proof_hex(bytes, sizeof(bytes), s->label);
+	return 0;
+}
+
 static int http_process_equip(struct supervisor *s)
 {
 	struct message_setup m = { .heartbeat_ms = s->config.heartbeat_ms, .port = s->port };
@@ -106,10 +120,12 @@ static int http_process_equip(struct supervisor *s)
 	auto_buffer body = { 0 };
 	int r;
 
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+	if (http_process_name_page(s) < 0 ||
+		getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
 	proof_hex(bytes, sizeof(bytes), s->http.start);
 	memcpy(m.start, s->http.start, sizeof(m.start));
+	memcpy(m.label, s->label, sizeof(m.label));
 	memcpy(m.token, s->folder.token, sizeof(m.token));
 	r = message_setup_encode(&m, &body);
 	if (r == 0)

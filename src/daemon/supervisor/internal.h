@@ -263,8 +263,9 @@ struct supervisor {
 	struct marks own;
 	uint64_t started_ms; /* time of day */
 	/* Listeners. Given ones are the service manager's, and stay. */
-	struct watcher tcp[2]; /* on 127.0.0.1 and on ::1 */
-	uint16_t port;         /* of both; 0: there is none */
+	struct watcher tcp[2];    /* on 127.0.0.1 and on ::1 */
+	char label[PROOF_ID + 1]; /* the page's host is LABEL.localhost, for this start */
+	uint16_t port;            /* of both; 0: there is none */
 	struct watcher api, join;
 	bool is_given;
 	bool is_full; /* clients wait in the listeners until corrald-http has room */

@@ -9,12 +9,13 @@
 #include "daemon/message.h"
 
 #define START "fedcba9876543210fedcba9876543210"
+#define LABEL "00112233445566778899aabbccddeeff"
 #define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static void test_setup(void **state)
 {
 	const struct message_setup s = {
-		.heartbeat_ms = 5, .port = 3847, .token = TOKEN, .start = START
+		.heartbeat_ms = 5, .port = 3847, .token = TOKEN, .start = START, .label = LABEL
 	};
 	struct message_setup bad = s, got;
 	auto_buffer body = { 0 };
@@ -24,6 +25,7 @@ static void test_setup(void **state)
 	assert_int_equal(message_setup_decode(&got, body.data, body.len), 0);
 	assert_string_equal(got.token, TOKEN);
 	assert_string_equal(got.start, START);
+	assert_string_equal(got.label, LABEL);
 	assert_int_equal(got.port, 3847);
 	for (size_t n = 0; n < body.len; n++)
 		assert_int_equal(message_setup_decode(&got, body.data, n), -EPROTO);

@@ -79,8 +79,8 @@ export class Daemon {
     }
     this.port = Number(/127\.0\.0\.1:(\d+)/.exec(said)?.[1]);
     if (!this.port) throw new Error(`corrald does not start: ${said}`);
-    this.origin = `http://127.0.0.1:${this.port}`;
     this.token = readFileSync(join(this.runtime, "corral/token"), "utf8").trim();
+    this.origin = new URL(this.link()).origin;
   }
   async kill(signal = "SIGKILL") {
     const gone = new Promise((done) => this.process.once("exit", done));

@@ -3,7 +3,7 @@
 // pages can do, names that try to become markup, a log that was changed, many events, a daemon that dies.
 // SHOTS=FOLDER leaves pictures there.
 import { spawn, spawnSync } from "node:child_process";
-import { createServer } from "node:http";
+import { createServer, get } from "node:http";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { axe, browser, Daemon, drawn, end, misses, ok, open, part, sees, until } from "./harness.mjs";
@@ -208,7 +208,11 @@ await part("hostile answers", async () => {
   const page = await open(b, null);
   // These answers have no proof: the page is one that believes all of them.
   await page.route("**/proof.js", async (route) => {
-    const response = await route.fetch();
+    // Node looks names up elsewhere than browsers do.
+    const url = new URL(route.request().url()), { host } = url;
+    url.hostname = "127.0.0.1";
+    const headers = { ...route.request().headers(), host };
+    const response = await route.fetch({ url: String(url), headers });
     const body = (await response.text()).replace("return proof === (await mac(this.#key", "return true || (await mac(this.#key");
     return route.fulfill({ response, body, headers: { ...response.headers(), "content-encoding": "identity" } });
   });
@@ -341,25 +345,47 @@ await part("many events, and a daemon that dies", async () => {
   await d.kill();
   await page.getByText("Reconnecting…").waitFor();
   ok(await sees(page.getByText("sandboxes go on without the daemon")), "the daemon is killed: the page says so");
-  // Another program takes the port, and says yes to everything.
+  // Another program takes the port, says yes to everything, and leaves a script for all that comes later.
   const heard = [];
   const thief = createServer((asked, answer) => {
     heard.push(`${asked.method} ${asked.url} ${asked.rawHeaders.join(" ")}`);
+    if (asked.url === "/evil" || asked.url === "/evil.js") {
+      const script = 'addEventListener("install", () => skipWaiting()); addEventListener("activate", (e) => e.waitUntil(clients.claim()));' +
+        'addEventListener("fetch", (e) => e.respondWith(new Response("taken over", { headers: { "Content-Type": "text/html" } })));';
+      answer.setHeader("Content-Type", asked.url === "/evil" ? "text/html" : "text/javascript");
+      return answer.end(asked.url === "/evil" ? "<!doctype html><title>evil</title>" : script);
+    }
     answer.setHeader("Content-Type", asked.url === "/sse/events" ? "text/event-stream" : "application/json");
     answer.end('event: connected\ndata: {"version":"1","last":1}\n\n');
   }).listen(port, "127.0.0.1");
   ok(await sees(page.getByText("Open this page again")), "another program answers at the port: the page does not take it for the daemon");
   const proved = heard.filter((h) => h.includes(" Authorization "));
   ok(proved.length > 0 && heard.every((h) => /^GET \/(sse\/events|icon\.svg) /.test(h) && !h.includes(token) && !h.includes("Bearer")), "and has asked it for events alone, without a secret", heard);
+  const before_ = d.origin;
+  for (const origin of [before_, `http://127.0.0.1:${port}`, `http://localhost:${port}`]) {
+    const evil = await page.context().newPage();
+    await evil.goto(`${origin}/evil`);
+    await evil.evaluate(async () => {
+      await navigator.serviceWorker.register("/evil.js");
+      await navigator.serviceWorker.ready;
+    });
+    await evil.goto(`${origin}/`);
+    ok((await evil.content()).includes("taken over"), `it keeps a script in the browser for ${origin === before_ ? "the old name" : origin.replace(/:\d+$/, "")}`);
+    await evil.close();
+  }
   thief.close();
   thief.closeAllConnections();
   await d.start(port);
-  const replayed = await Promise.all(proved.map((h) => fetch(d.origin + "/sse/events", { headers: { Authorization: /Authorization (Corral \S+)/.exec(h)[1] } }).then((r) => r.status)));
+  ok(d.port === port && d.origin !== before_, "the daemon is back at that port, with another name", before_, d.origin);
+  const replayed = await Promise.all(proved.map((h) => new Promise((done, fail) => {
+    const headers = { Host: new URL(d.origin).host, Authorization: /Authorization (Corral \S+)/.exec(h)[1] };
+    get({ host: "127.0.0.1", port, path: "/sse/events", headers }, (r) => done(r.resume().statusCode)).on("error", fail);
+  })));
   ok(replayed.every((status) => status === 401), "what it heard is refused by the daemon", replayed);
   await page.goto("about:blank");
   await page.goto(d.link());
   await page.getByText("Live", { exact: true }).waitFor();
-  ok(true, "with a new link the page is live again");
+  ok(true, "with a new link the page is live again, and the daemon's own");
   ok(page.complaints.every((c) => /ERR_|Failed to (load|fetch)/.test(c)), "nothing else went wrong", page.complaints);
   await page.context().close();
   await d.end();

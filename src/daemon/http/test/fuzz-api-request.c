@@ -85,7 +85,7 @@ static void check(const char *data, size_t len, const struct api_request *q)
 static void run(const char *data, size_t len, size_t piece, bool by_tcp, struct buffer *seen)
 {
 	const struct api_guard guard = {
-		.token = TOKEN, .port = by_tcp ? 3847 : 0, .start = TAB, .tabs = tabs
+		.token = TOKEN, .port = by_tcp ? 3847 : 0, .start = TAB, .label = TAB, .tabs = tabs
 	};
 	static struct api_request q;
 	size_t start = 0, scanned = 0;
