@@ -47,6 +47,16 @@ void under_way_free(struct under_way *u)
 
 void under_way_run(struct under_way *u)
 {
+	static const struct rpc_refusal why = { .class = RPC_SERVICE,
+		.message = "the holder of the session does not read what is to be recorded, so "
+			   "nothing is done",
+		.hint = "try again when the run goes on: it is stopped, perhaps" };
+	const struct monitor_options *o = &u->call.monitor->o;
+
+	if (o->may_act && !o->may_act(o->tell_context)) {
+		monitor_refuse(&u->call, &why);
+		return;
+	}
 	u->changes = u->call.monitor->n_changes;
 	monitor_handlers[method_id(u->call.call.method)](&u->call);
 }

@@ -115,6 +115,8 @@ struct monitor_options {
 	struct loop *loop;
 	/* Hears of each event for the log, complete and redacted, in any thread. NULL: none. */
 	void (*tell)(void *context, const struct audit_event *e);
+	/* Whether what a call does can be reported now: else it does not begin. NULL: always. */
+	bool (*may_act)(void *context);
 	void *tell_context;
 };
 

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ enum {
 struct broker {
 	struct loop *loop;
 	struct watcher control, holder; /* the socket, and the pidfd of its other end */
+	struct watcher untold;          /* an eventfd: events wait for the holder */
 	struct watcher clients[2];      /* the listeners, until there is a front */
 	struct frame setup_frame;       /* holds the texts of the setup */
 	struct frame orders;
@@ -265,7 +267,11 @@ static void broker_on_control(struct watcher *w, uint32_t events)
 {
 	struct broker *b = container_of(w, struct broker, control);
 
-	(void)events;
+	/* The holder reads again. */
+	if (events & EPOLLOUT && telling_flush(&b->telling) && loop_change(b->loop, w, EPOLLIN) < 0)
+		b->is_over = true;
+	if (!(events & ~(uint32_t)EPOLLOUT))
+		return;
 	if (b->listener >= 0)
 		broker_take_order(b);
 	else
@@ -276,6 +282,30 @@ static void broker_on_holder(struct watcher *w, uint32_t events)
 {
 	(void)events;
 	container_of(w, struct broker, holder)->is_over = true;
+}
+
+/* Events wait for the holder. */
+static void broker_on_untold(struct watcher *w, uint32_t events)
+{
+	struct broker *b = container_of(w, struct broker, untold);
+	eventfd_t n;
+
+	(void)events;
+	(void)eventfd_read(w->fd, &n);
+	if (loop_change(b->loop, &b->control, EPOLLIN | EPOLLOUT) < 0)
+		b->is_over = true;
+}
+
+static int broker_watch_untold(struct broker *b)
+{
+	int r;
+
+	b->untold = (struct watcher){ .ready = broker_on_untold, .fd = -1 };
+	if (b->telling.socket < 0)
+		return 0;
+	b->telling.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = b->telling.wake < 0 ? -errno : 0;
+	return r < 0 ? r : loop_add(b->loop, &b->untold, b->telling.wake, EPOLLIN);
 }
 
 static int broker_watch_holder(struct broker *b)
@@ -326,6 +356,7 @@ static int broker_build(struct broker *b)
 			.ledger = &b->ledger,
 			.loop = b->loop,
 			.tell = telling_add,
+			.may_act = telling_is_ready,
 			.tell_context = &b->telling };
 
 		b->telling.socket = b->setup.flags & BROKER_TELLS ? CONTROL : -1;
@@ -339,6 +370,8 @@ static int broker_build(struct broker *b)
 		monitor_on_questions(b->monitor, &holder);
 		r = broker_watch_holder(b);
 	}
+	if (r == 0)
+		r = broker_watch_untold(b);
 	/* Processes of the same user cannot look into it: it has the token and the environment. */
 	if (r == 0)
 		r = privilege_hide();
@@ -381,7 +414,7 @@ int main(int argc, char **argv)
 		.root = -1,
 		.ledger = -1,
 		.http = -1,
-		.telling = { .socket = -1, .lock = PTHREAD_MUTEX_INITIALIZER } };
+		.telling = { .socket = -1, .wake = -1, .lock = PTHREAD_MUTEX_INITIALIZER } };
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
 		SIGTTOU, SIGUSR1, SIGUSR2 };
 	int r, type = 0;

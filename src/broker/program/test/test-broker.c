@@ -37,6 +37,7 @@ struct holder {
 	int listener, root, control;
 	pid_t broker;
 	unsigned number; /* of the test's runs */
+	uint32_t flags;  /* of the setup */
 	struct sockaddr_un address;
 	struct frame frame;
 };
@@ -83,7 +84,8 @@ static void holder_set_up(struct holder *h, const char *permissions)
 {
 	const char *const layers[] = { permissions };
 	static const char *const environment[] = { "TOKEN=t0ps3cret" };
-	struct broker_setup s = { .layers = layers,
+	struct broker_setup s = { .flags = h->flags,
+		.layers = layers,
 		.n_layers = 1,
 		.environment = environment,
 		.n_environment = 1,
@@ -236,6 +238,40 @@ static void test_serves(void **state)
 	assert_non_null(strstr(answer, "\"code\":1001"));
 }
 
+static bool is_refused_unread(const char *answer)
+{
+	return answer && strstr(answer, "-32005") && strstr(answer, "does not read");
+}
+
+/* A holder that is stopped, as by SIGTSTP: what would not be recorded is not done. */
+static void test_holder_does_not_read(void **state)
+{
+	enum { MANY = 20000 };
+	struct holder *h = *state;
+	const char *answer = NULL;
+	int served = 0, told = 0;
+
+	h->flags = BROKER_TELLS;
+	holder_is_ready(h);
+	for (; served < MANY; served++) {
+		answer = ask_line(h, READ("a"));
+		if (!answer || !strstr(answer, "\"content\":\"hello\""))
+			break;
+	}
+	if (!is_refused_unread(answer))
+		fail_msg("%d served, then: %s", served, answer ? answer : "nothing");
+	for (int i = 0; i < 3; i++)
+		assert_true(is_refused_unread(ask_line(h, READ("a"))));
+	/* It goes on: all that was done is reported, also without another call. */
+	while (told < served) {
+		assert_non_null(holder_hears(h));
+		assert_int_equal(h->frame.type, FRAME_EVENT);
+		assert_int_equal(h->frame.id, 0);
+		told++;
+	}
+	is_served(h);
+}
+
 /* kill -9 of the front: calls fail or wait, and then go on. */
 static void test_front_is_replaced(void **state)
 {
@@ -374,6 +410,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_serves),
+		TEST(test_holder_does_not_read),
 		TEST(test_front_is_replaced),
 		TEST(test_front_is_confined),
 		TEST(test_wrong_setup),

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -20,7 +22,9 @@ static int set_up(void **state)
 	if (frame_pair(pair) < 0 || fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 ||
 		fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
 		return -1;
-	telling = (struct telling){ .socket = pair[0], .lock = PTHREAD_MUTEX_INITIALIZER };
+	telling = (struct telling){
+		.socket = pair[0], .wake = -1, .lock = PTHREAD_MUTEX_INITIALIZER
+	};
 	holder = pair[1];
 	return 0;
 }
@@ -76,24 +80,29 @@ static void test_told(void **state)
 	assert_int_equal(missing, 0);
 }
 
-/* A holder that does not read: what does not fit is counted, and said with the next that does. */
-static void test_dropped(void **state)
+/* A holder that does not read: nothing is dropped, and nothing may begin until it reads again. */
+static void test_kept(void **state)
 {
 	enum { MANY = 5000 };
 	uint64_t events = 0, missing = 0;
 
 	(void)state;
+	assert_true(telling_is_ready(&telling));
 	for (int i = 0; i < MANY; i++)
 		telling_add(&telling, &event);
+	assert_false(telling_is_ready(&telling));
+	assert_false(telling_is_ready(&telling));
+	assert_false(telling_flush(&telling));
+	for (int i = 0; i < MANY && !telling_flush(&telling); i++)
+		hear(&events, &missing);
+	assert_true(telling_is_ready(&telling));
 	hear(&events, &missing);
-	assert_true(events > 0 && events < MANY);
+	assert_int_equal(events, MANY);
 	assert_int_equal(missing, 0);
-	telling_add(&telling, &event);
-	hear(&events, &missing);
-	assert_int_equal(events + missing, MANY + 1);
+	assert_int_equal(telling.kept, 0);
 }
 
-/* The same if nothing follows. */
+/* What the holder does not read until the end is counted. */
 static void test_dropped_last(void **state)
 {
 	enum { MANY = 5000 };
@@ -102,11 +111,44 @@ static void test_dropped_last(void **state)
 	(void)state;
 	for (int i = 0; i < MANY; i++)
 		telling_add(&telling, &event);
+	telling_finish(&telling);
+	assert_null(telling.first);
+	assert_true(telling.lost > 0);
 	hear(&events, &missing);
 	telling_finish(&telling);
 	hear(&events, &missing);
 	assert_int_equal(events + missing, MANY);
 	assert_true(missing > 0);
+}
+
+/* Too many of calls that had begun: the thread that tells waits for the holder. */
+static void *tell_many(void *n)
+{
+	for (size_t i = 0; i < *(const size_t *)n; i++)
+		telling_add(&telling, &event);
+	return NULL;
+}
+
+static void test_bounded(void **state)
+{
+	auto_buffer body = { 0 };
+	uint64_t events = 0, missing = 0;
+	pthread_t thread;
+	size_t many;
+
+	(void)state;
+	audit_event_encode(&event, &body);
+	many = 2 * TELLING_KEPT_MAX / body.len;
+	assert_int_equal(pthread_create(&thread, NULL, tell_many, &many), 0);
+	while (events + missing < many) {
+		(void)poll(&(struct pollfd){ .fd = holder, .events = POLLIN }, 1, 100);
+		hear(&events, &missing);
+		assert_true(telling.kept <= TELLING_KEPT_MAX);
+		(void)telling_flush(&telling);
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(events, many);
+	assert_int_equal(missing, 0);
 }
 
 /* A holder that records nothing. */
@@ -130,8 +172,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_told),
-		TEST(test_dropped),
+		TEST(test_kept),
 		TEST(test_dropped_last),
+		TEST(test_bounded),
 		TEST(test_untold),
 	};
 
