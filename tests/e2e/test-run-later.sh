@@ -410,4 +410,32 @@ rm -rf "$scratch/file" && mkdir "$scratch/file" && cd "$scratch/file" || exit 1
 attack 'git init -q --bare g; echo "gitdir: ./g" >.git'
 err_has '.git (' 'git: a file .git that is made is told of'
 
+# --- what lies above the folder and leads into it ---
+repository above
+mkdir -p scripts/hooks scripts/tools .vscode mid/work .husky lib && printf '#!/bin/sh\n' | tee scripts/x.sh scripts/run.sh scripts/tools/clean scripts/hooks/pre-push scripts/tasks scripts/env scripts/deep.sh mid/work/e >lib/plain && chmod +x scripts/*.sh
+ln -s ../../scripts/x.sh .git/hooks/pre-commit && ln -s ../scripts/tasks .vscode/tasks.json && ln -s ../mid/work/e mid/.envrc && ln -s ../lib .husky/_ && ln -s ../scripts/run.sh lib/run
+git config core.hooksPath scripts/hooks && git config filter.f.clean './scripts/tools/clean %f'
+printf 'source_env scripts/env\nsource lib/plain\nPATH_add scripts/bin\n' >.envrc && echo '. ../scripts/deep.sh' >lib/plain
+cd scripts || exit 1
+for f in x.sh run.sh tools/clean hooks/pre-push tasks env deep.sh; do
+	attack "echo 'echo >$pwned' >>$f"
+	[ "$status" -ne 0 ]
+	ok $? "above: $f, which the repository above leads to, is kept"
+done
+attack "mkdir -p bin; cp /bin/true bin/ls; rm x.sh; echo >other"
+err_has 'bin/ls (shells look for programs' 'above: programs where the .envrc above leads'
+err_lacks 'other' 'above: other files are not reported'
+cd ../mid/work && attack 'echo x >>e'
+[ "$status" -ne 0 ]
+ok $? 'above: a link that is the .envrc of a folder between'
+git -C .. config --unset core.hooksPath && cd ../.. && used 'above: the user commits, and nothing runs'
+git config core.hooksPath scripts/hooks && cd scripts/hooks && attack "echo x >post-commit"
+err_has 'changed . (git runs what is in it)' 'above: the folder of hooks itself is reported'
+cd "$scratch" && rm -rf "$scratch/above" && mkdir -p above/sub && cd above && echo x >sub/e && echo 'source_env sub/e' >.envrc && cd sub && attack 'echo y >>e'
+[ "$status" -ne 0 ]
+ok $? 'above: an .envrc without a repository'
+attack 'echo y >>f'
+err_empty 'above: nothing of it changed, nothing is reported'
+cd "$scratch" || exit 1
+
 done_testing

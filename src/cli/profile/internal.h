@@ -162,6 +162,27 @@ typedef int profile_linked_found(void *data, const char *path, enum profile_link
 int profile_linked_each(struct linked *bounds, const char *folder, const char *path, bool is_folder,
 	profile_linked_found *found, void *data, char ret_real[PATH_BYTES]);
 
+/* above.c: what settings above the folder lead to in it. */
+
+struct look_heads;
+
+/* path: below the folder, "" is the folder itself; who runs it. Negative stops. */
+typedef int profile_above_found(
+	void *data, const char *path, const char *who, enum profile_linked_kind kind);
+
+struct profile_above {
+	const char *folder;
+	const struct look_heads *heads;
+	struct profile_git_user *user;
+	struct linked *linked; /* bounds of the search for links */
+	profile_above_found *found;
+	profile_shell_found *shell;
+	void *data;
+};
+
+/* -E2BIG: there is more than is looked at. What was left out is noted in user. */
+int profile_above_each(const struct profile_above *x);
+
 /* twins.c: protected files with more than one name. */
 
 struct profile_twin {

@@ -400,6 +400,15 @@ static int runs_later_add_module(void *data, const char *path, const char *who)
 	return look_push(&d->places->look, "", path, false);
 }
 
+/* What has too much for us must not stop all work. */
+static int runs_later_miss_settings(struct runs_later *d)
+{
+	const char *why = d->places->user.why;
+
+	d->places->user.why = NULL;
+	return why ? runs_later_miss(d, d->places->user.missed, why) : 0;
+}
+
 /* Its repository, what that leads to, and its submodules. */
 static int runs_later_add_repository(struct runs_later *d, const struct look_folder *f)
 {
@@ -422,11 +431,7 @@ static int runs_later_add_repository(struct runs_later *d, const struct look_fol
 	if (r == 0)
 		r = profile_git_modules(
 			d->folder, worktree, &d->places->user, runs_later_add_module, d);
-	/* What has too much for us must not stop all work. */
-	if (d->places->user.why)
-		r = r < 0 ? r : runs_later_miss(d, d->places->user.missed, d->places->user.why);
-	d->places->user.why = NULL;
-	return r;
+	return r < 0 ? r : runs_later_miss_settings(d);
 }
 
 /* Links */
@@ -483,6 +488,32 @@ static int runs_later_collect_twins(struct runs_later *d, const struct runs_late
 	t->is_large = is_large;
 	t->skipped = runs_later_skipped(place);
 	return profile_twins_collect(t, d->fd, place->path);
+}
+
+static int runs_later_add_from_above(
+	void *data, const char *path, const char *who, enum profile_linked_kind kind)
+{
+	struct runs_later_from from = { data, who, THREAT_PROTECT };
+
+	return runs_later_add_linked(&from, path, kind);
+}
+
+/* The repository that the folder is a part of, and what else above it leads here. */
+static int runs_later_add_above(struct runs_later *d)
+{
+	struct linked linked = linked_start(runs_later_skipped_git);
+	const struct profile_above above = { .folder = d->folder,
+		.heads = &d->places->look.heads,
+		.user = &d->places->user,
+		.linked = &linked,
+		.found = runs_later_add_from_above,
+		.shell = runs_later_add_shell,
+		.data = d };
+	int r = profile_above_each(&above);
+
+	d->places->is_full = d->places->is_full || r == -E2BIG;
+	r = r == -E2BIG ? 0 : r;
+	return r == 0 ? runs_later_miss_settings(d) : r;
 }
 
 static int runs_later_follow_place(struct runs_later *d, size_t i)
@@ -595,6 +626,8 @@ int runs_later_open(struct runs_later *d, const char *folder)
 		d->places->twins.arena = &d->places->look.arena;
 	}
 	r = d->places ? look_first(&d->places->look, runs_later_visit_first, d) : -ENOMEM;
+	if (r == 0)
+		r = runs_later_add_above(d);
 	if (r == 0)
 		r = profile_shell_path(folder, getenv("PATH"), runs_later_add_shell, d);
 	if (r == 0)
