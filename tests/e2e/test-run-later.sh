@@ -438,4 +438,16 @@ attack 'echo y >>f'
 err_empty 'above: nothing of it changed, nothing is reported'
 cd "$scratch" || exit 1
 
+# --- a worktree in the repository does not stop a rebase of it ---
+repository rebase
+git worktree add -q .worktrees/wt -b wt && git checkout -q -b side && echo 2 >file && git commit -q -a -m two && git checkout -q - && echo 3 >file && git commit -q -a -m three || exit 1
+git rebase side >/dev/null 2>&1
+[ -e .git/rebase-merge ]
+ok $? 'worktree: a rebase of the repository has stopped'
+attack 'echo 4 >file && git add file && GIT_EDITOR=true git rebase --continue'
+status_is 0 'worktree: it can go on inside'
+[ ! -e .git/rebase-merge ]
+ok $? 'worktree: and ends'
+cd "$scratch" || exit 1
+
 done_testing

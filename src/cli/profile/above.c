@@ -90,12 +90,13 @@ static int above_take(const struct above *a, const char *path)
 }
 
 /* A profile_git_found of the repository above. */
-static int above_git(void *data, const char *path, const char *who)
+static int above_git(void *data, const char *path, const char *who, unsigned uses)
 {
 	const struct above a = { .x = data, .what = who };
 	char full[PATH_BYTES];
 
-	if (snprintf(full, sizeof(full), "/%s", path) >= (int)sizeof(full))
+	if (!(uses & THREAT_PROTECT) ||
+		snprintf(full, sizeof(full), "/%s", path) >= (int)sizeof(full))
 		return 0;
 	return above_take(&a, full);
 }

@@ -336,11 +336,12 @@ static int read_entries(struct index *x)
 	return r == 0 ? read_extensions(x, name.at) : r;
 }
 
-static int note_format(void *data, const char *value, const char *who)
+static int note_format(void *data, const char *value, const char *who, unsigned uses)
 {
 	size_t *hash = data;
 
 	(void)who;
+	(void)uses;
 	*hash = strcasecmp(value, "sha256") == 0 ? HASH_SHA256 : HASH_SHA1;
 	return 0;
 }

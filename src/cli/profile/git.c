@@ -105,16 +105,23 @@ int profile_git_folder(const char *folder, char out[PATH_BYTES])
 	return 1;
 }
 
-int profile_git_tell(const struct profile_git_leads *l, const char *path, const char *who)
+static int tell_as(
+	const struct profile_git_leads *l, const char *path, const char *who, unsigned uses)
 {
 	size_t len = strlen(l->folder);
 
 	if (!path_is_below(path, l->folder) || strlen(path) <= len + 1)
 		return 0;
-	return l->found(l->data, path + len + (len > 1), who);
+	return l->found(l->data, path + len + (len > 1), who, uses);
 }
 
-/* The parts of a repository that is somewhere else than in .git: the table has those of .git. */
+int profile_git_tell(const struct profile_git_leads *l, const char *path, const char *who)
+{
+	return tell_as(l, path, who, THREAT_PROTECT | THREAT_SOON);
+}
+
+/* The parts of a repository that is somewhere else than in .git: the table has those of .git. What
+ * it only reports, such as a rebase that goes on, work writes. */
 static int tell_parts(const struct profile_git_leads *l, const char *repository)
 {
 	char path[PATH_BYTES];
@@ -125,7 +132,9 @@ static int tell_parts(const struct profile_git_leads *l, const char *repository)
 
 		if (strncmp(name, ".git/", 5) == 0 &&
 			profile_git_resolve(repository, name + 5, path) == 0)
-			r = profile_git_tell(l, path, threat_what(&threat_paths[i]));
+			r = tell_as(l, path, threat_what(&threat_paths[i]),
+				(threat_paths[i].uses & (THREAT_PROTECT | THREAT_REPORT)) |
+					THREAT_SOON);
 	}
 	return r;
 }
@@ -227,7 +236,7 @@ static int profile_git_judge(struct profile_git_leads *l, const char *section, c
 		return strcasecmp(section, "extensions") != 0 ||
 				       strcasecmp(key, "objectformat") != 0
 			       ? 0
-			       : l->found(l->data, value, "");
+			       : l->found(l->data, value, "", 0);
 	if (is_hooks && l->kind == PROFILE_GIT_USER && value[0] != '/' && value[0] != '~') {
 		(void)snprintf(l->user->hooks, sizeof(l->user->hooks), "%s", value);
 		return 0;

@@ -57,8 +57,9 @@ int profile_place_check(struct call *c, const char *profile, const struct load *
 
 /* git.c: where a working folder's git goes by its own settings. */
 
-/* path: below the folder, of any bytes. Negative stops. */
-typedef int profile_git_found(void *data, const char *path, const char *who);
+/* path: below the folder, of any bytes; uses: whether it is protected or only reported. Negative
+ * stops. */
+typedef int profile_git_found(void *data, const char *path, const char *who, unsigned uses);
 
 /* The user's own settings, read once; and how much was read of all. */
 struct profile_git_user {

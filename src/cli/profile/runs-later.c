@@ -364,9 +364,9 @@ static int runs_later_add_row(
 	return runs_later_add(data, path, threat_what(row), row->uses, PLACE_ROW);
 }
 
-static int runs_later_add_lead(void *data, const char *path, const char *who)
+static int runs_later_add_lead(void *data, const char *path, const char *who, unsigned uses)
 {
-	return runs_later_add(data, path, who, THREAT_PROTECT | THREAT_SOON, PLACE_LEAD);
+	return runs_later_add(data, path, who, uses, PLACE_LEAD);
 }
 
 static int runs_later_add_shell(
@@ -392,11 +392,12 @@ static int runs_later_add_envrc(struct runs_later *d, const struct look_folder *
 	return r == -E2BIG ? 0 : r;
 }
 
-static int runs_later_add_module(void *data, const char *path, const char *who)
+static int runs_later_add_module(void *data, const char *path, const char *who, unsigned uses)
 {
 	struct runs_later *d = data;
 
 	(void)who;
+	(void)uses;
 	return look_push(&d->places->look, "", path, false);
 }
 
@@ -787,11 +788,11 @@ static int runs_later_tell(
 	return 0;
 }
 
-static int runs_later_tell_link(void *data, const char *path, const char *who)
+static int runs_later_tell_link(void *data, const char *path, const char *who, unsigned uses)
 {
 	const struct runs_later_report *report = data;
 
-	return runs_later_tell(report->files, path, who, THREAT_SOON, false);
+	return runs_later_tell(report->files, path, who, uses | THREAT_SOON, false);
 }
 
 /*

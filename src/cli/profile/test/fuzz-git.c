@@ -56,10 +56,11 @@ static void put(const char *name, const uint8_t *data, size_t size)
 		abort();
 }
 
-static int found(void *data, const char *path, const char *who)
+static int found(void *data, const char *path, const char *who, unsigned uses)
 {
 	char full[2 * PATH_BYTES];
 
+	(void)uses;
 	(void)snprintf(full, sizeof(full), "%s/%s", folder, path);
 	if (!who || !*path || !path_is_normal(full, strlen(full)))
 		abort();

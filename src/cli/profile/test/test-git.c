@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "cli/profile/runs-later.h"
 #include "cli/profile/internal.h"
+#include "threat/threat.h"
 
 static char folder[] = "/tmp/test-profile-git.XXXXXX";
 static char work[PATH_BYTES];
@@ -62,10 +63,11 @@ static int tear_down(void **state)
 	return system(command); /* NOLINT(cert-env33-c) */
 }
 
-static int note(void *data, const char *path, const char *who)
+/* What is only reported stands with a "?". */
+static int note(void *data, const char *path, const char *who, unsigned uses)
 {
 	assert_non_null(who);
-	buffer_printf(data, "%s\n", path);
+	buffer_printf(data, "%s%s\n", path, uses & THREAT_PROTECT ? "" : "?");
 	return 0;
 }
 
@@ -91,9 +93,10 @@ static void test_file(void **state)
 {
 	(void)state;
 	put_text(".git", "gitdir: ./.g\n");
-	expect_leads(".g/hooks\n.g/config\n.g/config.worktree\n.g/commondir\n.g/modules\n"
-		     ".g/worktrees\n.g/remotes\n.g/branches\n.g/rebase-merge\n.g/rebase-apply\n.g/"
-		     "sequencer\n.g/lazygit.yml\n");
+	expect_leads(
+		".g/hooks\n.g/config\n.g/config.worktree\n.g/commondir\n.g/modules\n"
+		".g/worktrees\n.g/remotes\n.g/branches\n.g/rebase-merge?\n.g/rebase-apply?\n.g/"
+		"sequencer?\n.g/lazygit.yml\n");
 	put_text(".git", "gitdir: /elsewhere\n");
 	expect_leads("");
 }
@@ -105,7 +108,7 @@ static void test_common(void **state)
 	put_text("c/config", "[core]\nhooksPath=h\n");
 	expect_leads("c/hooks\nc/config\nc/config.worktree\nc/commondir\nc/modules\nc/worktrees\nc/"
 		     "remotes\nc/branches\n"
-		     "c/rebase-merge\nc/rebase-apply\nc/sequencer\nc/lazygit.yml\nh\n");
+		     "c/rebase-merge?\nc/rebase-apply?\nc/sequencer?\nc/lazygit.yml\nh\n");
 }
 
 static void test_settings(void **state)
