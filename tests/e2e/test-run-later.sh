@@ -355,6 +355,34 @@ err_has 'tools/bin/ls (shells look for programs' 'direnv: and programs where PAT
 err_lacks ' no (' 'direnv: a comment is none'
 rm -f lib/more.sh && attack 'echo x >lib/more.sh'
 err_has 'created lib/more.sh (direnv runs it' 'direnv: what was not there yet is told of'
+cat >.envrc <<'END'
+PATH_add one two; path_add PATH three
+layout node; layout python3
+source ${PWD}/braces
+. "$(pwd)/called"
+export PATH="$PWD/four:$PWD"/five:$PATH
+source_env way/e
+END
+mkdir -p one two three four five .direnv/python-3.9/bin way-1 && ln -s way-1 way && for f in braces called way-1/e; do echo x >$f; done
+attack 'for d in one two three four five .direnv/python-3.9/bin node_modules/.bin; do cp /bin/true $d/tool; done'
+for d in one two three four five .direnv/python-3.9/bin node_modules/.bin; do
+	err_has "changed $d/tool (shells look for programs" "direnv: a program in $d"
+done
+for f in braces called way-1/e; do
+	attack "echo y >$f"
+	[ "$status" -ne 0 ]
+	ok $? "direnv: $f is kept"
+done
+attack 'rm way; mkdir way; echo x >way/e'
+err_has 'changed way (a link on the way' 'direnv: a link on the way that is replaced'
+
+mkdir -p .venv-1/bin .venv-1/lib .venv-2/bin && rm -rf .venv && ln -s .venv-1 .venv
+with_path 'touch .venv-1/lib/x'
+err_empty 'PATH: a link on the way that is as it was is not reported'
+with_path 'ln -sfn .venv-2 .venv'
+err_has 'changed .venv (a link on the way' 'PATH: a link on the way that leads elsewhere now'
+with_path 'rm .venv; cp -r .venv-1 .venv'
+err_has 'changed .venv (a link on the way' 'PATH: and one that is a folder now'
 head -c 70000 /dev/zero | tr '\0' '#' >.envrc && attack true
 err_has 'has too many' 'direnv: one that is too large is said'
 

@@ -122,6 +122,7 @@ enum profile_shell_kind {
 	PROFILE_SHELL_PROGRAMS, /* a folder of PATH */
 	PROFILE_SHELL_SOURCED,
 	PROFILE_SHELL_LOADED, /* variables, or what work changes */
+	PROFILE_SHELL_HOP,    /* a link on the way, which a command may replace */
 };
 /* path: below the folder, of any bytes; "" is the folder itself. Negative stops. */
 typedef int profile_shell_found(

@@ -61,6 +61,7 @@ enum runs_later_kind {
 	PLACE_REPOSITORY, /* what counts is that it is there; its parts are places of their own */
 	PLACE_LEAD,     /* git's settings or links lead there, whether there is something or not */
 	PLACE_PROGRAMS, /* a folder of PATH, likewise: its executable files count */
+	PLACE_HOP,      /* a link, by itself: what it leads to is a place of its own */
 };
 
 struct runs_later_place {
@@ -160,9 +161,9 @@ static void runs_later_add_up(
 /* Of a place; what is in a repository or below a folder of programs is no matter of it. */
 static unsigned runs_later_uses(enum runs_later_kind kind, unsigned uses)
 {
-	return kind == PLACE_REPOSITORY ? THREAT_LARGE
-	       : kind == PLACE_PROGRAMS ? uses | THREAT_PROGRAMS
-					: uses;
+	return kind == PLACE_REPOSITORY || kind == PLACE_HOP ? THREAT_LARGE
+	       : kind == PLACE_PROGRAMS                      ? uses | THREAT_PROGRAMS
+							     : uses;
 }
 
 static struct runs_later_state runs_later_state(
@@ -373,6 +374,8 @@ static int runs_later_add_shell(
 	void *data, const char *path, const char *who, enum profile_shell_kind kind)
 {
 	/* What is sourced runs unasked; the rest is changed by work. */
+	if (kind == PROFILE_SHELL_HOP)
+		return runs_later_add(data, path, who, THREAT_REPORT | THREAT_SOON, PLACE_HOP);
 	if (kind == PROFILE_SHELL_PROGRAMS)
 		return runs_later_add(data, path, who, THREAT_REPORT | THREAT_SOON, PLACE_PROGRAMS);
 	return runs_later_add(data, path, who,
@@ -525,7 +528,7 @@ static int runs_later_follow_place(struct runs_later *d, size_t i)
 	char real[PATH_BYTES];
 	int r;
 
-	if (place.kind == PLACE_REPOSITORY || !*place.path)
+	if (place.kind == PLACE_REPOSITORY || place.kind == PLACE_HOP || !*place.path)
 		return 0;
 	p->linked = linked_start(runs_later_skipped(&place));
 	r = profile_linked_each(&p->linked, d->folder, place.path, place.before.is_folder,

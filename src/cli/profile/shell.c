@@ -4,8 +4,9 @@
  * (an activated .venv/bin, node_modules/.bin), and what its .envrc sources, loads or adds to PATH.
  *
  * An .envrc is read for names alone, bounded; no shell is imitated. A name with a variable in it is
- * not found, and neither is one that a program prints.
+ * not found, but for $PWD at its start, and neither is one that a program prints.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,10 @@
 
 /* Entries of PATH; bytes of an .envrc, files that it leads to, and how deep. */
 enum { SHELL_ENTRIES = 128, SHELL_BYTES = 64 << 10, SHELL_FILES = 32, SHELL_DEPTH = 4 };
+/* Names in .direnv. */
+enum { SHELL_LAYOUTS = 64 };
 
+static const char shell_way[] = "a link on the way to what shells run";
 static const char shell_searches[] = "shells look for programs in it, by PATH";
 static const char shell_sourced[] = "direnv runs it, since .envrc sources it";
 static const char shell_loaded[] = "direnv takes variables from it, since .envrc loads it";
@@ -37,30 +41,53 @@ static const char *shell_below(const char *folder, const char *path)
 	return path[len] == '/' ? path + len + 1 : path + len;
 }
 
-/* text, as it stands in PATH, from base. */
-static bool shell_resolve(const char *base, const char *text, size_t len, char out[PATH_BYTES])
+/* What is searched, and where it is reported. */
+struct shell_search {
+	const char *folder;
+	profile_shell_found *found;
+	void *data;
+};
+
+/* A links_link: in the folder a command may replace it. */
+static int shell_hop(void *data, const char *link, const char *target)
+{
+	const struct shell_search *x = data;
+	const char *below = target ? shell_below(x->folder, link) : NULL;
+
+	return below && *below ? x->found(x->data, below, shell_way, PROFILE_SHELL_HOP) : 0;
+}
+
+/* text, as it stands in PATH, from base; links on the way are reported, unless x is NULL. 1: out is
+ * where it leads; 0: nowhere. */
+static int shell_resolve(const struct shell_search *x, const char *base, const char *text,
+	size_t len, char out[PATH_BYTES])
 {
 	char path[PATH_BYTES];
 	const bool is_absolute = len > 0 && text[0] == '/';
+	int r;
 
-	return snprintf(path, sizeof(path), "%s%s%.*s", is_absolute ? "" : base,
-		       is_absolute ? "" : "/", (int)len, text) < (int)sizeof(path) &&
-	       links_follow(path, NULL, NULL, out) == 0;
+	if (snprintf(path, sizeof(path), "%s%s%.*s", is_absolute ? "" : base,
+		    is_absolute ? "" : "/", (int)len, text) >= (int)sizeof(path))
+		return 0;
+	r = links_walk(path, x ? shell_hop : NULL, (void *)x, out);
+	return r == 0 ? 1 : r == -ENOMEM ? r : 0;
 }
 
 /* A folder of the system is no link into a working folder, and is in every PATH. */
-static bool shell_is_system(const char *entry)
+static bool shell_is_system(const char *folder, const char *entry, size_t len)
 {
-	static const char *const folders[] = { "/usr/", "/bin", "/sbin" };
+	static const char *const folders[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+		"/usr/bin", "/sbin", "/bin", "/usr/local/games", "/usr/games" };
 
 	for (size_t i = 0; i < ROWS(folders); i++)
-		if (strncmp(entry, folders[i], strlen(folders[i])) == 0)
-			return true;
+		if (strlen(folders[i]) == len && memcmp(entry, folders[i], len) == 0)
+			return !path_is_below(folders[i], folder);
 	return false;
 }
 
 int profile_shell_path(const char *folder, const char *path, profile_shell_found *found, void *data)
 {
+	const struct shell_search x = { folder, found, data };
 	char here[PATH_BYTES], real[PATH_BYTES];
 	int r = 0;
 
@@ -71,10 +98,12 @@ int profile_shell_path(const char *folder, const char *path, profile_shell_found
 		const size_t len = strcspn(path, ":");
 		const char *below = NULL;
 
-		if (!shell_is_system(path) &&
-			(path[0] == '/' || here[0] || getcwd(here, sizeof(here))) &&
-			shell_resolve(here, path, len, real))
+		if (!shell_is_system(folder, path, len) &&
+			(path[0] == '/' || here[0] || getcwd(here, sizeof(here))))
+			r = shell_resolve(&x, here, path, len, real);
+		if (r > 0)
 			below = shell_below(folder, real);
+		r = r < 0 ? r : 0;
 		if (below)
 			r = found(data, below, shell_searches, PROFILE_SHELL_PROGRAMS);
 		if (!path[len])
@@ -87,9 +116,7 @@ int profile_shell_path(const char *folder, const char *path, profile_shell_found
 /* .envrc */
 
 struct shell_envrc {
-	const char *folder;
-	profile_shell_found *found;
-	void *data;
+	struct shell_search search;
 	unsigned files;
 	bool is_cut;
 };
@@ -99,20 +126,36 @@ static const struct shell_word {
 	const char *name, *who;
 	const char *instead; /* where nothing stands after it, or always if it begins with '=' */
 	enum profile_shell_kind kind;
-	bool is_read; /* it is such a file as well */
+	bool is_read;     /* it is such a file as well */
+	bool is_many;     /* all that stands after it counts */
+	unsigned skipped; /* words after it that do not */
 } shell_words[] = {
-	{ "source_env", shell_sourced, NULL, PROFILE_SHELL_SOURCED, true },
-	{ "source_env_if_exists", shell_sourced, NULL, PROFILE_SHELL_SOURCED, true },
-	{ "source", shell_sourced, NULL, PROFILE_SHELL_SOURCED, true },
-	{ ".", shell_sourced, NULL, PROFILE_SHELL_SOURCED, true },
-	{ "source_up", shell_sourced, "=../.envrc", PROFILE_SHELL_SOURCED, false },
-	{ "source_up_if_exists", shell_sourced, "=../.envrc", PROFILE_SHELL_SOURCED, false },
-	{ "dotenv", shell_loaded, ".env", PROFILE_SHELL_LOADED, false },
-	{ "dotenv_if_exists", shell_loaded, ".env", PROFILE_SHELL_LOADED, false },
-	{ "PATH_add", shell_searches, NULL, PROFILE_SHELL_PROGRAMS, false },
-	{ "flake", shell_used, "=flake.nix", PROFILE_SHELL_LOADED, false },
-	{ "nix", shell_used, "=shell.nix", PROFILE_SHELL_LOADED, false },
-	{ "devenv", shell_used, "=devenv.nix", PROFILE_SHELL_LOADED, false },
+	{ "source_env", shell_sourced, NULL, PROFILE_SHELL_SOURCED, .is_read = true },
+	{ "source_env_if_exists", shell_sourced, NULL, PROFILE_SHELL_SOURCED, .is_read = true },
+	{ "source", shell_sourced, NULL, PROFILE_SHELL_SOURCED, .is_read = true },
+	{ ".", shell_sourced, NULL, PROFILE_SHELL_SOURCED, .is_read = true },
+	{ "source_up", shell_sourced, "=../.envrc", PROFILE_SHELL_SOURCED, .is_read = false },
+	{ "source_up_if_exists", shell_sourced, "=../.envrc", PROFILE_SHELL_SOURCED,
+		.is_read = false },
+	{ "dotenv", shell_loaded, ".env", PROFILE_SHELL_LOADED, .is_read = false },
+	{ "dotenv_if_exists", shell_loaded, ".env", PROFILE_SHELL_LOADED, .is_read = false },
+	{ "PATH_add", shell_searches, NULL, PROFILE_SHELL_PROGRAMS, .is_many = true },
+	{ "path_add", shell_searches, NULL, PROFILE_SHELL_PROGRAMS, .is_many = true, .skipped = 1 },
+	{ "flake", shell_used, "=flake.nix", PROFILE_SHELL_LOADED, .is_read = false },
+	{ "nix", shell_used, "=shell.nix", PROFILE_SHELL_LOADED, .is_read = false },
+	{ "devenv", shell_used, "=devenv.nix", PROFILE_SHELL_LOADED, .is_read = false },
+};
+/* PATH=…, up to the end of the command. */
+static const struct shell_word shell_assigned = { "PATH=", shell_searches, NULL,
+	PROFILE_SHELL_PROGRAMS, .is_many = true };
+
+/* Folders of PATH by a layout of direnv, beside those in .direnv/. */
+static const struct {
+	const char *name, *folder;
+} shell_layouts[] = {
+	{ "node", "node_modules/.bin" },
+	{ "php", "vendor/bin" },
+	{ "go", "bin" },
 };
 
 static const struct shell_word *shell_find_word(const char *word)
@@ -134,17 +177,18 @@ static int shell_take(struct shell_envrc *e, const char *base, const char *word,
 	struct stat st;
 	int r;
 
-	if (!shell_resolve(base, word, strlen(word), real))
-		return 0;
+	r = shell_resolve(&e->search, base, word, strlen(word), real);
+	if (r <= 0)
+		return r;
 	if (w->is_read && stat(real, &st) == 0 && S_ISDIR(st.st_mode)) {
 		if (snprintf(inner, sizeof(inner), "%s/.envrc", real) >= (int)sizeof(inner))
 			return 0;
 		memcpy(real, inner, strlen(inner) + 1);
 	}
-	below = shell_below(e->folder, real);
-	if (!below || !*below)
+	below = shell_below(e->search.folder, real);
+	if (!below || (!*below && w->kind != PROFILE_SHELL_PROGRAMS))
 		return 0;
-	r = e->found(e->data, below, w->who, w->kind);
+	r = e->search.found(e->search.data, below, w->who, w->kind);
 	return r < 0 || !w->is_read || depth == SHELL_DEPTH ? r
 							    : shell_read_envrc(e, real, depth + 1);
 }
@@ -153,43 +197,123 @@ static int shell_take(struct shell_envrc *e, const char *base, const char *word,
 static int shell_take_script(struct shell_envrc *e, const char *base, const char *word)
 {
 	static const struct shell_word script = { "", shell_used, NULL, PROFILE_SHELL_SOURCED,
-		false };
+		.is_read = false };
 	char real[PATH_BYTES];
 	struct stat st;
 
-	if (!strchr(word, '/') || !shell_resolve(base, word, strlen(word), real) ||
-		!path_is_below(real, e->folder) || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!strchr(word, '/') || shell_resolve(NULL, base, word, strlen(word), real) <= 0 ||
+		!path_is_below(real, e->search.folder) || stat(real, &st) < 0 ||
+		!S_ISREG(st.st_mode))
 		return 0;
 	return shell_take(e, base, word, &script, SHELL_DEPTH);
+}
+
+/* `layout python` makes .direnv/python-3.11/bin, and others likewise. */
+static int shell_take_layout(struct shell_envrc *e, const char *base, const char *name)
+{
+	char path[PATH_BYTES];
+	DIR *dir = snprintf(path, sizeof(path), "%s/.direnv", base) < (int)sizeof(path)
+			   ? opendir(path)
+			   : NULL;
+	const struct dirent *d;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ROWS(shell_layouts); i++) {
+		if (strcmp(shell_layouts[i].name, name) == 0)
+			r = shell_take(
+				e, base, shell_layouts[i].folder, &shell_assigned, SHELL_DEPTH);
+	}
+	for (unsigned left = SHELL_LAYOUTS; r == 0 && dir && left && (d = readdir(dir)); left--) {
+		if (d->d_name[0] != '.' && snprintf(path, sizeof(path), ".direnv/%s/bin",
+						   d->d_name) < (int)sizeof(path))
+			r = shell_take(e, base, path, &shell_assigned, SHELL_DEPTH);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return r;
+}
+
+/* $PWD/x is ./x, however it is written. */
+static void shell_put_here(char *line)
+{
+	static const char *const here[] = { "$PWD/", "${PWD}/", "$PWD\"/", "${PWD}\"/", "$(pwd)/",
+		"$(pwd)\"/" };
+
+	for (size_t i = 0; i < ROWS(here); i++) {
+		const size_t len = strlen(here[i]);
+
+		for (char *at = line; (at = strstr(at, here[i])); at += len) {
+			memset(at, ' ', len);
+			memcpy(at + len - 2, "./", 2);
+		}
+	}
+}
+
+/* The command that is being read, and how many words after its first were. */
+struct shell_command {
+	const struct shell_word *word;
+	bool is_layout;
+	unsigned n;
+};
+
+static int shell_end_command(
+	struct shell_envrc *e, const char *base, struct shell_command *c, unsigned depth)
+{
+	const struct shell_word *w = c->word;
+	const bool is_short = w && w->instead && c->n == 0;
+
+	*c = (struct shell_command){ 0 };
+	return is_short ? shell_take(e, base, w->instead, w, depth) : 0;
+}
+
+static int shell_read_word(struct shell_envrc *e, const char *base, char *word, bool is_assigned,
+	struct shell_command *c, unsigned depth)
+{
+	const struct shell_word *w = c->word;
+
+	if (is_assigned && strcmp(word, "PATH") == 0) {
+		*c = (struct shell_command){ .word = &shell_assigned };
+		return 0;
+	}
+	if (c->is_layout) {
+		c->is_layout = false;
+		return shell_take_layout(e, base, word);
+	}
+	if (w && (w->is_many || c->n == 0))
+		return c->n++ < w->skipped || strcmp(word, "PATH") == 0
+			       ? 0
+			       : shell_take(e, base, word, w, depth);
+	w = shell_find_word(word);
+	c->is_layout = strcmp(word, "layout") == 0;
+	if (!w)
+		return shell_take_script(e, base, word);
+	if (w->instead && w->instead[0] == '=')
+		return shell_take(e, base, w->instead + 1, w, depth);
+	c->word = w;
+	c->n = 0;
+	return 0;
 }
 
 /* One line: words, without what a shell would make of them. */
 static int shell_read_line(struct shell_envrc *e, const char *base, char *line, unsigned depth)
 {
-	static const char ends[] = " \t\r\"'`;&|()<>={}$";
-	const struct shell_word *before = NULL;
-	char *rest = line;
+	static const char ends[] = " \t\r\"'`;&|()<>={}$:";
+	struct shell_command c = { 0 };
 	int r = 0;
 
-	for (char *word; r == 0 && (word = strtok_r(rest, ends, &rest));) {
-		const struct shell_word *w = before ? NULL : shell_find_word(word);
+	shell_put_here(line);
+	while (r == 0 && *line && *line != '#') {
+		const size_t len = strcspn(line, ends);
+		const char end = line[len];
 
-		if (word[0] == '#')
-			break;
-		/* $PWD/x is x. */
-		if (strncmp(word, "PWD/", 4) == 0)
-			word += 4;
-		if (before)
-			r = shell_take(e, base, word, before, depth);
-		else if (!w)
-			r = shell_take_script(e, base, word);
-		before = w && !(w->instead && w->instead[0] == '=') ? w : NULL;
-		if (r == 0 && w && !before)
-			r = shell_take(e, base, w->instead + 1, w, depth);
+		line[len] = '\0';
+		if (len)
+			r = shell_read_word(e, base, line, end == '=', &c, depth);
+		line += len + (end != '\0');
+		if (r == 0 && (!end || strchr(";&|", end)))
+			r = shell_end_command(e, base, &c, depth);
 	}
-	if (r == 0 && before && before->instead)
-		r = shell_take(e, base, before->instead, before, depth);
-	return r;
+	return r < 0 ? r : shell_end_command(e, base, &c, depth);
 }
 
 static int shell_read_envrc(struct shell_envrc *e, const char *file, unsigned depth)
@@ -220,7 +344,7 @@ static int shell_read_envrc(struct shell_envrc *e, const char *file, unsigned de
 int profile_shell_envrc(
 	const char *folder, const char *file, profile_shell_found *found, void *data)
 {
-	struct shell_envrc e = { .folder = folder, .found = found, .data = data };
+	struct shell_envrc e = { .search = { folder, found, data } };
 	int r = shell_read_envrc(&e, file, 0);
 
 	return r < 0 ? r : e.is_cut ? -E2BIG : 0;

@@ -290,9 +290,36 @@ static void test_runs_later(void **state)
 	free(other);
 }
 
+static int note_shell(void *data, const char *path, const char *who, enum profile_shell_kind kind)
+{
+	assert_non_null(who);
+	assert_int_equal(kind, PROFILE_SHELL_PROGRAMS);
+	buffer_printf(data, "%s\n", path);
+	return 0;
+}
+
+static void expect_shell(const char *work, const char *path, const char *expected)
+{
+	auto_buffer found = { 0 };
+
+	assert_int_equal(profile_shell_path(work, path, note_shell, &found), 0);
+	assert_string_equal(buffer_text(&found), expected);
+}
+
+/* Folders of the system are those, and not all that begins like them. */
+static void test_shell_path(void **state)
+{
+	(void)state;
+	expect_shell("/binw/p", "/usr/bin:/binw/p/bin:/bin", "bin\n");
+	expect_shell("/usr/src/no-app", "/usr/local/bin:/usr/src/no-app/bin", "bin\n");
+	expect_shell("/usr/no-local", "/usr/no-local:/usr/no-locals", "\n");
+	expect_shell("/no/where", "/usr/bin:/bin", "");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shell_path),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_same_as_files),
 		cmocka_unit_test(test_path),
