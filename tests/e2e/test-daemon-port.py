@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 from broker_tap import end, ok, skip
 from daemon_tap import CORRAL, CORRALD, PATIENCE, Tab, at_once, beside_user, until, works
@@ -228,13 +229,18 @@ def test_users(d):
 
 def test_links(d):
     """Wrong links void nothing, however many there are."""
-    host = d.host
+    records = lambda: [r for r in d.get("/api/audit?limit=1000&decision=denied")[2]["records"] if r["target"] == "POST /api/login"]
+    before = sum(r["count"] for r in records())
+    host, begun = d.host, time.monotonic()
     code = d.get("/api/login/code", method="POST")[2]["code"]
     wrong = [Tab(d.port, os.urandom(32).hex(), host).login() for _ in range(500)]
+    seconds = time.monotonic() - begun
     ok(set(wrong) <= {401, 429} and 401 in wrong, "500 wrong links are refused", set(wrong))
     good = Tab(d.port, code, host)
     ok(good.login() == 200, "the right one is taken after that")
     ok(Tab(d.port, code, host).login() == 401, "once")
+    ok(until(lambda: sum(r["count"] for r in records()) == before + wrong.count(401) + 1), "all wrong links are in the log", [r["count"] for r in records()])
+    ok(len(records()) <= 21 * (seconds + 2) + before, "20 in a second one by one, the others together", len(records()), seconds)
 
 
 def test_half_closed(d):

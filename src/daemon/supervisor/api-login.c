@@ -38,8 +38,6 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 
 void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	static const char why[] = "this link was used already, or is older than a minute; "
-				  "`corral dashboard` makes a new one";
 	uint8_t bytes[PROOF_ID / 2];
 	struct message_tab t = { 0 };
 	struct login_answer a = { 0 };
@@ -55,7 +53,7 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 	}
 	proof_hex(bytes, sizeof(bytes), t.id);
 	if (!login_take(&s->login, &q, loop_boot_now(s->loop), &a)) {
-		api_fail(s, id, 401, why);
+		api_fail(s, id, 401, API_WRONG_LINK);
 		return;
 	}
 	memcpy(t.key, a.key, sizeof(t.key));

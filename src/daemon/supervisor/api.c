@@ -419,14 +419,47 @@ static void api_tell(struct supervisor *s, const char *target, unsigned status, 
 		bus_add(s, "api_request", json.data);
 }
 
+/* Wrong links are told one by one, so many in a second; the others of that second together. */
+
+static void api_tell_wrong_links(struct supervisor *s)
+{
+	const uint64_t more = s->wrong_links.more;
+
+	s->wrong_links.n = s->wrong_links.more = 0;
+	if (more)
+		api_tell(s, "POST /api/login", 401, s->wrong_links.by_unix, API_WRONG_LINK, more);
+}
+
+static void api_on_wrong_links(struct timer *t)
+{
+	api_tell_wrong_links(container_of(t, struct supervisor, wrong_links.second));
+}
+
+/* False: it is told later. */
+static bool api_may_tell_wrong_link(struct supervisor *s, bool by_unix)
+{
+	if (s->wrong_links.n == 0) {
+		s->wrong_links.second.expired = api_on_wrong_links;
+		if (loop_start(s->loop, &s->wrong_links.second, 1000) < 0)
+			return true;
+	}
+	if (s->wrong_links.n++ < API_WRONG_LINKS_MAX)
+		return true;
+	s->wrong_links.more++;
+	s->wrong_links.by_unix = by_unix;
+	return false;
+}
+
 static void api_end(
 	struct supervisor *s, struct api_pending *call, unsigned status, const char *reason)
 {
 	auto_buffer target = { 0 };
+	const bool is_wrong_link = call->route == &routes[ROUTE_LOGIN] && status == 401;
 
 	buffer_printf(&target, "%s %s", call->route->method, call->route->path);
 	call->route = NULL;
-	api_tell(s, buffer_text(&target), status, call->by_unix, reason, 1);
+	if (!is_wrong_link || api_may_tell_wrong_link(s, call->by_unix))
+		api_tell(s, buffer_text(&target), status, call->by_unix, reason, 1);
 }
 
 void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char *reason)
@@ -444,6 +477,7 @@ void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char
 
 void api_forget_calls(struct supervisor *s)
 {
+	api_tell_wrong_links(s);
 	for (size_t i = 0; i < ROWS(s->calls); i++)
 		if (s->calls[i].route)
 			api_end(s, &s->calls[i], 503,

@@ -263,7 +263,12 @@ struct supervisor {
 	struct marks own;
 	uint64_t started_ms; /* time of day */
 	/* Listeners. Given ones are the service manager's, and stay. */
-	struct watcher tcp[2];    /* on 127.0.0.1 and on ::1 */
+	struct watcher tcp[2]; /* on 127.0.0.1 and on ::1 */
+	struct {
+		struct timer second;
+		uint64_t n, more; /* in this second; those that are told together */
+		bool by_unix;
+	} wrong_links;
 	char label[PROOF_ID + 1]; /* the page's host is LABEL.localhost, for this start */
 	uint16_t port;            /* of both; 0: there is none */
 	struct watcher api, join;
@@ -387,6 +392,10 @@ api_handler api_rules, api_rule, api_rule_add, api_rule_put, api_rule_change, ap
 /* api-skills.c */
 api_handler api_skills, api_skill, api_skill_changes, api_skill_approve;
 /* api-login.c */
+enum { API_WRONG_LINKS_MAX = 20 }; /* per second that are recorded one by one */
+#define API_WRONG_LINK                                                                           \
+	"this link was used already, or is older than a minute; `corral dashboard` makes a new " \
+	"one"
 api_handler api_login, api_login_code;
 
 /* tool.c: `corral` itself answers, in a process of its own; what it reads is not read here. */
