@@ -46,11 +46,21 @@ def main():
         inside = run("sh", "-c", READ, text=text)
         read = [p for p in inside.stdout.split("\n") if p]
         ok(read == ["notes.txt"], f"inside, none of {len(all_of)} can be read, and what is no secret can", (read, inside.stderr))
-        for name in ("codex", "other"):
-            (data / name).write_text('#!/bin/sh\ncat "$HOME/.codex/auth.json"; cat "$HOME/.gemini/oauth_creds.json"\n')
-            (data / name).chmod(0o755)
-        ok(run("./codex").stdout == "secret\n", "an agent reads its own login, and not another's", run("./codex"))
-        ok(run("./other").stdout == "", "another program reads none", run("./other"))
+        (home / "bin").mkdir()
+        for program in (data / "codex", home / "bin" / "codex", home / "bin" / "other"):
+            program.write_text('#!/bin/sh\ncat "$HOME/.codex/auth.json"; cat "$HOME/.gemini/oauth_creds.json"\n')
+            program.chmod(0o755)
+        own = str(home / "bin" / "codex")
+        ok(run(own).stdout == "secret\n", "an agent reads its own login, and not another's", run(own))
+        ok(run(str(home / "bin" / "other")).stdout == "", "another program reads none", run("./other"))
+        planted = run("./codex")
+        ok(planted.stdout == "" and "does not get the login" in planted.stderr, "one in a folder that can be written gets none", planted)
+        (home / "bin" / "codex").unlink()
+        (home / "bin" / "codex").symlink_to(data / "codex")
+        ok(run(own).stdout == "", "nor one that a link leads to there", run(own))
+        (home / "bin" / "codex").unlink()
+        env["PATH"] = f"{data}:{env['PATH']}"
+        ok(run("codex").stdout == "", "nor one that PATH leads to", run("codex"))
         ok(run("sh", "-c", "echo $GITHUB_TOKEN").stdout == "a-token\n", "variables pass in an agent mode")
     finally:
         shutil.rmtree(home)
