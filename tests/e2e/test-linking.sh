@@ -57,6 +57,15 @@ if [ "$(id -u)" -eq 0 ]; then
 	status_is 125 "a user whom /etc/passwd does not know, without HOME: nothing is run"
 	grep -q 'set the environment variable HOME' "$scratch/err"
 	ok $? "and the message says what to do"
+	printf 'permissions: {fs: {read: ["/usr/**"]}, exec: ["/usr/**"]}\n' >any.yaml && chmod 644 any.yaml
+	for home in '' rel; do
+		# shellcheck disable=SC2086
+		env -u XDG_CONFIG_HOME -u XDG_STATE_HOME -u XDG_DATA_HOME HOME=$home $nobody "$CORRAL" run -p any.yaml -- /bin/true >"$scratch/out" 2>"$scratch/err"
+		status=$?
+		status_is 125 "nor with a policy and HOME=$home: stored ones cannot be found"
+		grep -q 'set the environment variable HOME' "$scratch/err"
+		ok $? "and the message says what to do (HOME=$home)"
+	done
 	# shellcheck disable=SC2086
 	env -u XDG_DATA_HOME HOME=/tmp $nobody "$CORRAL" policy check -p home.yaml --op fs.read --target /tmp/x \
 		>"$scratch/out" 2>"$scratch/err"

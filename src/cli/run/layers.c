@@ -211,6 +211,13 @@ int run_ceiling(struct run *r)
 		struct stored_place place;
 
 		ret = stored_open_place(r->call, !is_user, &place);
+		if (ret == 0 && !place.config) {
+			ret = error_set(r->call->error, -ENOENT, NULL,
+				"your stored policies, which bind every run, cannot be found: HOME "
+				"is "
+				"no absolute path, and /etc/passwd has no home for you");
+			error_hint(r->call->error, "set the environment variable HOME");
+		}
 		if (ret == 0)
 			ret = stored_load(&r->ceiling, r->call, &place);
 	}
