@@ -250,29 +250,29 @@ static void shell_put_here(char *line)
 }
 
 /* The command that is being read, and how many words after its first were. */
-struct shell_command {
+struct shell_envrc_word {
 	const struct shell_word *word;
 	bool is_layout;
 	unsigned n;
 };
 
 static int shell_end_command(
-	struct shell_envrc *e, const char *base, struct shell_command *c, unsigned depth)
+	struct shell_envrc *e, const char *base, struct shell_envrc_word *c, unsigned depth)
 {
 	const struct shell_word *w = c->word;
 	const bool is_short = w && w->instead && c->n == 0;
 
-	*c = (struct shell_command){ 0 };
+	*c = (struct shell_envrc_word){ 0 };
 	return is_short ? shell_take(e, base, w->instead, w, depth) : 0;
 }
 
 static int shell_read_word(struct shell_envrc *e, const char *base, char *word, bool is_assigned,
-	struct shell_command *c, unsigned depth)
+	struct shell_envrc_word *c, unsigned depth)
 {
 	const struct shell_word *w = c->word;
 
 	if (is_assigned && strcmp(word, "PATH") == 0) {
-		*c = (struct shell_command){ .word = &shell_assigned };
+		*c = (struct shell_envrc_word){ .word = &shell_assigned };
 		return 0;
 	}
 	if (c->is_layout) {
@@ -298,7 +298,7 @@ static int shell_read_word(struct shell_envrc *e, const char *base, char *word, 
 static int shell_read_line(struct shell_envrc *e, const char *base, char *line, unsigned depth)
 {
 	static const char ends[] = " \t\r\"'`;&|()<>={}$:";
-	struct shell_command c = { 0 };
+	struct shell_envrc_word c = { 0 };
 	int r = 0;
 
 	shell_put_here(line);

@@ -48,7 +48,7 @@ static void prove(char *data, size_t len)
 		return;
 	(void)snprintf(count, sizeof(count), "%" PRIu64, c.count);
 	(void)snprintf(host, sizeof(host), "%s:%u", served.head.request.host,
-		served.head.request.port ? served.head.request.port : 80);
+		(unsigned)(served.head.request.port ? served.head.request.port : 80));
 	proof_mac(tabs[1].key,
 		(const char *const[]){ "corral-request-1", TAB, TAB, count,
 			served.head.request.method, host, served.head.request.path,
