@@ -199,7 +199,7 @@ static void test_bounds(void **state)
 static void test_large(void **state)
 {
 	struct profile_git_user user = { 0 };
-	char path[PATH_BYTES + 32];
+	char path[PATH_BYTES + 32], worktree[PATH_BYTES + 32];
 	auto_buffer found = { 0 };
 
 	(void)state;
@@ -217,8 +217,8 @@ static void test_large(void **state)
 	(void)snprintf(path, sizeof(path), "%s/sub/.git", work);
 	assert_int_equal(file_replace(path, "gitdir: ../.git\n", 16, 0600), 0);
 	assert_int_equal(truncate(path, 50 << 20), 0);
-	*strrchr(path, '/') = '\0';
-	assert_int_equal(profile_git_leads(work, path, false, &user, note, &found), 0);
+	(void)snprintf(worktree, sizeof(worktree), "%s/sub", work);
+	assert_int_equal(profile_git_leads(work, worktree, false, &user, note, &found), 0);
 	assert_null(user.why);
 }
 
