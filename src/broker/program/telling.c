@@ -90,9 +90,12 @@ void telling_add(void *context, const struct audit_event *e)
 		return;
 	}
 	/* A call that had begun when the holder stopped to read; it ends when the holder goes on.
-	 */
-	while (!telling_send_kept(t) && t->kept + body.len > TELLING_KEPT_MAX)
+	 * The broker's loop does not wait with it. */
+	while (!telling_send_kept(t) && t->kept + body.len > TELLING_KEPT_MAX) {
+		(void)pthread_mutex_unlock(&t->lock);
 		(void)telling_wait(t);
+		(void)pthread_mutex_lock(&t->lock);
+	}
 	if (t->first || telling_send(t, &body) == -EAGAIN)
 		telling_keep(t, &body);
 }
