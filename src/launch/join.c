@@ -13,6 +13,7 @@
 #include "audit/missed.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "event/wait.h"
 #include "host/daemon-place.h"
 #include "wire/frame.h"
 #include "wire/question.h"
@@ -492,16 +493,11 @@ static int join_leave_missed(struct launch_join *j)
 /* What was sent is safe when the daemon has committed it, and not before. */
 static void join_await_ack(struct launch_join *j)
 {
-	struct pollfd p = { .events = POLLIN };
 	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + JOIN_ACK_MS;
-	uint64_t now = end - JOIN_ACK_MS;
 
-	for (; j->fd >= 0 && j->is_known && j->first < j->next && now < end;
-		now = clock_ms(CLOCK_MONOTONIC)) {
-		p.fd = j->fd;
-		if (poll(&p, 1, (int)(end - now)) == 1)
-			(void)join_hear(j);
-	}
+	while (j->fd >= 0 && j->is_known && j->first < j->next &&
+		wait_for_one(j->fd, POLLIN, end) > 0)
+		(void)join_hear(j);
 }
 
 /* They could not be left, and no daemon has acknowledged them. */

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "event/wait.h"
 #include "host/cpu.h"
 #include "host/state-cache.h"
 #include "launch/compile-limits.h"
@@ -253,14 +254,11 @@ static int module_cache_listen(
 		{ .fd = message_fd, .events = POLLIN } };
 
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
-		const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-		int r = now >= deadline ? 0 : poll(p, ROWS(p), (int)(deadline - now));
+		const int r = wait_for(p, ROWS(p), deadline);
 
-		if (r == 0)
-			return -ETIMEDOUT;
-		if (r < 0 && errno != EINTR)
-			return -errno;
-		for (size_t i = 0; r > 0 && i < ROWS(p); i++) {
+		if (r <= 0)
+			return r < 0 ? r : -ETIMEDOUT;
+		for (size_t i = 0; i < ROWS(p); i++) {
 			int more = p[i].revents ? module_cache_take(p[i].fd, i ? message : code,
 							  i ? MESSAGE_MAX : CODE_MAX, i > 0)
 						: 1;

@@ -18,7 +18,7 @@
  * must not change while the user answers.
  */
 #include "net/judge.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "wire/question.h"
 
 enum {

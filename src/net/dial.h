@@ -8,7 +8,7 @@
  */
 #include "net/judge.h"
 #include "net/dns/lookup.h"
-#include "net/loop.h"
+#include "event/loop.h"
 
 struct dial {
 	/* fd: connected, non-blocking, the caller's; or a negative errno: -EACCES (no address may

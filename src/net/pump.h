@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/loop.h"
+#include "event/loop.h"
 #include "net/quota.h"
 
 /* What all pumps of a loop share. */

@@ -4,7 +4,7 @@
  * What the relay tells: denials, and what went over connections that were allowed. A program that
  * tries the same in vain a million times makes one record of it, with a count.
  */
-#include "net/loop.h"
+#include "event/loop.h"
 #include "wire/record.h"
 
 struct recorder;

@@ -30,7 +30,7 @@
 #include "base/error.h"
 #include "broker/call.h"
 #include "broker/rpc.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "policy/permissions.h"
 #include "services/confine.h"
 #include "wire/frame.h"

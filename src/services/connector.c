@@ -22,6 +22,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "event/wait.h"
 #include "jail/landlock.h"
 #include "services/backend.h"
 #include "wire/child.h"
@@ -49,15 +50,11 @@ int connector_start(struct connector *ret, const char *host, uint16_t port)
 static int connector_receive(const struct connector *c, struct frame *f, uint64_t until_ms)
 {
 	for (;;) {
-		const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-		struct pollfd p = { .fd = c->socket, .events = POLLIN };
-		int r = poll(&p, 1, now < until_ms ? (int)(until_ms - now) : 0);
+		int r = wait_for_one(c->socket, POLLIN, until_ms);
 
-		if (r < 0 && errno != EINTR)
-			return -errno;
-		if (r == 0)
-			return -ETIMEDOUT;
-		r = r < 0 ? -EAGAIN : frame_receive(c->socket, f);
+		if (r <= 0)
+			return r < 0 ? r : -ETIMEDOUT;
+		r = frame_receive(c->socket, f);
 		if (r == 0)
 			return -EPIPE;
 		if (r == 1 && f->id == c->count)
@@ -108,13 +105,11 @@ int connector_forbid_connect(void)
 
 static int connector_await(int fd, uint64_t until_ms)
 {
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	socklen_t size = sizeof(int);
-	int code = 0, r = poll(&p, 1, now < until_ms ? (int)(until_ms - now) : 0);
+	int code = 0, r = wait_for_one(fd, POLLOUT, until_ms);
 
 	if (r <= 0)
-		return r < 0 ? -errno : -ETIMEDOUT;
+		return r < 0 ? r : -ETIMEDOUT;
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) < 0 ? -errno : -code;
 }
 

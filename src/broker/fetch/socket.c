@@ -16,11 +16,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "broker/fetch/record.h"
+#include "event/wait.h"
 
 enum { PIECE = 32 << 10 };
 
@@ -65,22 +67,13 @@ static int fetch_socket_fail(struct fetch_passing *p, enum record_cause cause, c
 
 static int fetch_socket_wait(int fd, uint64_t until_ms)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	const int r = wait_for_one(fd, POLLOUT, until_ms);
 	int error = 0;
 	socklen_t len = sizeof(error);
 
-	while (now < until_ms) {
-		int n = poll(&p, 1, (int)(until_ms - now));
-
-		if (n > 0)
-			return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno
-										      : -error;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		now = clock_ms(CLOCK_MONOTONIC);
-	}
-	return -ETIMEDOUT;
+	if (r <= 0)
+		return r < 0 ? r : -ETIMEDOUT;
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
 }
 
 static int fetch_socket_connect(const struct addrinfo *a, uint64_t until_ms, int *ret)
@@ -190,8 +183,10 @@ static int fetch_socket_pass(struct fetch_passing *p)
 			{ .fd = prints ? STDOUT_FILENO : -1, .events = POLLOUT },
 		};
 
-		if (poll(polled, 3, -1) < 0 && errno != EINTR)
-			return -errno;
+		r = wait_for(polled, ROWS(polled), WAIT_FOR_EVER);
+		if (r < 0)
+			return r;
+		r = 0;
 		if (polled[0].revents)
 			r = fetch_socket_take_input(p);
 		if (r == 0 && sends && polled[1].revents & ~POLLIN)

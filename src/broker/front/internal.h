@@ -15,7 +15,7 @@
 #include "broker/front/http.h"
 #include "broker/front/peer.h"
 #include "broker/rpc.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "wire/frame.h"
 
 /* One line: its calls, and what is answered to them, once all is there. */

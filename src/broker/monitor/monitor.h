@@ -27,7 +27,7 @@
 #include "base/arena.h"
 #include "broker/call.h"
 #include "broker/rpc.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "wire/broker.h"
 #include "wire/question.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "event/wait.h"
 
 enum { POOL_MAX = 16, STACK_BYTES = 512 << 10 };
 
@@ -198,7 +199,6 @@ static bool pool_owes(struct pool *p)
 void pool_settle(struct pool *p, uint64_t ms)
 {
 	const uint64_t until = clock_ms(CLOCK_MONOTONIC) + ms;
-	struct pollfd finished = { .fd = p->finished.fd, .events = POLLIN };
 	struct pool_job *j;
 	eventfd_t n;
 
@@ -206,16 +206,10 @@ void pool_settle(struct pool *p, uint64_t ms)
 		j->work(j);
 		j->done(j);
 	}
-	while (pool_owes(p)) {
-		const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-
-		if (now >= until)
-			break;
-		(void)poll(&finished, 1, (int)(until - now));
-		(void)eventfd_read(finished.fd, &n);
-	}
+	while (pool_owes(p) && wait_for_one(p->finished.fd, POLLIN, until) > 0)
+		(void)eventfd_read(p->finished.fd, &n);
 	/* The loop has not heard of them. */
-	(void)eventfd_write(finished.fd, 1);
+	(void)eventfd_write(p->finished.fd, 1);
 }
 
 void pool_hold(struct pool *p, bool held)

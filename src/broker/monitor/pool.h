@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/loop.h"
+#include "event/loop.h"
 
 struct pool;
 

@@ -21,7 +21,7 @@
 #include "base/buffer.h"
 #include "broker/rpc-refusal.h"
 #include "broker/service/start.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "wire/frame.h"
 
 enum {

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "event/wait.h"
 #include "jail/inert.h"
 #include "jail/landlock.h"
 #include "jail/limits/rlimits.h"
@@ -112,15 +113,9 @@ static _Noreturn void confined_child(
 /* Until there is something to read, or it has ended; -ETIME: not until then. */
 static int confined_poll(int fd, uint64_t until)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	uint64_t now;
+	const int r = wait_for_one(fd, POLLIN, until);
 
-	do {
-		now = clock_ms(CLOCK_MONOTONIC);
-		if (now >= until)
-			return -ETIME;
-	} while (poll(&p, 1, (int)(until - now)) <= 0);
-	return 0;
+	return r > 0 ? 0 : r < 0 ? r : -ETIME;
 }
 
 /* All that it prints, until it closes the pipe. */

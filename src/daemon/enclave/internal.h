@@ -20,7 +20,7 @@
 #include "broker/monitor/pool.h"
 #include "corral/enclave.h"
 #include "daemon/route.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "warden/outbox.h"
 #include "wire/frame.h"
 

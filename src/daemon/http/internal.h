@@ -13,7 +13,7 @@
 #include "daemon/http/server.h"
 #include "daemon/http/stream.h"
 #include "daemon/message.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "wire/frame.h"
 
 enum {

@@ -24,7 +24,7 @@
 #include "daemon/route.h"
 #include "daemon/supervisor/runtime-folder.h"
 #include "daemon/supervisor/origin.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "warden/outbox.h"
 #include "wire/child.h"
 #include "wire/frame.h"

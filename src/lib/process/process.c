@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/lock.h"
+#include "event/wait.h"
 #include "lib/process/denial.h"
 #include "lib/api/handles.h"
 
@@ -226,7 +227,8 @@ static int process_wait_for_end(struct corral_process *p, int64_t end)
 		if (!lead)
 			polled[PROCESS_SLOT_LINK].fd = -1;
 		left = process_left_ms(end);
-		(void)poll(polled, PROCESS_SLOTS, sandbox_joined_wait_ms(p->sandbox, left));
+		(void)wait_for(polled, PROCESS_SLOTS,
+			wait_until(sandbox_joined_wait_ms(p->sandbox, left)));
 		finished = take_step(p);
 	} while (!finished && left != 0);
 	sandbox_follow(p->sandbox, p);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/lock.h"
+#include "event/wait.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
 
@@ -164,15 +165,10 @@ static bool sandbox_receive_last(struct corral_sandbox *s, struct warden_link *l
 /* Commands that still run are killed by this. */
 void sandbox_finish(struct corral_sandbox *s, struct warden_link *link)
 {
-	struct pollfd p = { .fd = link->socket, .events = POLLIN };
 	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + FINISH_MS;
 	bool more = shutdown(link->socket, SHUT_WR) == 0;
 
-	while (more) {
-		const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-
-		if (now >= end || poll(&p, 1, (int)(end - now)) != 1)
-			break;
+	while (more && wait_for_one(link->socket, POLLIN, end) > 0) {
 		(void)pthread_mutex_lock(&s->lock);
 		more = !atomic_load(&link->ended) && sandbox_receive_last(s, link);
 		(void)pthread_mutex_unlock(&s->lock);

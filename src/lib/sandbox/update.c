@@ -20,9 +20,11 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/lock.h"
+#include "event/wait.h"
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
@@ -47,7 +49,8 @@ static int await_answer(struct corral_sandbox *s, struct warden_link *link, int 
 {
 	struct pollfd polled[] = { { .fd = link->socket, .events = POLLIN },
 		{ .fd = wake, .events = POLLIN } };
-	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + ANSWER_MS, left;
+	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
+	int r = 1;
 
 	for (;;) {
 		sandbox_dispatch(s, link);
@@ -57,10 +60,9 @@ static int await_answer(struct corral_sandbox *s, struct warden_link *link, int 
 			if (link->answered || link->lost)
 				return link->answered ? 0 : -ECONNRESET;
 		}
-		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
-		if (left <= 0)
-			return -ETIMEDOUT;
-		(void)poll(polled, 2, (int)left);
+		if (r <= 0)
+			return r < 0 ? r : -ETIMEDOUT;
+		r = wait_for(polled, ROWS(polled), end);
 	}
 }
 

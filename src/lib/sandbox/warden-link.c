@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "event/wait.h"
 #include "host/own.h"
 #include "wire/frame.h"
 
@@ -26,15 +27,7 @@ enum { LEAVE_MS = 5000, DIE_MS = 10000, BURY_MS = 10, BURY_TRIES = 500 };
 /* 1: readable (or hung up); 0: the time is over. Signals do not end it. */
 static int wait_readable(int fd, int timeout_ms)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int64_t end = (int64_t)clock_ms(CLOCK_MONOTONIC) + timeout_ms, left = timeout_ms;
-	int r;
-
-	do {
-		r = poll(&p, 1, (int)left);
-		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
-	} while (r < 0 && errno == EINTR && left > 0);
-	return r > 0;
+	return wait_for_one(fd, POLLIN, wait_until(timeout_ms)) > 0;
 }
 
 void warden_link_end(struct warden_link *l)

@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "event/wait.h"
 #include "lib/api/handles.h"
 #include "lib/process/process.h"
 #include "wire/skill-call.h"
@@ -28,33 +29,15 @@ enum {
 
 /* Bytes */
 
-/* How long to wait until that time; -1: for ever. */
-static int worker_left_ms(int64_t end)
-{
-	int64_t left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
-
-	if (end < 0)
-		return -1;
-	if (left > INT_MAX)
-		return INT_MAX;
-	return left > 0 ? (int)left : 0;
-}
-
 /* Until the descriptor can be used, or its other end is gone. */
-static int worker_poll(int fd, short events, int64_t end)
+static int worker_poll(int fd, short events, uint64_t end)
 {
-	struct pollfd p = { .fd = fd, .events = events };
-	int n;
+	const int n = wait_for_one(fd, events, end);
 
-	do
-		n = poll(&p, 1, worker_left_ms(end));
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	return n == 0 ? -ETIMEDOUT : 0;
+	return n > 0 ? 0 : n < 0 ? n : -ETIMEDOUT;
 }
 
-static int worker_write(int fd, const void *data, size_t len, int64_t end)
+static int worker_write(int fd, const void *data, size_t len, uint64_t end)
 {
 	const char *at = data;
 
@@ -77,7 +60,7 @@ static int worker_write(int fd, const void *data, size_t len, int64_t end)
 }
 
 /* Reads until there are `want` bytes, or some more. -ECONNRESET: it ended. */
-static int worker_read(int fd, size_t want, struct buffer *to, int64_t end)
+static int worker_read(int fd, size_t want, struct buffer *to, uint64_t end)
 {
 	char piece[PIECE];
 
@@ -99,7 +82,7 @@ static int worker_read(int fd, size_t want, struct buffer *to, int64_t end)
 }
 
 /* An answer with its bytes behind the head; -EPROTO: not what a worker says. */
-static int worker_read_answer(int fd, struct buffer *to, struct skill_answer *ret, int64_t end)
+static int worker_read_answer(int fd, struct buffer *to, struct skill_answer *ret, uint64_t end)
 {
 	size_t size;
 	int r = worker_read(fd, sizeof(*ret), to, end);
@@ -238,7 +221,7 @@ static uint32_t worker_time_ms(int64_t timeout_ms)
 }
 
 static int worker_send(struct skill_worker *w, const struct corral_skill_request *request,
-	int64_t timeout_ms, int64_t end)
+	int64_t timeout_ms, uint64_t end)
 {
 	struct skill_call head = { .input_len = (uint32_t)request->input_len,
 		.time_ms = worker_time_ms(timeout_ms) };
@@ -312,8 +295,8 @@ int skill_worker_call(struct skill_worker *w, const struct corral_skill_request 
 	int64_t timeout_ms, struct corral_result **ret, struct error *e)
 {
 	const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
-	const int64_t end =
-		timeout_ms < 0 ? -1 : (int64_t)(begin / 1000000) + timeout_ms + GRACE_MS;
+	const uint64_t end =
+		timeout_ms < 0 ? WAIT_FOR_EVER : begin / 1000000 + (uint64_t)timeout_ms + GRACE_MS;
 	struct corral_result *result = result_new(w->process->setup->base->backend);
 	auto_buffer answer = { 0 };
 	struct skill_answer head = { 0 };

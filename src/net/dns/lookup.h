@@ -13,7 +13,7 @@
  */
 #include "base/error.h"
 #include "net/dns/message.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "policy/network/address.h"
 
 enum { LOOKUP_SERVERS_MAX = 3, LOOKUP_ADDRESSES_MAX = 32 };

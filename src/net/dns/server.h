@@ -6,7 +6,7 @@
  * ancestors is empty, and no other name exists. It answers at once, out of its own knowledge:
  * nothing that a command asks for leaves the machine by this way.
  */
-#include "net/loop.h"
+#include "event/loop.h"
 #include "net/dns/names.h"
 #include "net/recorder.h"
 #include "net/dns/synthetic.h"

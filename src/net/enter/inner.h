@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net/loop.h"
+#include "event/loop.h"
 
 struct inner_pool;
 

@@ -13,8 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "event/wait.h"
 #include "host/lookup.h"
 
 int program_find(const char *name, const char *folder, char out[PATH_BYTES])
@@ -92,13 +94,6 @@ static int program_spawn(const struct program_run *p, pid_t *pid, int *in, int *
 	return -r;
 }
 
-static int program_left_ms(uint64_t until_ms)
-{
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-
-	return until_ms > now ? (int)(until_ms - now) : 0;
-}
-
 /* The next bytes. 1: there are no more. */
 static int program_read(const struct program_run *p, int fd)
 {
@@ -124,12 +119,10 @@ static int program_talk(const struct program_run *p, int *in, int *out)
 	while (r == 0 && (*in >= 0 || *out >= 0)) {
 		struct pollfd fds[] = { { .fd = *in, .events = POLLOUT },
 			{ .fd = *out, .events = POLLIN } };
-		int n = poll(fds, 2, program_left_ms(p->until_ms));
+		const int n = wait_for(fds, ROWS(fds), p->until_ms);
 
-		if (n == 0)
-			r = -ETIMEDOUT;
-		else if (n < 0 && errno != EINTR)
-			r = -errno;
+		if (n <= 0)
+			r = n < 0 ? n : -ETIMEDOUT;
 		if (n > 0 && fds[0].revents) {
 			ssize_t done = write(*in, p->input + sent, p->input_len - sent);
 
@@ -151,14 +144,11 @@ static int program_talk(const struct program_run *p, int *in, int *out)
 
 static int program_wait(const struct program_run *p, pid_t pid, int pidfd)
 {
-	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
-	int status = 0, n;
+	const int n = wait_for_one(pidfd, POLLIN, p->until_ms);
+	int status = 0;
 
-	do
-		n = poll(&ended, 1, program_left_ms(p->until_ms));
-	while (n < 0 && errno == EINTR);
 	if (n <= 0)
-		return n == 0 ? -ETIMEDOUT : -errno;
+		return n < 0 ? n : -ETIMEDOUT;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -14,6 +14,7 @@
 
 #include "audit/event.h"
 #include "base/clock.h"
+#include "event/wait.h"
 #include "warden/session/internal.h"
 
 enum {
@@ -149,20 +150,16 @@ void session_catch_up_broker(struct session *s)
 
 void session_finish_broker(struct session *s)
 {
-	struct pollfd p = { .events = POLLIN };
-	uint64_t now = clock_ms(CLOCK_MONOTONIC), end;
+	uint64_t end;
 	int ms, r = s->broker ? broker_process_finish(s->broker, &ms) : -ENOTCONN;
 
 	if (r < 0)
 		return;
-	p.fd = broker_process_socket(s->broker);
-	for (end = now + (uint64_t)ms; now < end; now = clock_ms(CLOCK_MONOTONIC)) {
+	end = clock_ms(CLOCK_MONOTONIC) + (uint64_t)ms;
+	do
 		r = broker_frames_hear(s, BROKER_FRAMES_MAX);
-		if (r == 0)
-			continue;
-		if ((r != -EAGAIN && r != -EINTR) || poll(&p, 1, (int)(end - now)) == 0)
-			break;
-	}
+	while ((r == 0 || r == -EAGAIN || r == -EINTR) &&
+		wait_for_one(broker_process_socket(s->broker), POLLIN, end) > 0);
 	if (r == -EPIPE || r == -ECONNRESET)
 		broker_process_finished(s->broker);
 }

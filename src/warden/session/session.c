@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "event/wait.h"
 #include "warden/session/internal.h"
 #include "wire/record.h"
 
@@ -168,15 +169,14 @@ int session_hear_relay(struct session *s)
 /* It takes the hang-up for the end, tells the rest, and hangs up itself. */
 void session_finish(struct session *s)
 {
-	struct pollfd p = { .fd = s->relay.socket, .events = POLLIN };
-	int64_t end, left = FINISH_MS;
+	uint64_t end;
 
 	session_finish_broker(s);
 	if (s->relay.pid == 0 || shutdown(s->relay.socket, SHUT_WR) < 0)
 		return;
-	end = (int64_t)clock_ms(CLOCK_MONOTONIC) + FINISH_MS;
-	while (left > 0 && poll(&p, 1, (int)left) != 0 && session_hear_relay(s) == 0)
-		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
+	end = clock_ms(CLOCK_MONOTONIC) + FINISH_MS;
+	while (wait_for_one(s->relay.socket, POLLIN, end) > 0 && session_hear_relay(s) == 0)
+		;
 }
 
 /* Without a broker the sandbox goes on. */

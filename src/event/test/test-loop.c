@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "net/loop.h"
+#include "event/loop.h"
 #include "test/failing.h"
 #include "test/sleeping.h"
 

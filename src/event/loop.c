@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/loop.h"
+#include "event/loop.h"
 
 #include <errno.h>
 #include <limits.h>
