@@ -91,6 +91,11 @@ int loop_change(struct loop *l, struct watcher *w, uint32_t events)
 	return r;
 }
 
+int loop_again(struct loop *l, struct watcher *w)
+{
+	return w->fd < 0 ? 0 : loop_control(l, EPOLL_CTL_MOD, w, w->events);
+}
+
 void loop_remove(struct loop *l, struct watcher *w)
 {
 	if (w->fd < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The event loop of the relay: descriptors by epoll, and timers in a heap. One thread. Nothing here
+ * The event loop: descriptors by epoll, and timers in a heap. One thread. Nothing here
  * owns a descriptor or allocates per event; watchers and timers live in the structs of those who
  * wait.
  *
@@ -35,6 +35,8 @@ void loop_free(struct loop *l);
 int loop_add(struct loop *l, struct watcher *w, int fd, uint32_t events);
 /* Cheap if nothing changes. */
 int loop_change(struct loop *l, struct watcher *w, uint32_t events);
+/* Of an edge-triggered one: if it is ready, its next event is now, whatever was reported before. */
+int loop_again(struct loop *l, struct watcher *w);
 /* Before the descriptor is closed. Nothing if it is not in the loop. */
 void loop_remove(struct loop *l, struct watcher *w);
 

@@ -22,6 +22,8 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "event/loop.h"
+#include "event/wait.h"
 #include "host/own.h"
 #include "host/resolver.h"
 #include "jail/landlock.h"
@@ -82,6 +84,7 @@ struct warden {
 	bool over;
 	struct outbox out;
 	struct lease lease;
+	struct watcher control_watch, host_watch, lease_watch; /* in the session's loop */
 	uint64_t n_dropped; /* events of the broker that the host has not heard of */
 	uint64_t granting;  /* what the broker was given and has not answered; 0: nothing */
 	struct frame frame;
@@ -421,45 +424,67 @@ static void warden_lend(struct warden *w)
 	outbox_add(&w->out, FRAME_INIT, 0, NULL, 0, socket);
 }
 
+static void warden_control_ready(struct watcher *watcher, uint32_t events)
+{
+	struct warden *w = container_of(watcher, struct warden, control_watch);
+
+	if (events & EPOLLOUT)
+		outbox_flush(&w->out);
+	if (events & ~(uint32_t)EPOLLOUT && warden_take_frame(w) < 0)
+		w->over = true;
+}
+
+static void warden_host_ready(struct watcher *watcher, uint32_t events)
+{
+	(void)events;
+	container_of(watcher, struct warden, host_watch)->over = true;
+}
+
+static void warden_lease_ready(struct watcher *watcher, uint32_t events)
+{
+	(void)events;
+	lease_expire(&container_of(watcher, struct warden, lease_watch)->lease);
+}
+
+static int warden_watch(struct warden *w)
+{
+	struct loop *l = session_loop(w->session);
+	int r;
+
+	w->control_watch.ready = warden_control_ready;
+	w->host_watch.ready = warden_host_ready;
+	w->lease_watch.ready = warden_lease_ready;
+	r = loop_add(l, &w->control_watch, CONTROL, EPOLLIN);
+	if (r == 0 && w->host >= 0)
+		r = loop_add(l, &w->host_watch, w->host, EPOLLIN);
+	return r < 0 ? r : loop_add(l, &w->lease_watch, w->lease.timer, EPOLLIN);
+}
+
 static void warden_serve(struct warden *w)
 {
-	struct pollfd fds[] = {
-		{ .fd = CONTROL, .events = POLLIN },
-		{ .fd = session_fd(w->session), .events = POLLIN },
-		{ .fd = w->host, .events = POLLIN },
-		{ .fd = w->lease.timer, .events = POLLIN },
-	};
+	struct loop *l = session_loop(w->session);
+	int r = warden_watch(w);
 
-	while (!w->over && !w->out.broken) {
-		fds[0].events = (short)(outbox_is_empty(&w->out) ? POLLIN : POLLIN | POLLOUT);
+	while (r == 0 && !w->over && !w->out.broken && !session_is_gone(w->session)) {
 		warden_lend(w);
-		if (poll(fds, 4, -1) < 0)
-			continue;
-		if (fds[2].revents)
-			return;
-		if (fds[1].revents && session_dispatch(w->session) < 0)
-			return;
-		if (fds[3].revents)
-			lease_expire(&w->lease);
-		if (fds[0].revents & POLLOUT)
-			outbox_flush(&w->out);
-		if (fds[0].revents & ~POLLOUT && warden_take_frame(w) < 0)
-			return;
+		r = loop_change(l, &w->control_watch,
+			outbox_is_empty(&w->out) ? EPOLLIN : EPOLLIN | EPOLLOUT);
+		if (r == 0)
+			r = loop_turn(l, -1);
 	}
 }
 
 /* The host has hung up, and reads what the broker has to say still. */
 static void warden_finish(struct warden *w)
 {
-	struct pollfd p = { .fd = CONTROL, .events = POLLOUT };
-
 	session_stop(w->session);
 	if (!w->configure.broker)
 		return;
 	session_finish(w->session);
 	if (w->n_dropped && !w->out.broken)
 		outbox_add(&w->out, FRAME_EVENT, w->n_dropped, NULL, 0, -1);
-	while (!outbox_is_empty(&w->out) && !w->out.broken && poll(&p, 1, FINISH_MS) == 1)
+	while (!outbox_is_empty(&w->out) && !w->out.broken &&
+		wait_for_one(CONTROL, POLLOUT, wait_until(FINISH_MS)) > 0)
 		outbox_flush(&w->out);
 }
 

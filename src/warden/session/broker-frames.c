@@ -5,10 +5,8 @@
  * started again as one that died.
  */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,16 +19,6 @@ enum {
 	BROKER_FRAMES_MAX = 16,
 	BROKER_BACKLOG_MAX = 4096, /* more than its socket holds */
 };
-
-/* The pidfd reports its death; what it sent before is read first. */
-int session_hear_broker(struct session *s)
-{
-	int r = session_add_source(s, broker_process_pidfd(s->broker), SOURCE_BROKER(s));
-
-	return r < 0 ? r
-		     : session_add_source(
-			       s, broker_process_socket(s->broker), SOURCE_BROKER_FRAMES(s));
-}
 
 static int broker_frames_on_question(struct session *s)
 {
@@ -166,12 +154,11 @@ void session_finish_broker(struct session *s)
 
 void session_on_broker(struct session *s)
 {
-	const int socket = broker_process_socket(s->broker);
 	int r = broker_frames_hear(s, BROKER_FRAMES_MAX);
 
 	if (r == 0 || r == -EAGAIN || r == -EINTR)
 		return;
-	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, socket, NULL);
+	loop_remove(s->loop, &s->broker_frames_watch);
 	if (broker_frames_is_broken(r))
 		broker_frames_kill(s);
 }

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "event/loop.h"
 #include "jail/limits/cgroup.h"
 #include "jail/plan/plan.h"
 #include "jail/probe/probe.h"
@@ -215,15 +215,13 @@ static int session_build_keep_init(struct session *s)
 
 static int session_build_add_sources(struct session *s)
 {
-	int r = session_add_source(s, s->timer, SOURCE_TIMER(s));
+	int r = session_watch_timer(s);
 
 	if (r == 0 && fcntl(session_build_socket(s), F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
 	if (s->o.single && r == 0)
 		return s->socket >= 0 ? session_build_keep_init(s) : 0;
-	if (r == 0)
-		r = session_add_source(s, s->pidfd, SOURCE_DEATH(s));
-	return r < 0 ? r : session_add_source(s, s->socket, SOURCE_ZYGOTE(s));
+	return r < 0 ? r : session_watch_zygote(s);
 }
 
 int session_prepare(struct session **ret, const struct session_options *o, struct error *e)
@@ -237,15 +235,18 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 	memset(s, 0, offsetof(struct session, frame.buffer));
 	s->o = *o;
 	s->pid = -1;
-	s->pidfd = s->socket = s->epoll = s->timer = s->ledger_fd = -1;
+	s->pidfd = s->socket = s->timer = s->ledger_fd = -1;
 	s->relay = (struct relay_process){ .pidfd = -1, .socket = -1 };
+	s->zygote_watch.fd = s->death_watch.fd = s->timer_watch.fd = s->relay_watch.fd =
+		s->broker_watch.fd = s->broker_frames_watch.fd = -1;
 	r = make_zygote(s, e);
 	if (r == 0) {
-		s->epoll = epoll_create1(EPOLL_CLOEXEC);
+		r = loop_new(&s->loop);
 		s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-		if (s->epoll < 0 || s->timer < 0)
-			r = error_set(
-				e, -errno, NULL, "cannot make descriptors: %s", strerror(errno));
+		if (r == 0 && s->timer < 0)
+			r = -errno;
+		if (r < 0)
+			(void)error_set(e, r, NULL, "cannot make descriptors: %s", strerror(-r));
 	}
 	if (r < 0) {
 		session_free(s);
@@ -367,6 +368,7 @@ int session_broker_configure(struct session *s, const struct broker_setup *given
 
 void session_broker_end(struct session *s)
 {
+	session_unwatch_broker(s);
 	broker_process_end(s->broker);
 	s->broker = NULL;
 }
@@ -385,7 +387,7 @@ static int session_build_await_broker(struct session *s, struct error *e)
 		return error_set(e, -ETIMEDOUT, NULL, "the broker does not answer");
 	r = broker_process_ready(s->broker, e);
 	if (r == 0)
-		r = session_hear_broker(s);
+		r = session_watch_broker(s);
 	return r;
 }
 
@@ -406,7 +408,7 @@ int session_build_finish(struct session *s, struct error *e)
 		r = frame_send(s->relay.socket, FRAME_READY, 0, NULL, 0, NULL, 0);
 		if (r < 0)
 			return session_build_relay_lost(r, e);
-		r = session_add_source(s, s->relay.socket, SOURCE_RELAY(s));
+		r = session_watch_relay(s);
 		if (r < 0)
 			return error_set(e, r, NULL, "cannot watch the relay: %s", strerror(-r));
 	}
@@ -440,7 +442,7 @@ static void release(struct session *s)
 	fd_close(&s->ledger_fd);
 	fd_close(&s->pidfd);
 	fd_close(&s->socket);
-	fd_close(&s->epoll);
+	loop_free(s->loop);
 	fd_close(&s->timer);
 	buffer_deinit(&s->granted);
 	frame_deinit(&s->frame);
@@ -470,9 +472,4 @@ void session_free(struct session *s)
 	relay_process_end(&s->relay);
 	broker_process_end(s->broker);
 	release(s);
-}
-
-int session_fd(const struct session *s)
-{
-	return s->epoll;
 }

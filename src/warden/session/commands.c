@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -215,8 +214,7 @@ static void unlink_command(struct session *s, struct command *c)
 		*at = c->next;
 	/* Closing is not enough: as long as the zygote has not closed its copy of the socket, epoll
 	 * would go on to tell of it, with the address of what is no more. */
-	if (c->socket >= 0)
-		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
+	loop_remove(s->loop, &c->watch);
 	if (c->deadline > 0)
 		session_set_timer(s);
 }
@@ -273,8 +271,9 @@ static void session_commands_drop_output(struct session *s, struct command *c, u
 	session_commands_tell_exit(s, c);
 }
 
-void session_copy(struct session *s, struct command *c)
+void session_copy(void *command)
 {
+	struct command *c = command;
 	bool is_done = c->ended;
 
 	for (size_t i = 0; i < 3; i++) {
@@ -284,7 +283,7 @@ void session_copy(struct session *s, struct command *c)
 			copier_run(&c->copiers[i]);
 	}
 	if (is_done)
-		session_commands_tell_exit(s, c);
+		session_commands_tell_exit(c->session, c);
 }
 
 void session_hurry(struct session *s)
@@ -304,10 +303,9 @@ void session_end(struct session *s, struct command *c, struct report *report)
 	c->report = *report;
 	c->ended = true;
 	/* Its init has another command soon, or is no more. */
-	if (c->socket >= 0)
-		(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
+	loop_remove(s->loop, &c->watch);
 	fd_close(&c->socket);
-	session_copy(s, c);
+	session_copy(c);
 }
 
 /* Its init is no more, and did not say why: killed from outside, or for want of memory. */
@@ -337,6 +335,13 @@ static int dup_to(int fd, int *ret)
 	return *ret < 0 ? -errno : 0;
 }
 
+static int keep_copier(struct session *s, struct command *c, size_t i, int fd, uint64_t limit)
+{
+	int r = copier_open(&c->copiers[i], fd, i == STDIN_FILENO, limit, &c->stdio[i]);
+
+	return r < 0 ? r : copier_watch(&c->copiers[i], s->loop, session_copy, c);
+}
+
 /* What is written to output and error in one place stays in order: one pipe for both. */
 static int keep_stdio(struct session *s, struct command *c, const struct start *start,
 	const int stdio[3], struct error *e)
@@ -356,8 +361,7 @@ static int keep_stdio(struct session *s, struct command *c, const struct start *
 			given_is_same(stdio[STDOUT_FILENO], stdio[i]))
 			r = dup_to(c->stdio[STDOUT_FILENO], &c->stdio[i]);
 		else if (r == 0 && is_copied)
-			r = copier_open(&c->copiers[i], stdio[i], i == STDIN_FILENO, s->epoll,
-				SOURCE_COPIERS(c), start->file_size, &c->stdio[i]);
+			r = keep_copier(s, c, i, stdio[i], start->file_size);
 		else if (r == 0)
 			r = dup_to(stdio[i], &c->stdio[i]);
 	}
@@ -382,7 +386,9 @@ static int make_command(struct session *s, uint64_t id, const struct start *star
 
 	if (!c)
 		return -ENOMEM;
-	*c = (struct command){ .id = id,
+	*c = (struct command){ .session = s,
+		.watch.fd = -1,
+		.id = id,
 		.socket = -1,
 		.pidfd = -1,
 		.stdio = { -1, -1, -1 },

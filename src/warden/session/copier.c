@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -169,18 +168,15 @@ static bool copier_is_unwanted(const struct copier *c)
 }
 
 /* Asks for one more event, though nothing may happen. */
-static void copier_come_back(const struct copier *c)
+static void copier_come_back(struct copier *c)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c->source };
-
-	(void)epoll_ctl(c->epoll, EPOLL_CTL_MOD, c->is_input ? c->to : c->from, &e);
+	(void)loop_again(c->loop, c->is_input ? &c->to_watch : &c->from_watch);
 }
 
 /* Closing is not enough: as long as the host has it open, epoll would go on to tell of it. */
-static void copier_forget(const struct copier *c, int *fd)
+static void copier_forget(struct copier *c, struct watcher *w, int *fd)
 {
-	if (*fd >= 0)
-		(void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	loop_remove(c->loop, w);
 	fd_close(fd);
 }
 
@@ -201,7 +197,7 @@ void copier_run(struct copier *c)
 		return;
 	/* The end of a file: what was not read of it is seen later. */
 	if (n == 0 && c->unread >= 0) {
-		copier_forget(c, &c->to);
+		copier_forget(c, &c->to_watch, &c->to);
 		return;
 	}
 	/* Whoever goes from a pipe does not want the rest. */
@@ -239,8 +235,8 @@ void copier_close(struct copier *c)
 {
 	if (c->from >= 0 && c->is_input)
 		copier_give_back(c);
-	copier_forget(c, &c->from);
-	copier_forget(c, &c->to);
+	copier_forget(c, &c->from_watch, &c->from);
+	copier_forget(c, &c->to_watch, &c->to);
 	fd_close(&c->unread);
 	free(c->bytes);
 	c->bytes = NULL;
@@ -282,23 +278,12 @@ static void copier_look(struct copier *c, int fd, uint64_t limit)
 	c->left = at >= 0 && (uint64_t)at < limit ? limit - (uint64_t)at : 0;
 }
 
-static int copier_watch(const struct copier *c, int fd, unsigned events)
-{
-	struct epoll_event e = { .events = events | EPOLLET, .data.ptr = c->source };
-
-	/* A file is always ready, and cannot be watched. */
-	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e) < 0 && errno != EPERM ? -errno : 0;
-}
-
-int copier_open(
-	struct copier *c, int fd, bool is_input, int epoll, void *source, uint64_t limit, int *ret)
+int copier_open(struct copier *c, int fd, bool is_input, uint64_t limit, int *ret)
 {
 	auto_fd theirs = -1;
 	int ends[2], r;
 
 	*c = (struct copier)COPIER_NONE;
-	c->epoll = epoll;
-	c->source = source;
 	c->is_input = is_input;
 	copier_look(c, fd, limit);
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -315,14 +300,42 @@ int copier_open(
 	/* One page: what is in it was not read, and it is written again when it was. */
 	if (r == 0 && is_input && c->is_pipe)
 		(void)fcntl(ends[0], F_SETPIPE_SZ, PAGE_BYTES);
-	if (r == 0)
-		r = copier_watch(c, c->from, EPOLLIN);
-	if (r == 0)
-		r = copier_watch(c, c->to, EPOLLOUT);
 	if (r < 0) {
 		copier_close(c);
 		return r;
 	}
 	*ret = fd_take(&theirs);
 	return 0;
+}
+
+static void copier_from_ready(struct watcher *w, uint32_t events)
+{
+	struct copier *c = container_of(w, struct copier, from_watch);
+
+	(void)events;
+	c->ready(c->owner);
+}
+
+static void copier_to_ready(struct watcher *w, uint32_t events)
+{
+	struct copier *c = container_of(w, struct copier, to_watch);
+
+	(void)events;
+	c->ready(c->owner);
+}
+
+int copier_watch(struct copier *c, struct loop *l, void (*ready)(void *owner), void *owner)
+{
+	int r;
+
+	c->loop = l;
+	c->ready = ready;
+	c->owner = owner;
+	c->from_watch.ready = copier_from_ready;
+	c->to_watch.ready = copier_to_ready;
+	r = loop_add(l, &c->from_watch, c->from, EPOLLIN | EPOLLET);
+	/* A file is always ready, and cannot be watched. */
+	if (r == 0 || r == -EPERM)
+		r = loop_add(l, &c->to_watch, c->to, EPOLLOUT | EPOLLET);
+	return r == -EPERM ? 0 : r;
 }

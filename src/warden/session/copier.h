@@ -21,11 +21,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/loop.h"
+
 struct copier {
-	int from, to; /* ours to close; -1: done, or never opened */
-	int unread;   /* of a file: the command's end, to see what it did not read; or -1 */
-	int epoll;    /* where both are watched */
-	void *source; /* what its events say */
+	int from, to;      /* ours to close; -1: done, or never opened */
+	int unread;        /* of a file: the command's end, to see what it did not read; or -1 */
+	struct loop *loop; /* where both are watched */
+	struct watcher from_watch, to_watch;
+	void (*ready)(void *owner);
+	void *owner;
 	bool is_input;
 	bool is_pipe, is_socket, is_file; /* the host's side */
 	bool is_named;                    /* of a pipe: in a folder */
@@ -42,18 +46,19 @@ struct copier {
 };
 
 /* None; closing it does nothing. */
-#define COPIER_NONE                                             \
-	{                                                       \
-		.from = -1, .to = -1, .unread = -1, .epoll = -1 \
+#define COPIER_NONE                                                                        \
+	{                                                                                  \
+		.from = -1, .to = -1, .unread = -1, .from_watch.fd = -1, .to_watch.fd = -1 \
 	}
 
 /*
  * Makes the pipe. fd: the host's, which stays the caller's; ret: the command's end, the caller's
- * from here on. Events of epoll, edge-triggered, carry `source`: call copier_run() on each. limit:
- * bytes that a file may have in the end; 0: no limit.
+ * from here on. limit: bytes that a file may have in the end; 0: no limit.
  */
-int copier_open(
-	struct copier *c, int fd, bool is_input, int epoll, void *source, uint64_t limit, int *ret);
+int copier_open(struct copier *c, int fd, bool is_input, uint64_t limit, int *ret);
+/* In this loop ready(owner) is called whenever copier_run() may have something to do. It must not
+ * move in memory from here on. */
+int copier_watch(struct copier *c, struct loop *l, void (*ready)(void *owner), void *owner);
 /* Moves what can be moved now. */
 void copier_run(struct copier *c);
 /*

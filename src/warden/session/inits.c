@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -55,7 +54,7 @@ static void assign(struct session *s, struct command *c, struct spare *init)
 		if (c->signals & 1)
 			r = frame_send(c->socket, FRAME_SIGNAL, c->id, &n, sizeof(n), NULL, 0);
 	if (r == 0)
-		r = session_add_source(s, c->socket, c);
+		r = session_watch_command(s, c);
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&c->stdio[i]);
 	buffer_deinit(&c->body);
@@ -149,7 +148,7 @@ void session_give_back(struct session *s, struct command *c)
 	if (s->o.single || c->cgroup || c->init_killed || c->socket < 0 ||
 		s->n_spares == SESSION_SPARES_MAX)
 		return;
-	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket, NULL);
+	loop_remove(s->loop, &c->watch);
 	s->spares[s->n_spares++] = (struct spare){ fd_take(&c->socket), fd_take(&c->pidfd) };
 }
 

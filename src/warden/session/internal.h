@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/buffer.h"
+#include "event/loop.h"
 #include "warden/session/broker-process.h"
 #include "warden/session/copier.h"
 #include "warden/session/relay-process.h"
@@ -23,6 +24,8 @@ struct cgroup_home;
 /* One command of a session, as the side outside the jail knows it. */
 struct command {
 	struct command *next;
+	struct session *session;
+	struct watcher watch; /* of its init's socket */
 	uint64_t id;
 	char *program;     /* for records; NULL: there was no memory for it */
 	int socket, pidfd; /* of its init; -1 while it waits for one */
@@ -61,7 +64,10 @@ struct session {
 	struct ledger *ledger;         /* what counts together with others'; NULL: nothing does */
 	int ledger_fd;
 	bool ledger_is_given; /* by session_share() */
-	int epoll, timer;
+	int timer;
+	struct loop *loop;
+	struct watcher zygote_watch, death_watch, timer_watch, relay_watch, broker_watch,
+		broker_frames_watch;
 	struct cgroup_home *cgroups; /* looked for when a command first asks for such a limit */
 	bool looked;                 /* NULL then: there is none to be had */
 	struct command *commands;    /* newest first */
@@ -75,23 +81,15 @@ struct session {
 	struct frame frame; /* last: its buffer is not zeroed */
 };
 
-/* What an event of epoll belongs to: the address of one of these, or of a command. */
-#define SOURCE_ZYGOTE(s) ((void *)&(s)->socket)
-#define SOURCE_DEATH(s) ((void *)&(s)->pidfd)
-#define SOURCE_TIMER(s) ((void *)&(s)->timer)
-#define SOURCE_RELAY(s) ((void *)&(s)->relay)
-#define SOURCE_BROKER(s) ((void *)&(s)->broker)
-#define SOURCE_BROKER_FRAMES(s) ((void *)&(s)->granted)
-/* Of a command's copiers: its own address, made odd. */
-#define SOURCE_COPIERS(c) ((void *)((uintptr_t)(c) | 1))
-#define SOURCE_IS_COPIERS(source) ((uintptr_t)(source)&1)
-#define SOURCE_COPIED(source) ((struct command *)((uintptr_t)(source) & ~(uintptr_t)1))
-
-/* session.c */
-int session_add_source(struct session *s, int fd, void *source);
+/* session.c: these add the descriptors that there are to the loop. */
+int session_watch_zygote(struct session *s);
+int session_watch_timer(struct session *s);
+int session_watch_relay(struct session *s);
+int session_watch_broker(struct session *s);
+void session_unwatch_broker(struct session *s);
+int session_watch_command(struct session *s, struct command *c);
 void session_report(struct session *s, const struct session_event *event);
-/* session/broker-frames.c: the broker serves: it is listened to. */
-int session_hear_broker(struct session *s);
+/* session/broker-frames.c */
 void session_on_broker(struct session *s);
 /* All that it has said so far becomes events. */
 void session_catch_up_broker(struct session *s);
@@ -115,8 +113,8 @@ void session_refuse(struct session *s, struct command *c, int error, const char 
 void session_end(struct session *s, struct command *c, struct report *report);
 /* Reports those that ended already, with what could be copied. */
 void session_hurry(struct session *s);
-/* Something can be copied. */
-void session_copy(struct session *s, struct command *c);
+/* Something can be copied. `command`: a struct command, which may be no more then. */
+void session_copy(void *command);
 /* Its init is no more, and did not say why (r: what receiving gave). */
 void session_lose(struct session *s, struct command *c, int r);
 /* Moves the command's init into its cgroup, if it has one. */

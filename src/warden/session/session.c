@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The side outside the jail. One epoll descriptor has everything: the zygote's socket and pidfd,
- * the socket of each running command's init, its copiers, and a timer for the next deadline. Events
- * are taken
- * one at a time, so that handling one may free what another would have named.
+ * The side outside the jail. One loop has everything: the zygote's socket and pidfd, the socket of
+ * each running command's init, its copiers, and a timer for the next deadline. That timer is a
+ * descriptor: a holder with a poll() of its own waits for session_fd() alone.
  *
  * This file has the frames that come in; session/build.c makes a session and takes it down,
  * session/commands.c has the commands in it, and session/inits.c what runs them.
@@ -13,10 +12,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,13 +28,6 @@ enum {
 	FRAMES_MAX = 4096, /* of the relay, at once */
 	FINISH_MS = 5000,  /* longer than the relay takes */
 };
-
-int session_add_source(struct session *s, int fd, void *source)
-{
-	struct epoll_event e = { .events = EPOLLIN, .data.ptr = source };
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
-}
 
 void session_report(struct session *s, const struct session_event *event)
 {
@@ -179,6 +169,13 @@ void session_finish(struct session *s)
 		;
 }
 
+/* Before its descriptors are closed. */
+void session_unwatch_broker(struct session *s)
+{
+	loop_remove(s->loop, &s->broker_watch);
+	loop_remove(s->loop, &s->broker_frames_watch);
+}
+
 /* Without a broker the sandbox goes on. */
 static void session_lose_broker(struct session *s)
 {
@@ -186,11 +183,11 @@ static void session_lose_broker(struct session *s)
 	struct error why = { 0 };
 	int r;
 
-	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, broker_process_pidfd(s->broker), NULL);
+	session_unwatch_broker(s);
 	session_catch_up_broker(s);
 	r = broker_process_restart(s->broker, &why);
 	if (r == 0)
-		r = session_hear_broker(s);
+		r = session_watch_broker(s);
 	event.refusal = (struct refusal){ .error = r < 0 ? -r : 0,
 		.text = why.text,
 		.hint = r < 0 ? "calls of it fail from here on" : "it was started again" };
@@ -335,32 +332,102 @@ static void on_command(struct session *s, struct command *c)
 	}
 }
 
+/* The loop. */
+
+/* Without it nothing inside gets anywhere, and nothing would report it: better a new sandbox. */
+static void session_lose_relay(struct session *s)
+{
+	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+	warden_session_lose(s, "the sandbox ended: its relay to the network died");
+}
+
+/* Each is called for an event of its descriptor, unless the session was lost in the same turn. */
+#define SESSION_WATCHER(name, member, act)                                   \
+	static void name(struct watcher *w, uint32_t events)                 \
+	{                                                                    \
+		struct session *s = container_of(w, struct session, member); \
+                                                                             \
+		(void)events;                                                \
+		if (s->gone)                                                 \
+			return;                                              \
+		act;                                                         \
+		session_ask_for_inits(s);                                    \
+	}
+
+SESSION_WATCHER(zygote_ready, zygote_watch, on_zygote(s))
+SESSION_WATCHER(death_ready, death_watch, session_lose_zygote(s))
+SESSION_WATCHER(timer_ready, timer_watch, session_pass_deadlines(s))
+SESSION_WATCHER(broker_ready, broker_watch, session_lose_broker(s))
+SESSION_WATCHER(broker_frames_ready, broker_frames_watch, session_on_broker(s))
+SESSION_WATCHER(relay_ready, relay_watch, if (session_hear_relay(s) < 0) session_lose_relay(s))
+
+static void command_ready(struct watcher *w, uint32_t events)
+{
+	struct command *c = container_of(w, struct command, watch);
+	struct session *s = c->session;
+
+	(void)events;
+	on_command(s, c);
+	session_ask_for_inits(s);
+}
+
+static int session_watch(struct session *s, struct watcher *w,
+	void (*ready)(struct watcher *w, uint32_t events), int fd)
+{
+	w->ready = ready;
+	return loop_add(s->loop, w, fd, EPOLLIN);
+}
+
+int session_watch_zygote(struct session *s)
+{
+	int r = session_watch(s, &s->death_watch, death_ready, s->pidfd);
+
+	return r < 0 ? r : session_watch(s, &s->zygote_watch, zygote_ready, s->socket);
+}
+
+int session_watch_timer(struct session *s)
+{
+	return session_watch(s, &s->timer_watch, timer_ready, s->timer);
+}
+
+int session_watch_relay(struct session *s)
+{
+	return session_watch(s, &s->relay_watch, relay_ready, s->relay.socket);
+}
+
+/* The pidfd reports its death; what it sent before is read first. */
+int session_watch_broker(struct session *s)
+{
+	int r = session_watch(s, &s->broker_watch, broker_ready, broker_process_pidfd(s->broker));
+
+	return r < 0 ? r
+		     : session_watch(s, &s->broker_frames_watch, broker_frames_ready,
+			       broker_process_socket(s->broker));
+}
+
+int session_watch_command(struct session *s, struct command *c)
+{
+	return session_watch(s, &c->watch, command_ready, c->socket);
+}
+
+int session_fd(const struct session *s)
+{
+	return loop_fd(s->loop);
+}
+
+struct loop *session_loop(const struct session *s)
+{
+	return s->loop;
+}
+
+bool session_is_gone(const struct session *s)
+{
+	return s->gone;
+}
+
 int session_dispatch(struct session *s)
 {
-	struct epoll_event e;
+	int r = s->gone ? 0 : loop_turn(s->loop, 0);
 
-	while (!s->gone && epoll_wait(s->epoll, &e, 1, 0) > 0) {
-		if (e.data.ptr == SOURCE_ZYGOTE(s))
-			on_zygote(s);
-		else if (e.data.ptr == SOURCE_DEATH(s))
-			session_lose_zygote(s);
-		else if (e.data.ptr == SOURCE_TIMER(s))
-			session_pass_deadlines(s);
-		else if (e.data.ptr == SOURCE_BROKER(s))
-			session_lose_broker(s);
-		else if (e.data.ptr == SOURCE_BROKER_FRAMES(s))
-			session_on_broker(s);
-		else if (SOURCE_IS_COPIERS(e.data.ptr))
-			session_copy(s, SOURCE_COPIED(e.data.ptr));
-		else if (e.data.ptr != SOURCE_RELAY(s))
-			on_command(s, e.data.ptr);
-		else if (session_hear_relay(s) < 0) {
-			/* Without it nothing inside gets anywhere, and nothing would tell: better
-			 * a new sandbox. */
-			(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
-			warden_session_lose(s, "the sandbox ended: its relay to the network died");
-		}
-		session_ask_for_inits(s);
-	}
-	return s->gone ? -ECONNRESET : 0;
+	return r < 0 ? r : s->gone ? -ECONNRESET : 0;
 }

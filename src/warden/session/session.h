@@ -8,8 +8,8 @@
  *     session_build()  ->  the zygote carries out the plan
  *     session_start()  ->  an init of its own for each command (init.c), mostly made ahead of time
  *
- * Nothing here blocks once the session stands: poll session_fd() for reading and call
- * session_dispatch(), which reports by the callback. One thread at a time.
+ * Nothing here blocks once the session stands: turn its loop, or poll session_fd() for reading and
+ * call session_dispatch(); what happened is reported by the callback. One thread at a time.
  *
  * If the process that holds a session dies, everything inside dies with it.
  */
@@ -26,6 +26,7 @@
 #include "wire/report.h"
 #include "wire/start.h"
 
+struct loop;
 struct session;
 
 enum session_event_kind {
@@ -149,6 +150,11 @@ void session_stop(struct session *s);
  */
 void session_free(struct session *s);
 
+/* Its loop, for a holder that adds what else it waits for, and turns it. */
+struct loop *session_loop(const struct session *s);
+/* Nothing comes of it any more. */
+bool session_is_gone(const struct session *s);
+/* For a holder with a poll() of its own: to be polled for reading, and then dispatched. */
 int session_fd(const struct session *s);
 /* Handles what is there, without waiting. Negative: the session is of no use any more. */
 int session_dispatch(struct session *s);
