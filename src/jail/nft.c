@@ -8,6 +8,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #define TABLE "corral"
@@ -181,11 +182,27 @@ void nft_is_mark(struct netlink *n, uint32_t mark)
 	nft_match_meta(n, NFT_META_MARK, &mark, sizeof(mark));
 }
 
+/* Where the destination is in the header. */
+static uint32_t nft_destination(uint8_t family)
+{
+	return family == NFPROTO_IPV4 ? 16 : 24;
+}
+
 void nft_is_to(struct netlink *n, uint8_t family, const void *bytes, size_t len)
 {
-	/* Where the destination is in the header. */
-	nft_load_payload(n, NFT_PAYLOAD_NETWORK_HEADER, family == NFPROTO_IPV4 ? 16 : 24, len);
+	nft_load_payload(n, NFT_PAYLOAD_NETWORK_HEADER, nft_destination(family), len);
 	nft_compare(n, NFT_CMP_EQ, bytes, len);
+}
+
+void nft_is_group(struct netlink *n, uint8_t family)
+{
+	/* 224.0.0.0/4, ff00::/8 */
+	const uint8_t first = family == NFPROTO_IPV4 ? 0xe0 : 0xff;
+	const uint8_t last = family == NFPROTO_IPV4 ? 0xef : 0xff;
+
+	nft_load_payload(n, NFT_PAYLOAD_NETWORK_HEADER, nft_destination(family), sizeof(first));
+	nft_compare(n, NFT_CMP_GTE, &first, sizeof(first));
+	nft_compare(n, NFT_CMP_LTE, &last, sizeof(last));
 }
 
 void nft_is_from_port(struct netlink *n, uint16_t port)
@@ -215,6 +232,43 @@ void nft_accept(struct netlink *n)
 	netlink_unnest(n, verdict);
 	netlink_unnest(n, data);
 	nft_end_expression(n, x);
+}
+
+void nft_set_mark(struct netlink *n, uint32_t mark)
+{
+	nft_load(n, NFT_REG_1, &mark, sizeof(mark));
+	nft_add(n, "meta", FIELDS({ NFTA_META_KEY, NFT_META_MARK }, { NFTA_META_SREG, NFT_REG_1 }));
+}
+
+void nft_flip_to(struct netlink *n, uint8_t family, uint8_t bits)
+{
+	/* Two bytes, as checksums are made of. */
+	const uint8_t all[2] = { 0xff, 0xff }, flipped[2] = { bits, 0 };
+	const bool is_4 = family == NFPROTO_IPV4;
+	struct nft_nests x;
+	size_t nest;
+
+	nft_load_payload(n, NFT_PAYLOAD_NETWORK_HEADER, nft_destination(family), sizeof(all));
+	x = nft_begin_expression(n, "bitwise",
+		FIELDS({ NFTA_BITWISE_SREG, NFT_REG_1 }, { NFTA_BITWISE_DREG, NFT_REG_1 },
+			{ NFTA_BITWISE_LEN, sizeof(all) }));
+	nest = netlink_nest(n, NFTA_BITWISE_MASK);
+	netlink_attribute(n, NFTA_DATA_VALUE, all, sizeof(all));
+	netlink_unnest(n, nest);
+	nest = netlink_nest(n, NFTA_BITWISE_XOR);
+	netlink_attribute(n, NFTA_DATA_VALUE, flipped, sizeof(flipped));
+	netlink_unnest(n, nest);
+	nft_end_expression(n, x);
+	/* IPv4 has a sum of its header, at byte 10; IPv6 has none. */
+	nft_add(n, "payload",
+		FIELDS({ NFTA_PAYLOAD_SREG, NFT_REG_1 },
+			{ NFTA_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER },
+			{ NFTA_PAYLOAD_OFFSET, nft_destination(family) },
+			{ NFTA_PAYLOAD_LEN, sizeof(all) },
+			{ NFTA_PAYLOAD_CSUM_TYPE,
+				is_4 ? NFT_PAYLOAD_CSUM_INET : NFT_PAYLOAD_CSUM_NONE },
+			{ NFTA_PAYLOAD_CSUM_OFFSET, is_4 ? 10 : 0 },
+			{ NFTA_PAYLOAD_CSUM_FLAGS, NFT_PAYLOAD_L4CSUM_PSEUDOHDR }));
 }
 
 void nft_untrack(struct netlink *n)

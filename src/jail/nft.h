@@ -13,7 +13,7 @@
 #include "jail/netlink.h"
 
 struct nft_chain {
-	const char *name, *type; /* "filter", "nat" */
+	const char *name, *type; /* "filter", "nat", "route" */
 	uint32_t hook;           /* NF_INET_LOCAL_OUT … */
 	int32_t priority;
 };
@@ -35,10 +35,18 @@ void nft_is_protocol(struct netlink *n, uint8_t protocol);
 void nft_is_mark(struct netlink *n, uint32_t mark);
 /* The destination starts with these bytes. Only after nft_is_family(). */
 void nft_is_to(struct netlink *n, uint8_t family, const void *bytes, size_t len);
+/* The destination is a multicast group. Only after nft_is_family(). */
+void nft_is_group(struct netlink *n, uint8_t family);
 void nft_is_from_port(struct netlink *n, uint16_t port);
 void nft_is_to_ports(struct netlink *n, uint16_t lo, uint16_t hi);
 
 void nft_accept(struct netlink *n);
+void nft_set_mark(struct netlink *n, uint32_t mark);
+/*
+ * The first byte of the destination, XOR these bits; checksums follow. A chain of type "route"
+ * looks up the route again. Only after nft_is_family().
+ */
+void nft_flip_to(struct netlink *n, uint8_t family, uint8_t bits);
 /* Connection tracking leaves it alone, and so does everything in a nat chain. */
 void nft_untrack(struct netlink *n);
 /* To that port of 127.0.0.1 or ::1. The answers come from where it was meant to go. */

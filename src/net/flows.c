@@ -37,16 +37,17 @@ enum {
 /* An address of no host outside, or this sandbox's own. It is not captured; if it comes, it is
  * denied. */
 static const char *const own[] = { "0.0.0.0/8", "127.0.0.0/8", "::", "::1", "fd53::/64" };
-enum { N_OWN = ROWS(own) };
+enum { N_OWN = ROWS(own), N_WATCHERS = 4 };
 
 struct flows_watcher {
 	struct flows *all;
+	bool is_group; /* of a socket of CAPTURE_GROUP_* */
 	struct watcher watcher;
 };
 
 struct flows {
 	struct flows_options o;
-	struct flows_watcher watchers[2];
+	struct flows_watcher watchers[N_WATCHERS];
 	struct timer idle;
 	struct hash_key key;
 	struct flow *buckets[BUCKETS]; /* by their two ends */
@@ -588,7 +589,8 @@ static void flows_take(struct flows *all, const struct capture_datagram *path, s
 
 static void flows_on_inside(struct watcher *w, uint32_t events)
 {
-	struct flows *all = container_of(w, struct flows_watcher, watcher)->all;
+	const struct flows_watcher *socket = container_of(w, struct flows_watcher, watcher);
+	struct flows *all = socket->all;
 
 	(void)events;
 	for (int i = 0; i < BATCH; i++) {
@@ -597,6 +599,8 @@ static void flows_on_inside(struct watcher *w, uint32_t events)
 
 		if (n == -EAGAIN)
 			return;
+		if (n >= 0 && socket->is_group)
+			path.to = capture_group(&path.to);
 		if (n >= 0)
 			flows_take(all, &path, (size_t)n);
 	}
@@ -645,7 +649,7 @@ void flows_review(struct flows *all)
 static void flows_close_sockets(const struct flows_options *o)
 {
 	for (int i = 0; i < 2; i++) {
-		auto_fd udp = o->udp[i], raw = o->raw[i];
+		auto_fd udp = o->udp[i], group = o->groups[i], raw = o->raw[i];
 	}
 }
 
@@ -663,13 +667,16 @@ int flows_new(struct flows **ret, const struct flows_options *o)
 		f->o.idle_ms = FLOWS_IDLE_MS;
 	f->idle.expired = flows_on_idle;
 	f->key = hash_key_make();
-	for (int i = 0; i < 2; i++)
-		f->watchers[i] = (struct flows_watcher){ f, { flows_on_inside, -1, 0 } };
+	for (int i = 0; i < N_WATCHERS; i++)
+		f->watchers[i] = (struct flows_watcher){ f, i >= 2, { flows_on_inside, -1, 0 } };
 	for (size_t i = 0; r == 0 && i < N_OWN; i++)
 		r = prefix_parse(own[i], strlen(own[i]), &f->own[i]);
-	for (int i = 0; r == 0 && i < 2; i++)
-		if (o->udp[i] >= 0)
-			r = loop_add(flows_loop(f), &f->watchers[i].watcher, o->udp[i], EPOLLIN);
+	for (int i = 0; r == 0 && i < N_WATCHERS; i++) {
+		const int fd = i < 2 ? o->udp[i] : o->groups[i - 2];
+
+		if (fd >= 0)
+			r = loop_add(flows_loop(f), &f->watchers[i].watcher, fd, EPOLLIN);
+	}
 	if (r < 0)
 		flows_free(f);
 	else
@@ -687,7 +694,7 @@ void flows_free(struct flows *f)
 		flows_end(one);
 	}
 	loop_stop(flows_loop(f), &f->idle);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < N_WATCHERS; i++)
 		loop_remove(flows_loop(f), &f->watchers[i].watcher);
 	flows_close_sockets(&f->o);
 	free(f);

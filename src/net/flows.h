@@ -31,8 +31,10 @@ struct flows_options {
 	struct quota *quota;
 	struct recorder *recorder;
 	struct asker *asker; /* NULL: no user can be asked */
-	/* CAPTURE_UDP_*, CAPTURE_RAW_*; -1: none. They become the flows', also on failure. */
+	/* CAPTURE_UDP_*, CAPTURE_GROUP_*, CAPTURE_RAW_*; -1: none. They become the flows', also on
+	 * failure. */
 	int udp[2];
+	int groups[2];
 	int raw[2];
 	uint64_t idle_ms; /* 0: FLOWS_IDLE_MS */
 };

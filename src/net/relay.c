@@ -171,6 +171,8 @@ static int relay_start_flows(struct relay *r)
 		.asker = r->asker,
 		.udp = { fd_take(&r->captured[CAPTURE_UDP_4]),
 			fd_take(&r->captured[CAPTURE_UDP_6]) },
+		.groups = { fd_take(&r->captured[CAPTURE_GROUP_4]),
+			fd_take(&r->captured[CAPTURE_GROUP_6]) },
 		.raw = { fd_take(&r->captured[CAPTURE_RAW_4]),
 			fd_take(&r->captured[CAPTURE_RAW_6]) } };
 

@@ -62,6 +62,17 @@ err_has "corral: and 3 more that were denied or could not be reached" "and how m
 bash "getent ahosts \"\$(printf 'evil\\033[2J.example')\"; true"
 no_controls "a name cannot write on the terminal"
 
+# The answer is waited for: it is an error that comes at once.
+say='say() { exec 3<>"/dev/udp/$1/$2" && echo hello >&3 && timeout 60 cat <&3; }'
+bash "$say
+for to in 224.0.0.251 239.255.255.250 ff02::fb%lo ff05::c; do say \$to 5353; done"
+status_is 1 "datagrams to multicast groups"
+err_has "Connection refused" "the sender has an error"
+err_has "corral: denied: udp://224.0.0.251:5353: " "a group that was denied is told"
+err_has "corral: denied: udp://239.255.255.250:5353: " "also one of an organization"
+err_has "corral: denied: udp://[ff02::fb]:5353: " "of IPv6"
+err_has "corral: denied: udp://[ff05::c]:5353: " "and of a site"
+
 # --- where it has to be granted ---
 cat >policy.yaml <<'EOF'
 fs: {read: ['/usr/**']}
@@ -88,6 +99,15 @@ assert entry["name"] == "" and not entry["dns"] and entry["reason"] and entry["r
 assert result["stdout"] == "out\n"
 EOF
 ok $? "--json: what was denied is in the list"
+bash "$say
+say 224.0.0.251 5353" --json
+python3 - "$scratch/out" <<'EOF'
+import json, sys
+(entry,) = json.load(open(sys.argv[1]))["network"]
+assert entry["event"] == "denied" and entry["target"] == "udp://224.0.0.251:5353", entry
+assert entry["address"] == "224.0.0.251" and entry["port"] == 5353 and entry["count"] == 1, entry
+EOF
+ok $? "--json: a multicast group, too"
 bash 'true' --json
 out_has '"network": []' "--json: an empty list where nothing was"
 

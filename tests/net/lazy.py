@@ -71,6 +71,9 @@ CASES = (
     ("datagrams are refused", ["echo.example.com:7"],
      (("lookup echo.example.com", NAMED), ("datagram 198.18.0.1 7", "ECONNREFUSED"),
       (f"datagram {ECHO} 7", "ECONNREFUSED"), (f"datagram {ECHO6} 7", "ECONNREFUSED")), ()),
+    ("datagrams to groups and to all", ["echo.example.com:7"],
+     tuple((f"datagram {group} 5353", "EHOSTUNREACH")
+           for group in ("224.0.0.251", "239.255.255.250", "255.255.255.255", "ff02::fb%lo", "ff05::c")), ()),
     ("servers inside", ["echo.example.com:7"],
      (("talk echo.example.com 7", "hello"), ("bind 127.0.0.1 7", "bound"), ("bind ::1 7", "bound"),
       ("bind 0.0.0.0 80", "bound"), ("bind :: 443", "bound"), ("bind 0.0.0.0 8080", "bound"),

@@ -147,18 +147,58 @@ int capture_routes(bool ipv6, struct error *e)
 	return r == 0 && ipv6 ? capture_lead_here(AF_INET6, SYNTHETIC_SELF_6, e) : r;
 }
 
+int capture_refuse_groups(bool ipv6, struct error *e)
+{
+	static const struct {
+		uint8_t family, bits;
+		unsigned char bytes[16];
+	} groups[] = {
+		{ AF_INET, 4, { 0xe0 } },
+		{ AF_INET, 32, { 255, 255, 255, 255 } },
+		{ AF_INET6, 8, { 0xff } },
+	};
+	struct netlink n = { .len = 0 };
+	int r;
+
+	for (size_t i = 0; i < ROWS(groups); i++) {
+		const struct rtmsg route = {
+			.rtm_family = groups[i].family,
+			.rtm_dst_len = groups[i].bits,
+			.rtm_table = RT_TABLE_LOCAL,
+			.rtm_protocol = RTPROT_BOOT,
+			.rtm_scope = RT_SCOPE_UNIVERSE,
+			.rtm_type = RTN_UNREACHABLE,
+		};
+
+		if (groups[i].family == AF_INET6 && !ipv6)
+			continue;
+		netlink_begin(&n, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK);
+		netlink_add(&n, &route, sizeof(route));
+		netlink_attribute(
+			&n, RTA_DST, groups[i].bytes, groups[i].family == AF_INET ? 4 : 16);
+		netlink_end(&n);
+	}
+	r = netlink_talk(&n, NETLINK_ROUTE, NULL);
+	return r < 0 ? error_set(e, r, NULL,
+			       "cannot make multicast unreachable in the sandbox's network: %s",
+			       strerror(-r))
+		     : 0;
+}
+
 /* Rules. */
 
-enum chain { FREE, OUT, IN, CHAIN_COUNT };
+enum chain { FREE, OUT, GROUP, IN, CHAIN_COUNT };
 
 static const struct nft_chain chains[CHAIN_COUNT] = {
 	/* Before connections are tracked, which is at -200. */
 	[FREE] = { "free", "filter", NF_INET_LOCAL_OUT, -300 },
 	[OUT] = { "out", "nat", NF_INET_LOCAL_OUT, -100 },
+	/* After names were led to their server. */
+	[GROUP] = { "group", "route", NF_INET_LOCAL_OUT, -50 },
 	[IN] = { "in", "filter", NF_INET_PRE_ROUTING, -150 },
 };
 
-enum action { ACCEPT, UNTRACKED, REDIRECT, PROXY };
+enum action { ACCEPT, UNTRACKED, REDIRECT, PROXY, MOVE_GROUP };
 
 struct capture_rule {
 	enum chain chain;
@@ -170,6 +210,7 @@ struct capture_rule {
 	uint16_t from_port, to_port;
 	uint16_t to_last; /* of a range that begins at to_port */
 	uint32_t mark;
+	bool group; /* the destination is a multicast group; family is set */
 	enum action action;
 	uint16_t port; /* REDIRECT, PROXY: to 127.0.0.1 or ::1 */
 };
@@ -215,8 +256,15 @@ static const struct capture_rule rules[] = {
 	{ OUT, TCP, TO_RELAY },
 };
 
+#define TO_GROUPS .mark = CAPTURE_GROUP_MARK, .action = PROXY, .port = CAPTURE_GROUP_PORT
+
 static const struct capture_rule udp_rules[] = {
+	{ GROUP, V4, UDP, .group = true, .action = MOVE_GROUP },
+	{ GROUP, V6, UDP, .group = true, .action = MOVE_GROUP },
+
 	{ IN, .mark = CAPTURE_MARK },
+	{ IN, V4, UDP, TO_GROUPS },
+	{ IN, V6, UDP, TO_GROUPS },
 	{ IN, LOOPBACK_4 },
 	{ IN, LOOPBACK_6 },
 	{ IN, SELF_4 },
@@ -238,6 +286,8 @@ static void capture_add_rule(struct netlink *n, const struct capture_rule *r, bo
 		nft_is_family(n, r->family);
 	if (r->to)
 		nft_is_to(n, r->family, r->to, r->to_len);
+	if (r->group)
+		nft_is_group(n, r->family);
 	if (r->protocol)
 		nft_is_protocol(n, r->protocol);
 	if (r->from_port)
@@ -248,6 +298,11 @@ static void capture_add_rule(struct netlink *n, const struct capture_rule *r, bo
 		nft_redirect(n, r->port);
 	if (r->action == PROXY)
 		nft_proxy(n, r->family, r->port);
+	if (r->action == MOVE_GROUP) {
+		nft_flip_to(n, r->family,
+			r->family == NFPROTO_IPV4 ? CAPTURE_GROUP_BITS_4 : CAPTURE_GROUP_BITS_6);
+		nft_set_mark(n, CAPTURE_GROUP_MARK);
+	}
 	if (r->action == UNTRACKED)
 		nft_untrack(n);
 	if (r->action != REDIRECT)
@@ -306,6 +361,7 @@ int capture_rules_udp(bool ipv6, struct error *e)
 	int r;
 
 	nft_begin(&n);
+	nft_chain(&n, &chains[GROUP]);
 	nft_chain(&n, &chains[IN]);
 	capture_add_rules(&n, udp_rules, ROWS(udp_rules), ipv6);
 	r = nft_commit(&n);

@@ -40,6 +40,8 @@ static const struct capture_kind {
 	[CAPTURE_DNS_UDP_6] = { "DNS", AF_INET6, SOCK_DGRAM, CAPTURE_DNS_PORT, false, false },
 	[CAPTURE_UDP_4] = { "UDP", AF_INET, SOCK_DGRAM, CAPTURE_PORT, true, true },
 	[CAPTURE_UDP_6] = { "UDP", AF_INET6, SOCK_DGRAM, CAPTURE_PORT, true, true },
+	[CAPTURE_GROUP_4] = { "multicast", AF_INET, SOCK_DGRAM, CAPTURE_GROUP_PORT, true, true },
+	[CAPTURE_GROUP_6] = { "multicast", AF_INET6, SOCK_DGRAM, CAPTURE_GROUP_PORT, true, true },
 	[CAPTURE_RAW_4] = { "UDP answers", AF_INET, SOCK_RAW, 0, false, true },
 	[CAPTURE_RAW_6] = { "UDP answers", AF_INET6, SOCK_RAW, 0, false, true },
 };
@@ -123,7 +125,9 @@ int capture_open(const struct capture_options *o, int ret[CAPTURE_COUNT], struct
 			*e = missing;
 		return r;
 	}
-	r = capture_settings(e);
+	r = udp ? 0 : capture_refuse_groups(ipv6, e);
+	if (r == 0)
+		r = capture_settings(e);
 	return r < 0 ? r : capture_finish(fds, ret, capture_open_sockets(fds, ipv6, udp, e));
 }
 
@@ -219,12 +223,15 @@ static int capture_open_servers(int fds[CAPTURE_COUNT], bool ipv6, struct error 
 
 int capture_open_lazy(int ret[CAPTURE_COUNT], struct error *e)
 {
+	const bool ipv6 = capture_turn_on_ipv6();
 	int fds[CAPTURE_COUNT];
 	int r = capture_settings(e);
 
 	memset(fds, -1, sizeof(fds));
 	if (r == 0)
-		r = capture_open_servers(fds, capture_turn_on_ipv6(), e);
+		r = capture_refuse_groups(ipv6, e);
+	if (r == 0)
+		r = capture_open_servers(fds, ipv6, e);
 	return capture_finish(fds, ret, r);
 }
 
@@ -235,6 +242,19 @@ bool capture_is_loopback(const struct address *a)
 	static const struct address v6 = { 128, { [15] = 1 } };
 
 	return a->bits == 32 ? a->bytes[0] == 127 : address_equal(a, &v6);
+}
+
+bool capture_is_group(const struct address *a)
+{
+	return a->bits == 32 ? (a->bytes[0] & 0xf0) == 0xe0 : a->bytes[0] == 0xff;
+}
+
+struct address capture_group(const struct address *moved)
+{
+	struct address a = *moved;
+
+	a.bytes[0] ^= a.bits == 32 ? CAPTURE_GROUP_BITS_4 : CAPTURE_GROUP_BITS_6;
+	return capture_is_group(&a) ? a : *moved;
 }
 
 bool capture_is_own_port(uint16_t port)

@@ -9,7 +9,8 @@
  *     tcp  port 53, any address            -> 127.0.0.1:2, [::1]:2   the name server
  *     udp  port 53, any address            -> the same
  *     tcp  anything else                   -> 127.0.0.1:1, [::1]:1   the relay
- *     udp  anything else                   -> the same, by tproxy
+ *     udp  a multicast group               -> 127.0.0.1:3, [::1]:3   the relay, by tproxy
+ *     udp  anything else                   -> 127.0.0.1:1, [::1]:1   the same
  *     127.0.0.0/8, ::1, the sandbox's own address: left alone, but for port 53 of 127.0.0.53 and
  *     127.0.0.11, where the resolvers of systemd and Docker are
  *
@@ -39,6 +40,8 @@ enum capture_socket {
 	CAPTURE_UDP_6,
 	CAPTURE_RAW_4, /* for packets with headers of our own (packet.h), marked to be left alone */
 	CAPTURE_RAW_6,
+	CAPTURE_GROUP_4, /* transparent, for multicast groups: capture_group() */
+	CAPTURE_GROUP_6,
 	/* Only without rules: the name server where systemd's and Docker's resolvers are. */
 	CAPTURE_SYSTEMD_TCP,
 	CAPTURE_DOCKER_TCP,
@@ -59,8 +62,8 @@ struct capture_options {
 };
 
 /*
- * All sockets are non-blocking and close-on-exec; -1 where the kernel has no IPv6, or (UDP, RAW) no
- * tproxy. -EOPNOTSUPP: no nf_tables.
+ * All sockets are non-blocking and close-on-exec; -1 where the kernel has no IPv6, or (UDP, RAW,
+ * GROUP) no tproxy. -EOPNOTSUPP: no nf_tables.
  */
 int capture_open(const struct capture_options *o, int ret[CAPTURE_COUNT], struct error *e);
 
@@ -97,3 +100,9 @@ struct capture_datagram {
 };
 /* The length; -EAGAIN. A longer one than size is -EMSGSIZE. */
 ssize_t capture_udp_receive(int fd, struct capture_datagram *ret, void *data, size_t size);
+/*
+ * What comes by CAPTURE_GROUP_* was sent to a multicast group, and has another destination by now:
+ * the group. Any other address was sent to the socket itself, and is unchanged.
+ */
+struct address capture_group(const struct address *moved);
+bool capture_is_group(const struct address *a);

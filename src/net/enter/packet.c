@@ -122,6 +122,8 @@ size_t packet_unreachable(
 	const struct capture_datagram *d, size_t len, uint8_t out[PACKET_UNREACHABLE_MAX])
 {
 	const bool is_4 = d->from.bits == 32;
+	/* No packet comes from a group: then it is the sender's own machine that says so. */
+	const struct address *answers = capture_is_group(&d->to) ? &d->from : &d->to;
 	const size_t all = ICMP_BYTES + (is_4 ? IPV4_BYTES : IPV6_BYTES) + UDP_BYTES;
 	uint64_t total = 0;
 	uint8_t *icmp, *quoted;
@@ -129,7 +131,7 @@ size_t packet_unreachable(
 	if (!packet_is_one_family(d) || len > UINT16_MAX - UDP_BYTES)
 		return 0;
 	icmp = out +
-	       packet_put_ip(&d->to, &d->from, is_4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, all, out);
+	       packet_put_ip(answers, &d->from, is_4 ? IPPROTO_ICMP : IPPROTO_ICMPV6, all, out);
 	memset(icmp, 0, ICMP_BYTES);
 	icmp[0] = is_4 ? 3 : 1; /* destination unreachable */
 	icmp[1] = is_4 ? 3 : 4; /* its port */
@@ -137,7 +139,7 @@ size_t packet_unreachable(
 	quoted += packet_put_ip(&d->from, &d->to, IPPROTO_UDP, UDP_BYTES + len, quoted);
 	packet_put_udp(d->from_port, d->to_port, len, quoted);
 	if (!is_4)
-		total = packet_sum_pseudo(&d->to, &d->from, IPPROTO_ICMPV6, all);
+		total = packet_sum_pseudo(answers, &d->from, IPPROTO_ICMPV6, all);
 	packet_put_sum(icmp + 2, packet_sum(total, icmp, all));
 	return (size_t)(icmp + all - out);
 }

@@ -100,6 +100,7 @@ static void make_asking(struct world *w, const char *yaml, uint64_t idle_ms, uin
 		.recorder = w->recorder,
 		.asker = w->asker,
 		.udp = { copy_of(CAPTURE_UDP_4), copy_of(CAPTURE_UDP_6) },
+		.groups = { copy_of(CAPTURE_GROUP_4), copy_of(CAPTURE_GROUP_6) },
 		.raw = { copy_of(CAPTURE_RAW_4), copy_of(CAPTURE_RAW_6) },
 		.idle_ms = idle_ms };
 	assert_int_equal(flows_new(&w->flows, &o), 0);
@@ -333,6 +334,31 @@ static void test_denied(void **state)
 	check_denied(&w, &a, PORT, "udp://echo.example:7777", "");
 	assert_int_equal(w.counts[RECORD_DENIED], 6);
 	assert_int_equal(w.counts[RECORD_FAILED] + w.counts[RECORD_CLOSED], 0);
+	end(&w);
+}
+
+/* Also where nothing inside is a member, and by any grant that does not name them. */
+static void test_denied_groups(void **state)
+{
+	static const char *const groups[] = { "224.0.0.251", "239.255.255.250", "ff05::c",
+		"ff1e::1" };
+	struct address a;
+	struct world w;
+
+	(void)state;
+	make(&w, "network: {allow: ['udp://*:*', 'udp://0.0.0.0/1:*', 'udp://240.0.0.0/4:*']}", 0);
+	for (size_t i = 0; i < ROWS(groups); i++) {
+		char target[64];
+
+		a = netns_address(groups[i]);
+		(void)snprintf(target, sizeof(target),
+			a.bits == 32 ? "udp://%s:5353" : "udp://[%s]:5353", groups[i]);
+		check_denied(&w, &a, 5353, target, "");
+	}
+	a = netns_address("127.0.0.1");
+	check_denied(&w, &a, 3, "udp://127.0.0.1:3", "it is an address of the sandbox itself");
+	assert_int_equal(w.counts[RECORD_DENIED], ROWS(groups) + 1);
+	assert_int_equal(flows_count(w.flows), 0);
 	end(&w);
 }
 
@@ -986,6 +1012,7 @@ int main(void)
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_denied),
+		cmocka_unit_test(test_denied_groups),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_ask_once),

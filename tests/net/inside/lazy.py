@@ -39,7 +39,9 @@ def datagram(address, port):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
         sock.settimeout(SECONDS)
-        sock.connect((address, int(port)))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        # With its scope, if it has one.
+        sock.connect(socket.getaddrinfo(address, int(port), type=socket.SOCK_DGRAM)[0][4])
         sock.send(b"hello")
         return sock.recv(100).decode()
 

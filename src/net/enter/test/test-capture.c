@@ -356,6 +356,108 @@ static void test_udp_errors(void **state)
 	assert_int_equal(capture_udp_receive(outside, &d, data, sizeof(data)), -EAGAIN);
 }
 
+/* A group without members inside: the kernel itself would drop it. */
+static void test_groups(void **state)
+{
+	static const struct {
+		const char *address, *moved;
+		enum capture_socket from;
+	} cases[] = {
+		{ "224.0.0.251", "240.0.0.251", CAPTURE_GROUP_4 },
+		{ "224.0.0.1", "240.0.0.1", CAPTURE_GROUP_4 },
+		{ "239.255.255.250", "255.255.255.250", CAPTURE_GROUP_4 },
+		{ "232.1.2.3", "248.1.2.3", CAPTURE_GROUP_4 },
+		{ "ff02::fb", "5302::fb", CAPTURE_GROUP_6 },
+		{ "ff05::c", "5305::c", CAPTURE_GROUP_6 },
+		{ "ff1e::1:2:3", "531e::1:2:3", CAPTURE_GROUP_6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases) * ROWS(ports); i++) {
+		const size_t c = i / ROWS(ports);
+		const bool is_6 = cases[c].from == CAPTURE_GROUP_6;
+		auto_fd inside = socket(is_6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		struct address moved = netns_address(cases[c].moved),
+			       group = netns_address(cases[c].address);
+		uint16_t port = ports[i % ROWS(ports)];
+		union netns_name name;
+		socklen_t len = netns_name(cases[c].address, port, &name);
+
+		if (is_6)
+			name.v6.sin6_scope_id = 1;
+		assert_int_equal(sendto(inside, "hello", 5, 0, &name.any, len), 5);
+		take(cases[c].from, cases[c].moved, port, 5);
+		moved = capture_group(&moved);
+		assert_true(address_equal(&moved, &group));
+	}
+	nothing_waits(netns_relay[CAPTURE_UDP_4]);
+	nothing_waits(netns_relay[CAPTURE_UDP_6]);
+}
+
+/* What a program sets for multicast makes no difference, nor that it is a member. */
+static void test_group_options(void **state)
+{
+	static const struct {
+		int option;
+		struct ip_mreqn value;
+		socklen_t len;
+	} cases[] = {
+		{ IP_MULTICAST_IF, { .imr_ifindex = 1 }, sizeof(struct ip_mreqn) },
+		{ IP_MULTICAST_LOOP, { .imr_multiaddr.s_addr = 0 }, sizeof(int) },
+		{ IP_MULTICAST_TTL, { .imr_multiaddr.s_addr = 0 }, sizeof(int) },
+	};
+	const struct ip_mreqn member = { .imr_multiaddr.s_addr = htonl(0xe00000fb),
+		.imr_ifindex = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ROWS(cases); i++) {
+		auto_fd inside = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		union netns_name name;
+		socklen_t len = netns_name("224.0.0.251", 5353, &name);
+
+		assert_int_equal(setsockopt(inside, SOL_IP, cases[i / 2].option,
+					 &cases[i / 2].value, cases[i / 2].len),
+			0);
+		if (i % 2)
+			assert_int_equal(setsockopt(inside, SOL_IP, IP_ADD_MEMBERSHIP, &member,
+						 sizeof(member)),
+				0);
+		assert_int_equal(sendto(inside, "x", 1, 0, &name.any, len), 1);
+		take(CAPTURE_GROUP_4, "240.0.0.251", 5353, 1);
+	}
+}
+
+/* Addresses of no group are what they are, also those that groups become on their way. */
+static void test_no_group(void **state)
+{
+	static const struct {
+		const char *address;
+		uint16_t port;
+		enum capture_socket from;
+	} cases[] = {
+		{ "240.0.0.251", 5353, CAPTURE_UDP_4 },
+		{ "5302::fb", 5353, CAPTURE_UDP_6 },
+		{ "127.0.0.1", 3, CAPTURE_GROUP_4 },
+		{ "::1", 3, CAPTURE_GROUP_6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(cases); i++) {
+		auto_fd inside = netns_connect(SOCK_DGRAM, cases[i].address, cases[i].port);
+		struct address want = netns_address(cases[i].address), to;
+		struct capture_datagram d;
+		char data[4];
+
+		assert_int_equal(send(inside, "x", 1, 0), 1);
+		netns_wait(netns_relay[cases[i].from]);
+		assert_int_equal(
+			capture_udp_receive(netns_relay[cases[i].from], &d, data, sizeof(data)), 1);
+		to = i < 2 ? d.to : capture_group(&d.to);
+		assert_true(address_equal(&to, &want));
+		assert_int_equal(d.to_port, cases[i].port);
+	}
+}
+
 /* Many that connect before anybody accepts. */
 static void test_backlog(void **state)
 {
@@ -416,6 +518,9 @@ int main(void)
 		cmocka_unit_test(test_udp),
 		cmocka_unit_test(test_udp_segments),
 		cmocka_unit_test(test_udp_errors),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_group_options),
+		cmocka_unit_test(test_no_group),
 		cmocka_unit_test(test_backlog),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_powerless),

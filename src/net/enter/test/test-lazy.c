@@ -192,6 +192,27 @@ static void test_refused(void **state)
 	is_refused(SOCK_DGRAM, "127.0.0.1", 53);
 }
 
+/* Sending fails: there is no relay that would hear of it. */
+static void test_groups(void **state)
+{
+	static const char *const groups[] = { "224.0.0.251", "239.255.255.250", "255.255.255.255",
+		"ff02::fb", "ff05::c", "::ffff:224.0.0.251" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(groups); i++) {
+		union netns_name name;
+		socklen_t len = netns_name(groups[i], 5353, &name);
+		auto_fd fd = socket(name.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+		if (name.any.sa_family == AF_INET6)
+			name.v6.sin6_scope_id = 1;
+		assert_int_equal(
+			setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &(int){ 1 }, sizeof(int)), 0);
+		assert_int_equal(sendto(fd, "x", 1, 0, &name.any, len), -1);
+		assert_int_equal(errno, EHOSTUNREACH);
+	}
+}
+
 static void test_dns(void **state)
 {
 	static const struct {
@@ -482,6 +503,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_dns),
 		cmocka_unit_test(test_sockets),
 		cmocka_unit_test(test_open),

@@ -69,6 +69,22 @@ static void test_unreachable_bytes(void **state)
 		"9c4001bb000d0000");
 }
 
+/* No packet may come from a group. */
+static void test_unreachable_group(void **state)
+{
+	struct capture_datagram d = datagram("198.19.255.1", "224.0.0.251");
+	uint8_t out[PACKET_UNREACHABLE_MAX] = { 0 };
+
+	(void)state;
+	assert_int_equal(packet_unreachable(&d, 5, out), 56);
+	is_hex(out + 12, 8, "c613ff01c613ff01");
+	is_hex(out + 28 + 12, 8, "c613ff01e00000fb");
+	d = datagram("fd53::1", "ff02::fb");
+	assert_int_equal(packet_unreachable(&d, 5, out), 96);
+	is_hex(out + 8, 16, "fd530000000000000000000000000001");
+	is_hex(out + 48 + 24, 16, "ff0200000000000000000000000000fb");
+}
+
 static void test_refused(void **state)
 {
 	struct capture_datagram d = datagram("198.19.255.1", "2001:db8::7");
@@ -186,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_udp_bytes),
 		cmocka_unit_test(test_sum_zero),
 		cmocka_unit_test(test_unreachable_bytes),
+		cmocka_unit_test(test_unreachable_group),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_answer),
 		cmocka_unit_test(test_unreachable),
