@@ -23,8 +23,8 @@ struct record_link {
 
 struct record_entry {
 	struct record record; /* what is counted is what was not told yet */
-	bool told;
-	bool waits; /* it is in the list of those that wait */
+	uint64_t told;        /* the recorder's turn in which it was reported last; 0: it was not */
+	bool waits;           /* it is in the list of those that wait */
 	uint64_t told_ms;
 	uint64_t hash;
 	struct record_link links[2]; /* enum record_order */

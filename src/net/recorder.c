@@ -198,8 +198,10 @@ struct recorder_class {
 struct recorder {
 	struct loop *loop;
 	int socket;
-	bool gone;     /* the reader has closed its end */
-	bool flushing; /* a flush could not tell all */
+	bool gone;         /* the reader has closed its end */
+	bool flushing;     /* a flush could not tell all */
+	uint64_t turn;     /* counts what recorder_settle() separates */
+	uint64_t settling; /* an id to be sent when all is reported; 0: none */
 	struct watcher writable;
 	struct timer tick;
 	uint64_t second_ms; /* when the budgets were filled */
@@ -224,6 +226,17 @@ static bool recorder_is_blocked(const struct recorder *r)
 	return r->writable.fd >= 0;
 }
 
+static int recorder_put(struct recorder *r, enum frame_type type, uint64_t id)
+{
+	int result = frame_send(r->socket, type, id, r->body.data, r->body.len, NULL, 0);
+
+	if (result == -EAGAIN && !recorder_is_blocked(r))
+		(void)loop_add(r->loop, &r->writable, r->socket, EPOLLOUT);
+	if (result == -EPIPE || result == -ENOTCONN || result == -EBADF)
+		r->gone = true;
+	return result;
+}
+
 /*
  * 0, or negative: it has to be reported later, if ever. What was reported is no longer counted. One
  * with nothing counted is none.
@@ -237,15 +250,11 @@ static int recorder_send(struct recorder *r, struct record *record)
 	buffer_clear(&r->body);
 	result = record_encode(record, &r->body);
 	if (result == 0)
-		result = frame_send(r->socket, FRAME_RECORD, 0, r->body.data, r->body.len, NULL, 0);
+		result = recorder_put(r, FRAME_RECORD, 0);
 	else
 		r->body.failed = false;
 	if (result == 0)
 		record->count = record->sent = record->received = 0;
-	if (result == -EAGAIN && !recorder_is_blocked(r))
-		(void)loop_add(r->loop, &r->writable, r->socket, EPOLLOUT);
-	if (result == -EPIPE || result == -ENOTCONN || result == -EBADF)
-		r->gone = true;
 	return result;
 }
 
@@ -255,7 +264,7 @@ static int recorder_tell(struct recorder *r, struct recorder_class *c, struct re
 
 	if (result < 0)
 		return result;
-	e->told = true;
+	e->told = r->turn;
 	e->told_ms = loop_now(r->loop);
 	record_table_unwait(&c->table, e);
 	if (c->left > 0)
@@ -277,6 +286,18 @@ static void recorder_wait(struct recorder *r)
 		(void)loop_start(r->loop, &r->tick, SECOND_MS);
 }
 
+/* All that was counted is reported, and everything is new again. */
+static void recorder_answer(struct recorder *r)
+{
+	buffer_clear(&r->body);
+	if (recorder_put(r, FRAME_SETTLE, r->settling) < 0)
+		return;
+	r->settling = 0;
+	r->turn++;
+	for (size_t i = 0; i < N_CLASSES; i++)
+		r->classes[i].left = RECORDER_PER_SECOND;
+}
+
 /* The rest needs no budget: it is one record, after a second or when the socket has room. */
 static void recorder_tell_all(struct recorder *r)
 {
@@ -289,7 +310,8 @@ static void recorder_tell_all(struct recorder *r)
 		/* Those that wait and may be reported by now. A flush tells them all. */
 		for (; e && result == 0 && (r->flushing || c->left > 0); e = next) {
 			next = e->links[RECORD_WAITING].next;
-			if (r->flushing || !e->told || loop_now(r->loop) - e->told_ms >= SECOND_MS)
+			if (r->flushing || e->told != r->turn ||
+				loop_now(r->loop) - e->told_ms >= SECOND_MS)
 				result = recorder_tell(r, c, e);
 		}
 		if (result == 0)
@@ -297,6 +319,8 @@ static void recorder_tell_all(struct recorder *r)
 	}
 	if (result == 0)
 		r->flushing = false;
+	if (result == 0 && r->settling)
+		recorder_answer(r);
 	recorder_wait(r);
 }
 
@@ -334,6 +358,12 @@ void recorder_flush(struct recorder *r)
 {
 	r->flushing = true;
 	recorder_tell_all(r);
+}
+
+void recorder_settle(struct recorder *r, uint64_t id)
+{
+	r->settling = id;
+	recorder_flush(r);
 }
 
 static struct record_entry *recorder_find_or_add(
@@ -384,7 +414,7 @@ void recorder_add(struct recorder *r, const struct record *record)
 	if (e) {
 		record_table_wait(&c->table, e);
 		recorder_refill(r);
-		if (!e->told && c->left > 0 && !recorder_is_blocked(r))
+		if (e->told != r->turn && c->left > 0 && !recorder_is_blocked(r))
 			(void)recorder_tell(r, c, e);
 	}
 	recorder_wait(r);
@@ -415,6 +445,7 @@ int recorder_new(struct recorder **ret, struct loop *l, int socket)
 	r->socket = fd_take(&fd);
 	r->writable = (struct watcher){ .ready = recorder_writable, .fd = -1 };
 	r->tick.expired = recorder_ticked;
+	r->turn = 1;
 	r->second_ms = loop_now(l);
 	for (size_t i = 0; i < N_CLASSES; i++) {
 		struct recorder_class *c = &r->classes[i];

@@ -413,6 +413,15 @@ static int relay_take_answer(struct relay *r)
 	return error;
 }
 
+/* What a connection was denied was counted before its client could know. */
+static int relay_take_settle(struct relay *r)
+{
+	if (r->frame.id == 0 || r->frame.len != 0 || r->frame.n_fds != 0)
+		return -EPROTO;
+	recorder_settle(r->recorder, r->frame.id);
+	return 0;
+}
+
 static void relay_on_holder(struct watcher *w, uint32_t events)
 {
 	struct relay *r = container_of(w, struct relay, watcher);
@@ -426,6 +435,7 @@ static void relay_on_holder(struct watcher *w, uint32_t events)
 	else if (r->connections)
 		error = r->frame.type == FRAME_POLICY   ? relay_take_change(r)
 			: r->frame.type == FRAME_ANSWER ? relay_take_answer(r)
+			: r->frame.type == FRAME_SETTLE ? relay_take_settle(r)
 							: -EPROTO;
 	else
 		error = r->frame.type == FRAME_SOCKETS ? relay_take_sockets(r)

@@ -19,9 +19,10 @@
 struct relay_options {
 	const struct policy *policy;
 	/* To the holder of the session, non-blocking: FRAME_SOCKETS, then FRAME_READY, come in;
-	 * FRAME_RECORD goes out. From then on FRAME_POLICY may come: another policy, which holds
-	 * for everything that is open as well when it is answered. With ask_ms FRAME_QUESTION and
-	 * FRAME_QUESTION_OVER go out, too, and FRAME_ANSWER comes in (asker.h). */
+	 * FRAME_RECORD goes out; FRAME_SETTLE is answered (recorder.h). From then on FRAME_POLICY
+	 * may come: another policy, which holds for everything that is open as well when it is
+	 * answered. With ask_ms FRAME_QUESTION and FRAME_QUESTION_OVER go out, too, and
+	 * FRAME_ANSWER comes in (asker.h). */
 	int socket;
 	const struct lookup_config *lookup;
 	struct door *doors; /* they become the relay's */

@@ -108,6 +108,9 @@ enum frame_type {
 	/* what a broker did */
 	FRAME_EVENT, /* broker -> holder, warden -> host; body: audit/event.h, encoded, or none; id:
 			how many before it could not be sent */
+	/* the network, again */
+	FRAME_SETTLE, /* holder -> relay: report all that was only counted; no body. And back, with
+			 the same id, after the last of those records */
 	FRAME_TYPE_COUNT,
 };
 

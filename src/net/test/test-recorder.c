@@ -101,6 +101,70 @@ static void add(struct side *s, enum record_kind kind, const char *target)
 	recorder_add(s->recorder, &r);
 }
 
+/* Asks for the rest, and reads until the answer. */
+static void settle(struct side *s, uint64_t id)
+{
+	static struct frame f;
+	int r;
+
+	recorder_settle(s->recorder, id);
+	for (;;) {
+		r = frame_receive(s->ends[1], &f);
+		if (r == 1 && f.type == FRAME_SETTLE)
+			break;
+		if (r == 1)
+			take_in(s, &f);
+		else
+			assert_int_equal(loop_turn(s->loop, -1), 0);
+	}
+	assert_int_equal(f.id, id);
+	assert_int_equal(f.len, 0);
+	frame_deinit(&f);
+}
+
+/* What was only counted comes before the answer; after it the same is reported at once again. */
+static void test_settle(void **state)
+{
+	struct side s;
+
+	(void)state;
+	make(&s);
+	settle(&s, 1);
+	assert_int_equal(s.frames, 0);
+	for (uint64_t i = 0; i < 20; i++) {
+		add(&s, RECORD_DENIED, "a.example:443");
+		read_all(&s);
+		assert_int_equal(s.frames, 2 * i + 1);
+		add(&s, RECORD_DENIED, "a.example:443");
+		add(&s, RECORD_DENIED, "a.example:443");
+		read_all(&s);
+		assert_int_equal(s.frames, 2 * i + 1);
+		settle(&s, 2 + i);
+		assert_int_equal(s.frames, 2 * i + 2);
+		assert_int_equal(s.count, 3 * i + 3);
+	}
+	end(&s);
+}
+
+/* A reader that is slow gets the answer after everything else, too. */
+static void test_settle_slowly(void **state)
+{
+	enum { MANY = 5000 };
+	struct side s;
+
+	(void)state;
+	make(&s);
+	for (unsigned i = 0; i < MANY; i++) {
+		char target[32];
+
+		(void)snprintf(target, sizeof(target), "h%u.example:443", i);
+		add(&s, RECORD_DENIED, target);
+	}
+	settle(&s, 7);
+	assert_int_equal(s.count, MANY);
+	end(&s);
+}
+
 static void test_at_once(void **state)
 {
 	struct side s;
@@ -428,6 +492,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_at_once),
+		cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_settle_slowly),
 		cmocka_unit_test(test_same_again),
 		cmocka_unit_test(test_each_second),
 		cmocka_unit_test(test_blur),

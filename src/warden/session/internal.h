@@ -52,6 +52,13 @@ struct spare {
 	int socket, pidfd;
 };
 
+/* The relay counts what repeats itself, and reports that when it is asked to. */
+struct settling {
+	uint64_t asked, answered; /* the last ids */
+	bool has_records;         /* it reported something since the last answer */
+	bool is_deaf;             /* it did not answer in time: it is not asked again */
+};
+
 struct session {
 	struct session_options o;
 	struct session_handler handler;
@@ -59,6 +66,7 @@ struct session {
 	pid_t pid; /* of the zygote */
 	int pidfd, socket;
 	struct relay_process relay;
+	struct settling settling;
 	struct broker_process *broker; /* NULL: none */
 	struct buffer granted;         /* the last body of FRAME_GRANTS */
 	struct ledger *ledger;         /* what counts together with others'; NULL: nothing does */

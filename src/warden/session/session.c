@@ -7,8 +7,9 @@
  * This file has the frames that come in; session/build.c makes a session and takes it down,
  * session/commands.c has the commands in it, and session/inits.c what runs them.
  *
- * The relay's record of what a command was denied is sent before the command hears of it, so
- * whoever reads all records before a command's end has those of the command.
+ * The relay's record of what a command was denied is sent before the command hears of it, or
+ * counted if it repeats one, and then the relay is asked for it: whoever reads all records before a
+ * command's end has those of the command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 enum {
 	FRAMES_MAX = 4096, /* of the relay, at once */
 	FINISH_MS = 5000,  /* longer than the relay takes */
+	SETTLE_MS = 1000,  /* for what takes the relay some microseconds */
 };
 
 void session_report(struct session *s, const struct session_event *event)
@@ -129,10 +131,16 @@ static int on_relay_frame(struct session *s)
 	}
 	if (s->frame.type == FRAME_QUESTION || s->frame.type == FRAME_QUESTION_OVER)
 		return on_relay_question(s);
+	if (s->frame.type == FRAME_SETTLE) {
+		s->settling.answered = s->frame.id;
+		s->settling.has_records = false;
+		return s->frame.id <= s->settling.asked ? 0 : -EPROTO;
+	}
 	if (s->frame.type == FRAME_RECORD)
 		r = record_decode(&record, s->frame.body, s->frame.len);
 	if (r < 0)
 		return r;
+	s->settling.has_records = true;
 	/* The relay does not see who it was. If there is one command only, it was that, or a child
 	 * of it. */
 	if (c && !c->next && c->program && record.program[0] == '\0')
@@ -154,6 +162,33 @@ int session_hear_relay(struct session *s)
 			return r;
 	}
 	return 0;
+}
+
+/*
+ * All that it has counted so far becomes events, too. It counts nothing before it has reported the
+ * same since the last time, so what has reported nothing is not asked. The end of a single command
+ * is that of its session, which gets everything.
+ */
+static void session_settle_relay(struct session *s)
+{
+	struct pollfd p = { .fd = s->relay.socket, .events = POLLIN };
+	struct settling *t = &s->settling;
+	int64_t end, left = SETTLE_MS;
+
+	if (session_hear_relay(s) < 0 || s->relay.pid == 0 || s->o.single || !t->has_records ||
+		t->is_deaf)
+		return;
+	t->is_deaf = true;
+	if (frame_send(s->relay.socket, FRAME_SETTLE, ++t->asked, NULL, 0, NULL, 0) < 0)
+		return;
+	end = (int64_t)clock_ms(CLOCK_MONOTONIC) + SETTLE_MS;
+	while (left > 0 && t->answered != t->asked) {
+		(void)poll(&p, 1, (int)left);
+		if (session_hear_relay(s) < 0)
+			return;
+		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
+	}
+	t->is_deaf = t->answered != t->asked;
 }
 
 /* It takes the hang-up for the end, tells the rest, and hangs up itself. */
@@ -262,9 +297,9 @@ static int on_exited(struct session *s, struct command *c)
 
 	if (r < 0)
 		return r;
-	/* What it was denied, and what the broker did for it, was reported before it could end; if
-	 * the relay is no more, that is seen elsewhere. */
-	(void)session_hear_relay(s);
+	/* What it was denied, and what the broker did for it, was reported or counted before it
+	 * could end; if the relay is no more, that is seen elsewhere. */
+	session_settle_relay(s);
 	session_catch_up_broker(s);
 	session_give_back(s, c);
 	session_end(s, c, &report);

@@ -198,6 +198,59 @@ static void tells_before_the_end(void **state)
 	tear_down(&s);
 }
 
+/* Also of what others were denied in the same second, and of what it was denied more than once. */
+static void tells_repeats_before_the_end(void **state)
+{
+	static const char denied[] = "denied 9.9.9.9:80 nothing in network.allow grants it|";
+	static struct scene s;
+	char line[512], want[256];
+
+	(void)state;
+	set_up(&s, "a.example:443");
+	open_session(&s);
+	(void)snprintf(line, sizeof(line), "for i in 1 2 3; do %s connect 9.9.9.9 80; done; exit 5",
+		s.program);
+	for (unsigned i = 0; i < 20; i++) {
+		s.told[0] = '\0';
+		assert_int_equal(run_connect(&s, "9.9.9.9", 80), 3);
+		(void)snprintf(want, sizeof(want), "%sexited|", denied);
+		assert_string_equal(s.told, want);
+		/* The first at once, then the other two with their count. */
+		s.told[0] = '\0';
+		assert_int_equal(run(&s, line), 5);
+		(void)snprintf(want, sizeof(want), "%s%sexited|", denied, denied);
+		assert_string_equal(s.told, want);
+		/* None of it is left for a command that is denied nothing. */
+		s.told[0] = '\0';
+		assert_int_equal(run(&s, "exit 7"), 7);
+		assert_string_equal(s.told, "exited|");
+	}
+	assert_false(s.session->settling.is_deaf);
+	tear_down(&s);
+}
+
+/* A relay that does not answer costs one command a moment, and no command its end. */
+static void ends_though_its_relay_is_deaf(void **state)
+{
+	static struct scene s;
+
+	(void)state;
+	set_up(&s, "a.example:443");
+	open_session(&s);
+	assert_int_equal(run_connect(&s, "9.9.9.9", 80), 3);
+	s.session->settling.has_records = true;
+	assert_int_equal(kill(s.session->relay.pid, SIGSTOP), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(run(&s, "exit 7"), 7);
+	assert_true(s.session->settling.is_deaf);
+	assert_int_equal(s.session->settling.asked, 2);
+	assert_int_equal(kill(s.session->relay.pid, SIGCONT), 0);
+	assert_int_equal(run_connect(&s, "9.9.9.9", 81), 3);
+	assert_int_equal(s.session->settling.asked, 2);
+	assert_false(s.gone);
+	tear_down(&s);
+}
+
 /* Nothing of the relay's or the zygote's comes with a command. */
 static void leaves_no_descriptors(void **state)
 {
@@ -366,6 +419,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_before_the_end),
+		cmocka_unit_test(tells_repeats_before_the_end),
+		cmocka_unit_test(ends_though_its_relay_is_deaf),
 		cmocka_unit_test(leaves_no_descriptors),
 		cmocka_unit_test(ends_with_its_relay),
 		cmocka_unit_test(is_killed_while_built),
