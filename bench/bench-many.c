@@ -209,6 +209,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || n < 1 || n > MANY_MAX)
 		measure_die("usage: bench-many WARDEN CORRAL [NUMBER]");
+	/* The curve is of use while it is drawn. */
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	raise_files();
 	b = make_builder(measure_path(argv[1]));
 	/* The small case is a test, also of a build with sanitizers: what it takes decides nothing.

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel counts for a user as a whole: one sandbox cannot take all of it, and what it takes is no reason for others to fail.
-And nothing is left behind for an init that does not wait. As an ordinary user: root has more of most of it. Prints TAP."""
+And nothing is left behind for an init that does not wait. As an ordinary user: root has more of most of it. Prints TAP.
+
+    test-run-shares.py [NUMBER]     of live runs"""
 
 import array
 import contextlib
@@ -20,7 +22,8 @@ from broker_tap import end, ok
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 PROGRAMS = ("CORRAL", "CORRAL_BROKER")
 PATIENCE = 120
-LIVE = 210  # a user has 200 keys
+LIVE = 1000  # a user has 200 keys, and 128 inotify instances
+LIVE_FILES, LIVE_PROCESSES = 3, 8  # that each of them takes of the test's, and of the user's
 FILES = (512, 2048)  # of the attacker: a small hard limit is reached soon
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -142,16 +145,23 @@ def test_others():
     ok(most < 0 or done.stdout.strip() == str(most // 2), "half of the user's message queues", done.stdout, most)
 
 
-def test_live():
-    """All at once: each has said that it runs, and waits for its input to end."""
-    live = [subprocess.Popen([CORRAL, "run", "--", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            for _ in range(LIVE)]
+def test_live(wanted):
+    """All at once: each has said that it runs, and waits for its input to end. Each has the usual soft limit of open files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    n = min([wanted] + [most // each for most, each in ((hard - 64, LIVE_FILES), (processes, LIVE_PROCESSES)) if most > 0])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    live = [subprocess.Popen([CORRAL, "run", "--", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(1024, hard), hard)))
+            for _ in range(n)]
     for p in live:
-        p.stdin.write(b"x")
-        p.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            p.stdin.write(b"x")
+            p.stdin.flush()
     running = sum(p.stdout.read(1) == b"x" for p in live)
-    results = [p.communicate() for p in live]
-    ok(running == LIVE, f"{LIVE} live runs", running, [r for r in results if r[1]][:1])
+    results = [(p.communicate(), p.returncode) for p in live]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    ok(running == n > 200 and not any(code for _, code in results), f"{n} live runs", running, [r for r in results if r[1]][:1])
 
 
 # The first process of a pid namespace, which waits for its own child and for no other.
@@ -185,7 +195,7 @@ def main():
     if os.geteuid() == 0:
         # A user of its own: what is counted for others must not be touched.
         broker_tap.USER = 61000 + os.getpid() % 4000
-        broker_tap.as_user(__file__, PROGRAMS)
+        broker_tap.end_as_user(*broker_tap.start_as_user(__file__, PROGRAMS, sys.argv[1:]))
         return end()
     if subprocess.run([CORRAL, "doctor"], stdout=subprocess.DEVNULL, check=False).returncode == 1:
         print("1..0 # SKIP kernel: no sandbox can be had")
@@ -200,7 +210,7 @@ def main():
         test_descriptors(folder)
         test_watchers()
         test_others()
-        test_live()
+        test_live(int(sys.argv[1]) if len(sys.argv) > 1 else LIVE)
         test_zombies()
         os.chdir("/")
     return end()
