@@ -36,7 +36,7 @@
 static const struct theme *const themes[] = { &theme_files, &theme_readonly, &theme_deny,
 	&theme_proc, &theme_process, &theme_mount, &theme_namespace, &theme_kernel, &theme_device,
 	&theme_socket, &theme_family, &theme_relay, &theme_exec, &theme_fd, &theme_env, &theme_ipc,
-	&theme_own, &theme_limit, &theme_tty, &theme_race };
+	&theme_own, &theme_limit, &theme_tty, &theme_race, &theme_outside };
 
 /* Shared with the child of --many. */
 static char *note_text;

@@ -39,7 +39,7 @@ struct theme {
 extern const struct theme theme_files, theme_readonly, theme_deny, theme_proc, theme_process,
 	theme_mount, theme_namespace, theme_kernel, theme_device, theme_socket, theme_family,
 	theme_relay, theme_exec, theme_fd, theme_env, theme_ipc, theme_own, theme_limit, theme_tty,
-	theme_race;
+	theme_race, theme_outside;
 
 #define THEME(ident, heading, table)                                 \
 	const struct theme theme_##ident = { #ident, heading, table, \

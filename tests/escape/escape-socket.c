@@ -223,6 +223,11 @@ static int ws_late(const struct attempt *a)
 	return connect_path(a, SOCK_STREAM, format("%s.sock", a->name));
 }
 
+static int searchable(const struct attempt *a)
+{
+	return connect_path(a, SOCK_STREAM, scene("searchable"));
+}
+
 static int abstract(const struct attempt *a)
 {
 	return connect_path(a, SOCK_STREAM, format("@%s", scene("abstract")));
@@ -362,6 +367,9 @@ static const struct attempt table[] = {
 		ws_parent_fd, NULL },
 	{ "unix-granted-late", "late", "", "a host's socket that appears later is not known",
 		ws_late, NULL },
+	{ "unix-searchable", "agent", "",
+		"a socket in folders of another user that can be searched, not read", searchable,
+		NULL },
 	{ "unix-abstract", "default", "", "abstract names have no permissions", abstract, NULL },
 	{ "unix-abstract-dgram", "default", "", "the same with a datagram", abstract_dgram, NULL },
 	{ "unix-abstract-squat", "default", "", "a name of the host can be taken or seen",

@@ -33,13 +33,15 @@ import tempfile
 import termios
 import threading
 
-from scene import Scene, add_key
+from scene import HELPERS, Scene, add_key
 
 ESCAPED, HELD, BROKEN, ABSENT, DONE = range(5)
 SIGSYS = 128 + 31
 REFUSED = 125
 ORDINARY = 54321  # a user id without an account
 BOTH = "root,user"
+# Root's own python may lie where no other user can look.
+USUAL = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 MARK = "CORRAL_ESCAPE_INSIDE_NAMESPACE"
 # Sequences by which a terminal acts on its host.
 ACTS = re.compile(rb"\x1b\](52|1337);|\x9d|\x1bP|\x1b_|\x1b\[(21t|5i|[0-9;]*\*y)")
@@ -73,10 +75,14 @@ GAPS = {
 # How a set of attempts is run. options: of `corral run`, {} is the scene's folder, PORT that of the
 # victim's server `granted`. many: all in one run. ends: exit statuses of Corral itself that mean that
 # it held the command. tool: the program is run from tools/ (where the list of programs has it).
-# what: as documented.
-Set = collections.namedtuple("Set", "what options many ends tool", defaults=((), False, (), False))
+# needs: variables that name programs which it takes, and which a build may not have. what: as documented.
+Set = collections.namedtuple("Set", "what options many ends tool needs", defaults=((), False, (), False, ()))
 
 DEFAULT = ("--profile", "workspace", "--read", "{}/ro/**", "--read", "{}/tools/**")
+AGENT = ("--mode", "sandbox", "--data-dir", "{}/ws")
+BROKER = ("CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL", "CORRAL_BACKENDS")
+DAEMON = ("CORRALD", "CORRALD_HTTP")
+ACTIVE = (".venv/bin", "node_modules/.bin")  # in the workspace, and in PATH
 ONE_HOST = ("--net", "127.0.0.1:PORT")
 SETS = {
     "default": Set("the profile `workspace`, and a folder for reading", DEFAULT, many=True),
@@ -89,7 +95,7 @@ SETS = {
     "relay": Set("the same as the first, and one port of the host's loopback is granted",
                  (*DEFAULT, *ONE_HOST), many=True),
     "agent": Set("an agent mode, which may read all but known secrets",
-                 ("--mode", "sandbox", "--data-dir", "{}/ws")),
+                 AGENT),
     "exec": Set("only the program `attempt` may run",
                 ("--policy", "{}/exec.yaml"), many=True, tool=True),
     "late": Set("a program of the host puts a socket into the workspace meanwhile", DEFAULT),
@@ -117,6 +123,9 @@ SETS = {
     "inodes": Set("files in the private /tmp", (*DEFAULT, "--memory", "64M"), ends=(137,)),
     "swap": Set("the host exchanges a granted folder with a link, 30 times",
                 ("--policy", "{}/swap.yaml"), ends=(REFUSED,)),
+    "broker": Set("services of the desktop are granted, and the caller's PATH leads into the workspace",
+                  ("--policy", "{}/broker.yaml"), needs=BROKER),
+    "port": Set("an agent mode, which has the host's network, beside a daemon with an open page", AGENT, needs=DAEMON),
     "tty": Set("on a terminal", DEFAULT),
     "tty-hidden": Set("the caller has a terminal, the command's stdio is elsewhere", DEFAULT),
     "tty-stdin": Set("only standard input is a terminal", DEFAULT),
@@ -162,6 +171,10 @@ def read_attempts(program):
     unknown = {a.set for a in attempts} - SETS.keys()
     assert not unknown, f"no such sets: {unknown}"
     return attempts
+
+
+def is_built(set_name):
+    return all(os.environ.get(name) for name in SETS[set_name].needs)
 
 
 def landlock_version():
@@ -232,8 +245,8 @@ class Pass:
     def start(self, command, **popen):
         popen.setdefault("stdin", subprocess.DEVNULL)
         popen.setdefault("stdout", subprocess.DEVNULL)
-        return subprocess.Popen(command, cwd=self.scene.path("ws"), env=self.scene.environment(),
-                                **popen, **self.scene.as_user())
+        popen.setdefault("env", self.scene.environment())
+        return subprocess.Popen(command, cwd=self.scene.path("ws"), **popen, **self.scene.as_user())
 
     def wait(self, process):
         """The exit status as a shell would say it; None if it hangs."""
@@ -450,6 +463,50 @@ class Pass:
         code = self.wait(process)
         return result if self.corral is None or code == HELD else Result(code, "without a race")
 
+    def run_service(self, attempt):
+        """As in an activated environment; what was planted goes when all that could run it has ended."""
+        env = with_services(self.scene)
+        if "wayland" in attempt.name:
+            env.update(WAYLAND_DISPLAY="wayland-77", XDG_RUNTIME_DIR=self.scene.path("tmp"))
+        if "x11" in attempt.name:
+            env["DISPLAY"] = ":77"
+        opener = f"browser: {{open_with: {self.scene.path('own/open')}}}\n"
+        self.scene.configure(opener if "child" in attempt.name else "")
+        for name in ACTIVE:
+            self.scene.write(f"ws/{name}/browser", "#!/bin/sh\n")  # the attempt writes another one
+            if self.scene.user is not None:
+                self.scene.give(self.scene.path(f"ws/{os.path.dirname(name)}"))
+        os.chmod(self.scene.path("ws/.venv/bin/browser"), 0o755)
+        if "browser" in attempt.name:
+            env["BROWSER"] = self.scene.path("ws/.venv/bin/browser")
+        result = self.run_one(attempt, env=env)
+        self.scene.configure(None)
+        for name in ACTIVE:
+            shutil.rmtree(self.scene.path(f"ws/{os.path.dirname(name)}"))
+        return result
+
+    def run_port(self, attempt):
+        """What a program heard at the port of a server is worth something if the server takes it."""
+        words = ["inside"] if self.corral else ["bare", self.scene.canary]
+        with subprocess.Popen(["/usr/bin/env", "python3", self.scene.path("tools/port.py"), *words], cwd="/", stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, env={**os.environ, "PATH": USUAL, "TMPDIR": self.scene.path("tmp")},
+                              **self.scene.as_user()) as server:
+            def tell(*line):
+                print(*line, file=server.stdin, flush=True)
+                return server.stdout.readline().split()
+
+            self.scene.write_values(self.corral is not None, port=server.stdout.readline().strip())
+            if attempt.name == "port-other-loopback":
+                return self.run_one(attempt)
+            tell("down")
+            result = self.run_meanwhile(attempt, lambda _over: tell("ask"))
+            if result.code != DONE:
+                return result
+            heard = [name for name in os.listdir(self.scene.path("ws")) if name.startswith(f"{attempt.name}.heard-")]
+            statuses = tell("back", *[self.scene.path(f"ws/{name}") for name in heard])[1:]
+        taken = any(status.startswith("2") for status in statuses)
+        return Result((ESCAPED if taken else HELD) if statuses else BROKEN, f"sent again, it is answered by {statuses}")
+
     def run_output(self, attempt):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
             process = self.start(self.command(attempt.set, attempt.name, [attempt.name]), stdout=out,
@@ -511,7 +568,7 @@ class Pass:
                    "pipe-out": self.run_pipe, "socket-in": self.run_socket, "late": self.run_late,
                    "received": self.run_late, "received-mask": self.run_late, "moved": self.run_moved, "mask": self.run_mask, "swap": self.run_swap,
                    "output": self.run_output, "tty": self.run_tty, "tty-hidden": self.run_tty,
-                   "tty-stdin": self.run_tty}
+                   "tty-stdin": self.run_tty, "broker": self.run_service, "port": self.run_port}
         for set_name, kind in SETS.items():
             group = [a for a in self.attempts if a.set == set_name and
                      (self.corral or not a.needs.startswith("kernel:"))]
@@ -572,6 +629,26 @@ def leftovers(tap, who, scene, corral):
     tap.say(not changed, f"{who}: nothing is left on the host", f"{sorted(changed)[:5]}")
 
 
+def with_services(scene):
+    """The environment of a caller whose PATH leads into the workspace; with the programs of a broker."""
+    path = ":".join([*[scene.path(f"ws/{name}") for name in ACTIVE], USUAL])
+    return {**scene.environment(), "PATH": path, **{name: os.environ[name] for name in BROKER}}
+
+
+def control_services(tap, who, scene, corral):
+    """A service starts a program outside: the one that the user names."""
+    scene.write("own/mark", f"#!/bin/sh\n: >{scene.path('stage/opened')}\n")
+    os.chmod(scene.path("own/mark"), 0o755)
+    scene.configure(f"browser: {{open_with: {scene.path('own/mark')}}}\n")
+    options = [scene.fill(option) for option in SETS["broker"].options]
+    done = subprocess.run([corral, "run", *options, "--", "sandbox-call", "browser.open", "url=http://127.0.0.1:1/"],
+                          cwd=scene.path("ws"), env=with_services(scene), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, **scene.as_user())
+    scene.configure(None)
+    tap.say(done.returncode == 0 and os.path.exists(scene.path("stage/opened")), f"{who}, control: a service opens a page",
+            f"exit {done.returncode}: {done.stdout.decode(errors='replace')[-300:]!r}")
+
+
 def controls(tap, who, scene, corral):
     """What must work: else "held" would mean that nothing works."""
     cases = {
@@ -593,6 +670,8 @@ def controls(tap, who, scene, corral):
                               **scene.as_user())
         tap.say(done.returncode == 0, f"{who}, control: {name}",
                 f"exit {done.returncode}: {done.stdout.decode(errors='replace')[-300:]!r}")
+    if is_built("broker"):
+        control_services(tap, who, scene, corral)
 
 
 def end_daemons(scene, attempts):
@@ -687,16 +766,21 @@ def become_ordinary(arguments):
         os.chmod(copy, 0o755)
         os.mkdir(f"{copy}/tmp")
         os.chown(f"{copy}/tmp", ORDINARY, ORDINARY)
-        for path in (f"{here}/run.py", f"{here}/scene.py", f"{arguments.programs}/attempt",
-                     f"{arguments.programs}/victim", arguments.corral):
-            shutil.copy(path, copy)
-            os.chmod(f"{copy}/{os.path.basename(path)}", 0o755)
+        named = {name: os.environ[name] for name in (*BROKER, *DAEMON) if os.environ.get(name)}
+        for path in (f"{here}/run.py", f"{here}/scene.py", *HELPERS, f"{arguments.programs}/attempt",
+                     f"{arguments.programs}/victim", arguments.corral, *named.values()):
+            to = f"{copy}/{os.path.basename(path)}"
+            if os.path.isdir(path):
+                shutil.copytree(path, to, ignore=shutil.ignore_patterns("*.p", "*.a"))
+                subprocess.run(["chmod", "-R", "a+rX", to], check=True)
+            else:
+                shutil.copy(path, to)
+                os.chmod(to, 0o755)
         words = [word for word in sys.argv[1:] if word != "--really"]
-        # Root's own python may lie where no other user can look.
-        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         command = ["/usr/bin/env", "python3", f"{copy}/run.py", *words, "--programs", copy,
                    "--corral", f"{copy}/{os.path.basename(arguments.corral)}"]
-        environment = {**os.environ, "PATH": path, "TMPDIR": f"{copy}/tmp"}
+        copies = {name: f"{copy}/{os.path.basename(path)}" for name, path in named.items()}
+        environment = {**os.environ, **copies, "CORRAL": command[-1], "PATH": USUAL, "TMPDIR": f"{copy}/tmp"}
         done = subprocess.run(command, cwd="/", env=environment, check=False, user=ORDINARY,
                               group=ORDINARY, extra_groups=[])
         return done.returncode
@@ -783,8 +867,12 @@ def main():
     arguments.corral = arguments.corral and os.path.abspath(arguments.corral)
     attempts = [a for a in everything
                 if not arguments.only or arguments.only in a.name or arguments.only == a.set]
+    unbuilt = sorted({a.set for a in attempts if not is_built(a.set)})
+    attempts = [a for a in attempts if a.set not in unbuilt]
     tap, key, shown = Tap(arguments.verbose), add_key("canary=" + "0123456789abcdef" * 2), set()
     users = {"root": None, "user": ORDINARY} if os.geteuid() == 0 else {"user": None}
+    for name in unbuilt:
+        tap.say(True, f"the set {name}", skip=f"built without {' '.join(SETS[name].needs)}")
     with well_known_sockets(private) as sockets, other_users(list(users)[1:] if private and arguments.users == BOTH else []) as others:
         for who, user in users.items():
             if who in arguments.users and who not in others:

@@ -8,6 +8,7 @@ A scene is a temporary folder and a process, all of one user, and made anew for 
     ro/      granted for reading; RO/NAME likewise
     home/    the caller's HOME      other/  another user's       tools/  programs
     swap/    a folder that the host exchanges with a link          tmp/    the caller's TMPDIR
+    own/     programs of the user's own                           chain/  folders that can be searched, not read
 
 The victim is the process (victim.c). Everything secret holds the canary: `canary=` and 32 digits.
 """
@@ -26,6 +27,11 @@ import tempfile
 import threading
 
 KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}  # add_key, keyctl
+OTHER = 65534
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Beside us in a folder of copies.
+HELPERS = [f"{HERE}/{name}" if os.path.exists(f"{HERE}/{name}") else f"{HERE}/../e2e/{name}"
+           for name in ("port.py", "daemon_tap.py", "broker_tap.py")]
 PLACES = ("out", "ro", "ws/denied")  # where each attempt has a file of its own
 
 
@@ -117,11 +123,12 @@ class Scene:
         ipc_key = 0x10000000 | secrets.randbits(24)
         self.victim = Victim(
             [f"{self.top}/tools/victim", self.canary, self.path("out"), self.path("ws"), self.name,
-             str(ipc_key), *sockets.values(), f"{self.top}/agent.sock"],
+             str(ipc_key), *sockets.values(), f"{self.top}/agent.sock", self.path("chain/below/s")],
             env={**os.environ, "SECRET_TOKEN": self.canary}, **self.as_user())
+        self.close_chain()
         self.values = {**self.victim.values, **{k: self.path(k) for k in ("ws", "out", "ro", "home")},
                        "tools": self.path("tools"), "other-home": self.path("other"),
-                       "abstract": self.name, "ipc-key": ipc_key, "swap": self.path("swap/sub"),
+                       "opener": self.path("own/open"), "searchable": self.path("chain/below/s"), "abstract": self.name, "ipc-key": ipc_key, "swap": self.path("swap/sub"),
                        **sockets}
         if key is not None:
             self.values["key"] = key
@@ -148,8 +155,11 @@ class Scene:
                 os.chown(os.path.join(folder, name), self.user, self.user, follow_symlinks=False)
 
     def make_folders(self, programs):
-        for name in ("ws", "out", "ro", "home", "other", "tools", "tmp", "stage", "swap", "swap/sub"):
+        for name in ("ws", "out", "ro", "home", "other", "tools", "tmp", "stage", "swap", "swap/sub", "own", "chain",
+                     "chain/below"):
             os.mkdir(self.path(name), 0o755)
+        for path in HELPERS:
+            shutil.copy(path, self.path("tools"))
         for name, source in programs.items():
             shutil.copyfile(source, self.path(f"tools/{name}"))
             os.chmod(self.path(f"tools/{name}"), 0o755)
@@ -194,6 +204,18 @@ exec: [{self.top}/tools/attempt, {self.top}/tools/spare]
   read: [/usr/**, /bin/**, /lib/**, /lib64/**, {self.top}/swap/sub/**]
   write: [{self.top}/ws/**, {self.top}/swap/**]
 """)
+        self.write("broker.yaml", f"""fs:
+  read: [/usr/**, /bin/**, /lib/**, /lib64/**, /sbin/**, /etc/**]
+  write: [{self.top}/ws/**]
+exec: ["/**"]
+services:
+  browser: {{access: open, domains: [127.0.0.1]}}
+  clipboard: {{access: readwrite}}
+  notifications: {{access: send}}
+""")
+        # As xdg-open does.
+        self.write("own/open", "#!/bin/sh\ndbus-send </dev/null >/dev/null 2>&1\nexit 0\n")
+        os.chmod(self.path("own/open"), 0o755)
         os.symlink(self.path("out"), self.path("out/link"))
         for name in (".ssh/id_test", ".aws/credentials",
                      ".local/state/corral/policy-cache/entry"):
@@ -225,6 +247,24 @@ exec: [{self.top}/tools/attempt, {self.top}/tools/spare]
                              (".ssh/id_sync", "../sync/key"), (".azure", "../ws/linked/azure"),
                              (".profile", "../ws/linked/profile")):
             os.symlink(target, self.path(f"home/{link}"))
+
+    def close_chain(self):
+        """Folders of another user, if we may give them away; else of ours, closed to ourselves. Sockets in them stay in use."""
+        for name in ("chain/below", "chain"):
+            if os.geteuid() == 0:
+                os.chown(self.path(name), OTHER, OTHER)
+            os.chmod(self.path(name), 0o711 if os.geteuid() == 0 else 0o311)
+
+    def configure(self, text):
+        """services.yaml of the user; None: there is none."""
+        path = self.path("home/.config/corral/services.yaml")
+        if text is None:
+            os.unlink(path)
+            return
+        self.write("home/.config/corral/services.yaml", text)
+        os.chmod(path, 0o600)
+        if self.user is not None:
+            os.chown(path, self.user, self.user)
 
     def make_privileged(self):
         """A setuid program and one with capabilities, if we may, and if the file system keeps them."""
@@ -330,4 +370,6 @@ exec: [{self.top}/tools/attempt, {self.top}/tools/spare]
         with open("/proc/self/mountinfo", encoding="utf-8") as file:
             if self.top in file.read():
                 raise RuntimeError(f"something is mounted in {self.top}: not removed")
+        for name in ("chain", "chain/below"):
+            os.chmod(self.path(name), 0o700)
         shutil.rmtree(self.top)
