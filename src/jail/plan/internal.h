@@ -26,6 +26,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "host/links.h"
+#include "host/names.h"
 #include "jail/plan/plan.h"
 #include "policy/baseline.h"
 #include "policy/match/glob.h"
@@ -129,7 +130,8 @@ struct plan_seen {
 	int code; /* 0, or a negative errno, and the rest is not known */
 	mode_t mode;
 	uint64_t names, dev, ino;
-	const char *target; /* of a link, once it was read */
+	const char *target;  /* of a link, once it was read */
+	struct names inside; /* of a folder */
 };
 
 /* A link on the way; target NULL: a folder that the way leads into and out of again. */

@@ -2,7 +2,8 @@
 /*
  * What planning has looked at. Rules, essentials and links lead through the same few folders, so
  * each name on a way is looked at once in a plan: what it is, and what it says if it is a link. The
- * next plan looks again.
+ * next plan looks again. Where several names were missing in a folder, it is listed, and what the
+ * listing does not have is not looked at (host/names.h).
  *
  * A path is free of links if each name on its way is a folder. One of these may be exchanged for a
  * link before the next name is looked at, as it may between planning and mounting. Then the device
@@ -67,9 +68,10 @@ static void plan_seen_look(struct plan_seen *s, const char *path, bool is_last)
 	s->ino = x.stx_ino;
 }
 
-/* The name path[0..len), whose folder is known; valid until the next look. NULL: no memory. */
-static struct plan_seen *plan_seen_name(
-	struct planner *p, uint64_t hash, const char *path, size_t len, bool is_last)
+/* The name path[0..len), in the folder, NULL if that is not at hand; valid until the next look.
+ * NULL: no memory. */
+static struct plan_seen *plan_seen_name(struct planner *p, struct plan_seen *folder, uint64_t hash,
+	const char *path, size_t len, bool is_last)
 {
 	struct plan_seen **at, *known, *s = &p->last_seen;
 	char text[PATH_BYTES];
@@ -94,13 +96,16 @@ static struct plan_seen *plan_seen_name(
 	}
 	*s = (struct plan_seen){ .path = path, .len = len, .hash = hash };
 	plan_seen_look(s, path, is_last);
-	return s;
+	return folder && s->code == -ENOENT &&
+			       names_miss(&folder->inside, &p->arena, AT_FDCWD, folder->path) < 0
+		       ? NULL
+		       : s;
 }
 
 int plan_seen_at(struct planner *p, const char *path, struct plan_place *ret)
 {
 	uint64_t hash = HASH_START;
-	const struct plan_seen *s;
+	struct plan_seen *s = NULL, *folder;
 	size_t end = 1, start = 0;
 
 	if (strlen(path) >= PATH_BYTES)
@@ -109,7 +114,11 @@ int plan_seen_at(struct planner *p, const char *path, struct plan_place *ret)
 		while (path[end] && path[end] != '/')
 			end++;
 		hash = hash_bytes(hash, path + start, end - start);
-		s = plan_seen_name(p, hash, path, end, !path[end]);
+		/* One that found no room is overwritten by the next. */
+		folder = s != &p->last_seen ? s : NULL;
+		if (folder && !names_may_have(&folder->inside, path + start + 1, end - start - 1))
+			return -ENOENT;
+		s = plan_seen_name(p, folder, hash, path, end, !path[end]);
 		if (!s)
 			return -ENOMEM;
 		if (s->code < 0)
@@ -136,7 +145,7 @@ static int plan_seen_read_link(void *data, const char *path, bool is_last, char 
 	struct planner *p = data;
 	size_t len = strlen(path);
 	uint64_t hash = hash_bytes(HASH_START, path, len);
-	struct plan_seen *s = plan_seen_name(p, hash, path, len, is_last);
+	struct plan_seen *s = plan_seen_name(p, NULL, hash, path, len, is_last);
 	ssize_t n;
 
 	if (!s)

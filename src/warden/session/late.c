@@ -30,11 +30,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "host/linked.h"
 #include "host/links.h"
+#include "host/names.h"
 #include "policy/baseline.h"
 
 enum { FOLDERS_MAX = 16384, LINKS_HELD_MAX = 1024 };
@@ -165,21 +167,23 @@ struct late_child {
 	const struct late_walk *walk;
 	const struct late_folder *folder;
 	int fd; /* the folder */
+	struct names names;
+	struct arena arena; /* of the names */
 };
 
 static int late_look_child(void *data, const char *name, size_t len)
 {
-	const struct late_child *c = data;
+	struct late_child *c = data;
 	char text[256];
 	struct stat st;
 
-	if (len >= sizeof(text))
+	/* Most are not there. */
+	if (len >= sizeof(text) || !names_may_have(&c->names, name, len))
 		return 0;
 	memcpy(text, name, len);
 	text[len] = '\0';
-	/* Most are not there. */
 	if (fstatat(c->fd, text, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
+		return errno == ENOENT ? names_miss(&c->names, &c->arena, c->fd, ".") : 0;
 	return late_look(c->walk, c->folder, text);
 }
 
@@ -213,7 +217,7 @@ static int late_scan(const struct late_walk *w, const struct late_folder *folder
 {
 	struct late *l = w->late;
 	auto_fd fd = open(folder->real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct late_child c = { w, folder, fd };
+	struct late_child c = { .walk = w, .folder = folder, .fd = fd };
 	int r;
 
 	if (fd < 0)
@@ -228,6 +232,7 @@ static int late_scan(const struct late_walk *w, const struct late_folder *folder
 		r = late_look_towards(&c, l->ends[i]);
 	for (size_t i = 0; r == 0 && i < l->n_ways; i++)
 		r = late_look_towards(&c, l->ways[i].end);
+	arena_deinit(&c.arena);
 	return r;
 }
 

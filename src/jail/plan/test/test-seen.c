@@ -170,16 +170,48 @@ static void test_many(void **state)
 	char path[64];
 
 	(void)state;
+	/* More than a listing has, so that what is missing is looked at, too. */
+	test_plan_make("@/many/");
+	for (unsigned i = 0; i < NAMES_LISTED; i++) {
+		(void)snprintf(path, sizeof(path), "@/many/%u", i);
+		test_plan_make(path);
+	}
 	for (unsigned i = 0; i < 10000; i++) {
-		(void)snprintf(path, sizeof(path), "@/data/%u", i);
-		expect(&p, path, -ENOENT, -ENOENT);
+		(void)snprintf(path, sizeof(path), "@/many/%u", i);
+		expect(&p, path, i < NAMES_LISTED ? 0 : -ENOENT, i < NAMES_LISTED ? 0 : -ENOENT);
 	}
 	expect(&p, "@/data/file", 0, 0);
 	expect(&p, "@/link/file", -ELOOP, -ELOOP);
-	test_plan_make("@/data/1");
-	test_plan_make("@/data/9999");
-	expect(&p, "@/data/1", 0, -ENOENT);
-	expect(&p, "@/data/9999", 0, 0);
+	test_plan_make("@/many/9999");
+	expect(&p, "@/many/9999", 0, 0);
+	arena_deinit(&p.arena);
+}
+
+/* After some misses the folder is listed: what the listing has is found, of what it does not have
+ * no memory is kept. */
+static void test_listed(void **state)
+{
+	static const char *const missing[] = { "@/home/a", "@/home/b", "@/home/c", "@/home/d",
+		"@/home/e", "@/home/f" };
+	struct planner p = { 0 };
+	size_t n;
+
+	(void)state;
+	test_plan_make("@/home/");
+	test_plan_make("@/home/.netrc");
+	test_plan_make("@/home/.ssh>nowhere");
+	for (size_t i = 0; i < NAMES_PATIENCE; i++)
+		expect(&p, missing[i], -ENOENT, -ENOENT);
+	n = p.n_seen;
+	for (size_t i = NAMES_PATIENCE; i < ROWS(missing); i++)
+		expect(&p, missing[i], -ENOENT, -ENOENT);
+	assert_int_equal(p.n_seen, n);
+	expect(&p, "@/home/.netrc", 0, 0);
+	expect(&p, "@/home/.ssh", -ELOOP, -ELOOP);
+	assert_int_equal(p.n_seen, n + 2);
+	/* It is as it was at the first look. */
+	test_plan_make("@/home/.kube");
+	expect(&p, "@/home/.kube", 0, -ENOENT);
 	arena_deinit(&p.arena);
 }
 
@@ -200,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_same_as_a_look),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_known_once),
+		cmocka_unit_test(test_listed),
 		cmocka_unit_test(test_next_plan),
 		cmocka_unit_test(test_exchanged),
 		cmocka_unit_test(test_many),
