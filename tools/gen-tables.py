@@ -196,6 +196,8 @@ class RunLater(Threats):
     def entries(self, group, line):
         uses, entries = set(group[0].split(" ")), super().entries(group, line)
         for name in line.split(" "):
+            if "home" in uses and not uses <= {"home", "protect", "report", "soon", "large"}:
+                raise Nonsense(f"'{name}': a row of the home has no such use")
             if uses & {"protect", "report", "lint"} and name[0] in "/~":
                 raise Nonsense(f"'{name}' lies below no working folder")
             if uses & {"protect", "report", "skip"} and "*" in name.partition(":")[0]:
@@ -207,8 +209,11 @@ class RunLater(Threats):
         paths = [e._replace(text=path.rstrip("/")) for e in entries
                  if {"protect", "report", "skip"} & set(e.group.split(" "))
                  for path in expand(e.text.partition(":")[0])]
+        home = [e for e in paths if "home" in e.group.split(" ")]
+        paths = [e for e in paths if e not in home]
         return (super().c_source(entries, texts)
-                + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths, texts)))
+                + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths, texts))
+                + c_array("struct threat threat_home", "threat_home_n", self.c_rows(home, texts)))
 
 
 def rows_of(folder, table, use):
@@ -361,7 +366,8 @@ TABLES = {
     "essentials": Essentials(),
     "companions": Companions(),
     "runs-later": RunLater(
-        "threat_files", "protect report soon file large checkout skip lint hooks startup session programs".split(),
+        "threat_files",
+        "protect report soon file large checkout home skip lint hooks startup session programs".split(),
         r"(~?/)?[A-Za-z0-9_.+*{},-]+(/[A-Za-z0-9_.+*{},-]+)*(/|/:[A-Za-z0-9_.+*{},/-]+)?"),
     "interpreters": Threats("threat_programs", "code root named interpreter stdin".split(),
                             r"[A-Za-z0-9_.+-]+\*?"),

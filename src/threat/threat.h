@@ -54,6 +54,7 @@ enum threat_use {
 	THREAT_FINE = 1 << 27, /* near one of these, and what it is */
 	/* files */
 	THREAT_SOON = 1 << 29, /* runs without being asked for: it is reported first */
+	THREAT_HOME = 1 << 30, /* only in the user's home, for what links from there lead to */
 };
 
 /* Texts are where they start in threat_texts, so that the tables need no relocation. */
@@ -81,12 +82,13 @@ static inline const char *threat_what(const struct threat *t)
 
 /*
  * Files as they are written: a path below any folder ('/' at its end: a folder), with {a,b} and *.
- * The paths are those that are protected, reported or skipped, each by itself.
+ * The paths are those that are protected, reported or skipped, each by itself; those that count in
+ * a home only are apart.
  */
 extern const struct threat threat_files[], threat_paths[], threat_programs[], threat_hosts[];
-extern const struct threat threat_secrets[], threat_sockets[], threat_packages[];
+extern const struct threat threat_secrets[], threat_sockets[], threat_packages[], threat_home[];
 extern const size_t threat_files_n, threat_paths_n, threat_programs_n, threat_hosts_n;
-extern const size_t threat_secrets_n, threat_sockets_n, threat_packages_n;
+extern const size_t threat_secrets_n, threat_sockets_n, threat_packages_n, threat_home_n;
 
 /* The program that a path or name means, if it has one of the uses; NULL: none. "python3.11" is
  * python. */

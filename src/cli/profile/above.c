@@ -28,7 +28,7 @@ static const char above_cut[] = "was not looked through for links into the folde
 struct above {
 	const struct profile_above *x;
 	const char *what;
-	unsigned depth;
+	unsigned uses, depth;
 };
 
 /* Of another user it is none of ours: git and direnv do not take it either. */
@@ -66,11 +66,11 @@ static int above_linked(void *data, const char *path, enum profile_linked_kind k
 	if (snprintf(full, sizeof(full), "/%s", path) >= (int)sizeof(full))
 		return 0;
 	if (path_is_below(full, a->x->folder))
-		return a->x->found(a->x->data, full + len + (full[len] == '/'), a->what,
+		return a->x->found(a->x->data, full + len + (full[len] == '/'), a->what, a->uses,
 			full[len] ? kind : PROFILE_LINKED_WIDE);
 	if (kind != PROFILE_LINKED_END || a->depth == ABOVE_DEPTH)
 		return 0;
-	return above_take(&(struct above){ a->x, a->what, a->depth + 1 }, full);
+	return above_take(&(struct above){ a->x, a->what, a->uses, a->depth + 1 }, full);
 }
 
 /* What other programs run: it lies in the folder, or links lead there from it. */
@@ -89,10 +89,16 @@ static int above_take(const struct above *a, const char *path)
 		a->x->linked, "/", path + 1, S_ISDIR(st.st_mode), above_linked, &from, real);
 }
 
+int profile_above_take(
+	const struct profile_above *x, const char *path, const char *what, unsigned uses)
+{
+	return above_take(&(struct above){ x, what, uses, 0 }, path);
+}
+
 /* A profile_git_found of the repository above. */
 static int above_git(void *data, const char *path, const char *who, unsigned uses)
 {
-	const struct above a = { .x = data, .what = who };
+	const struct above a = { .x = data, .what = who, .uses = THREAT_PROTECT };
 	char full[PATH_BYTES];
 
 	if (!(uses & THREAT_PROTECT) ||
@@ -116,7 +122,7 @@ static int above_shell(void *data, const char *path, const char *who, enum profi
 
 static int above_envrc(const struct profile_above *x, const char *level)
 {
-	const struct above a = { .x = x, .what = "direnv runs it" };
+	const struct above a = { .x = x, .what = "direnv runs it", .uses = THREAT_PROTECT };
 	char path[PATH_BYTES];
 	int r;
 
@@ -138,7 +144,7 @@ static int above_rows(
 	for (uint16_t i = head < 0 ? 0 : x->heads->items[head].first; r == 0 && i;
 		i = x->heads->next[i - 1]) {
 		const struct threat *row = &threat_paths[i - 1];
-		const struct above a = { .x = x, .what = threat_what(row) };
+		const struct above a = { .x = x, .what = threat_what(row), .uses = row->uses };
 		struct stat st;
 
 		if (!(row->uses & THREAT_PROTECT) || (row->uses & THREAT_CHECKOUT && !is_top) ||

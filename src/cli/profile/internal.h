@@ -168,9 +168,9 @@ int profile_linked_each(struct linked *bounds, const char *folder, const char *p
 
 struct look_heads;
 
-/* path: below the folder, "" is the folder itself; who runs it. Negative stops. */
-typedef int profile_above_found(
-	void *data, const char *path, const char *who, enum profile_linked_kind kind);
+/* path: below the folder, "" is the folder itself; who runs it; uses of its row. Negative stops. */
+typedef int profile_above_found(void *data, const char *path, const char *who, unsigned uses,
+	enum profile_linked_kind kind);
 
 struct profile_above {
 	const char *folder;
@@ -184,6 +184,12 @@ struct profile_above {
 
 /* -E2BIG: there is more than is looked at. What was left out is noted in user. */
 int profile_above_each(const struct profile_above *x);
+/* One path outside of the folder: what links at it, and in it, lead to in the folder. */
+int profile_above_take(
+	const struct profile_above *x, const char *path, const char *what, unsigned uses);
+
+/* home.c: what links from the user's home lead to in the folder. */
+int profile_home_each(const struct profile_above *x);
 
 /* twins.c: protected files with more than one name. */
 

@@ -495,9 +495,9 @@ static int runs_later_collect_twins(struct runs_later *d, const struct runs_late
 }
 
 static int runs_later_add_from_above(
-	void *data, const char *path, const char *who, enum profile_linked_kind kind)
+	void *data, const char *path, const char *who, unsigned uses, enum profile_linked_kind kind)
 {
-	struct runs_later_from from = { data, who, THREAT_PROTECT };
+	struct runs_later_from from = { data, who, uses };
 
 	return runs_later_add_linked(&from, path, kind);
 }
@@ -517,6 +517,8 @@ static int runs_later_add_above(struct runs_later *d)
 
 	d->places->is_full = d->places->is_full || r == -E2BIG;
 	r = r == -E2BIG ? 0 : r;
+	if (r == 0)
+		r = profile_home_each(&above);
 	return r == 0 ? runs_later_miss_settings(d) : r;
 }
 

@@ -49,7 +49,7 @@ static const char plan_linked_known[][20] = { "id_rsa", "id_ed25519", "id_ecdsa"
 /* Names of one folder that are kept, and folders that are read on the way. */
 enum { NAMES_MAX = 16384, LISTS_MAX = 256 };
 /* How deep links are looked for in folders that are not secret: editors and services fill these. */
-enum { SYSTEM_DEPTH = 1 };
+enum { SYSTEM_DEPTH = 3 };
 /* Folders that are looked through, each with bounds of its own, and lines about too large ones. */
 enum { FOLDERS_MAX = 1024, NOTES_MAX = 16 };
 
