@@ -35,6 +35,7 @@ struct home {
 	struct names names, inner;
 	const char *first; /* that folder */
 	size_t len;
+	bool has_first; /* it is there */
 };
 
 /* Is the last name of the path in the folder? 1, 0 or -ENOMEM. */
@@ -61,13 +62,17 @@ static int home_find(struct home *h, const char *row, char path[PATH_BYTES])
 	if (snprintf(path, PATH_BYTES, "%s/%s", h->path, row) >= PATH_BYTES)
 		return 0;
 	(void)snprintf(folder, sizeof(folder), "%s/%.*s", h->path, (int)len, row);
-	r = home_has(h, &h->names, folder, h->path);
-	if (r <= 0 || !row[len])
-		return r;
-	if (!h->first || h->len != len || memcmp(h->first, row, len) != 0)
+	if (!h->first || h->len != len || memcmp(h->first, row, len) != 0) {
+		r = home_has(h, &h->names, folder, h->path);
+		if (r < 0)
+			return r;
 		h->inner = (struct names){ 0 };
-	h->first = row;
-	h->len = len;
+		h->first = row;
+		h->len = len;
+		h->has_first = r == 1;
+	}
+	if (!h->has_first || !row[len])
+		return h->has_first;
 	path[strlen(folder) + 1 + second] = '\0';
 	r = home_has(h, &h->inner, path, folder);
 	if (r <= 0 || !row[len + 1 + second])
