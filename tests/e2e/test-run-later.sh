@@ -55,6 +55,12 @@ echo >shared && git config include.path ../shared
 attack 'echo "$EVIL" >shared; rm -f shared; echo "$EVIL" >shared'
 used 'git: nor settings that are included'
 
+repository variable
+echo >mine && export GIT_CONFIG_GLOBAL="$PWD/mine"
+attack 'echo "$EVIL" >mine; rm -f mine; echo "$EVIL" >mine'
+used 'git: nor settings that GIT_CONFIG_GLOBAL names'
+unset GIT_CONFIG_GLOBAL
+
 repository main
 git worktree add -q "$scratch/other" -b other
 attack 'mkdir c; cp -r .git/objects .git/refs c; echo "$EVIL" >c/config

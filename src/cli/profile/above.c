@@ -183,6 +183,9 @@ static int above_repository(const struct profile_above *x, const char *top)
 	char level[PATH_BYTES];
 	int r = profile_git_leads("/", top, false, x->user, above_git, (void *)x);
 
+	if (r == 0)
+		r = profile_git_environment("/", top, x->user, above_git, (void *)x);
+
 	(void)snprintf(level, sizeof(level), "%s", x->folder);
 	while (r == 0 && strcmp(level, top) != 0 && above_climb(level))
 		r = above_level(x, level, strcmp(level, top) == 0);

@@ -18,7 +18,8 @@ enum { GIT_PROGRAM_WORDS = 16 };
 
 static const char git_program_runs[] = "git runs it, as its settings say";
 
-/* Keys whose values are commands, as git's documents have them; NULL: all of the section. */
+/* Keys whose values are commands, as the documents of git and its extensions have them; NULL: all
+ * of the section. */
 static const struct {
 	const char *section, *key;
 } git_program_keys[] = {
@@ -52,20 +53,60 @@ static const struct {
 	{ "trailer", "command" },
 	{ "trailer", "cmd" },
 	{ "sendemail", NULL },
-	{ "browser", "cmd" },
-	{ "man", "cmd" },
+	{ "browser", NULL },
+	{ "man", NULL },
+	{ "web", "browser" },
+	{ "help", "browser" },
+	{ "instaweb", NULL },
+	{ "tar", "command" },
+	{ "gc", "recentobjectshook" },
+	{ "svn", "authorsprog" },
 	{ "lfs", "path" },
+	{ "lfs", "clean" },
+	{ "lfs", "smudge" },
+	{ "tig", NULL },
 	{ "imap", "tunnel" },
 	{ "init", "templatedir" },
 };
 
+/* In any section: settings that are newer than the table, and those of other extensions. */
+static const char git_program_ends[][8] = { "command", "cmd", "hook", "program", "helper",
+	"editor" };
+
+/* Addresses: only those that are commands. */
+static const char git_program_ext[] = "ext::";
+
+static bool git_program_is_address(const char *section, const char *key, const char *value)
+{
+	return strcasecmp(section, "remote") == 0 &&
+	       (strcasecmp(key, "url") == 0 || strcasecmp(key, "pushurl") == 0) &&
+	       strncmp(value, git_program_ext, strlen(git_program_ext)) == 0;
+}
+
+static bool git_program_has_end(const char *key)
+{
+	const size_t len = strlen(key);
+
+	for (size_t i = 0; i < ROWS(git_program_ends); i++) {
+		const size_t n = strlen(git_program_ends[i]);
+
+		if (len >= n && strcasecmp(key + len - n, git_program_ends[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool git_program_is_key(const char *section, const char *key)
 {
+	/* [filter.x] is an old way to write [filter "x"]. */
+	const size_t len = strcspn(section, ".");
+
 	for (size_t i = 0; i < ROWS(git_program_keys); i++)
-		if (strcasecmp(git_program_keys[i].section, section) == 0 &&
+		if (strlen(git_program_keys[i].section) == len &&
+			strncasecmp(git_program_keys[i].section, section, len) == 0 &&
 			(!git_program_keys[i].key || strcasecmp(git_program_keys[i].key, key) == 0))
 			return true;
-	return false;
+	return git_program_has_end(key);
 }
 
 /* A word that leads to a file in the folder: the program itself, also if it is not there yet. */
@@ -86,15 +127,11 @@ static int git_program_tell(const struct profile_git_leads *l, const char *word,
 	return profile_git_tell(l, path, git_program_runs);
 }
 
-int profile_git_program(
-	const struct profile_git_leads *l, const char *section, const char *key, const char *value)
+int profile_git_command(const struct profile_git_leads *l, const char *value)
 {
 	static const char ends[] = " \t\n\"'`!;&|()<>=";
-	const bool is_alias = strcasecmp(section, "alias") == 0;
 	int r = 0;
 
-	if (!git_program_is_key(section, key) || (is_alias && value[0] != '!'))
-		return 0;
 	for (size_t n = 0; r == 0 && n < GIT_PROGRAM_WORDS; n++) {
 		char word[PATH_BYTES];
 		size_t len;
@@ -109,4 +146,15 @@ int profile_git_program(
 		value += len;
 	}
 	return r;
+}
+
+int profile_git_program(
+	const struct profile_git_leads *l, const char *section, const char *key, const char *value)
+{
+	if (git_program_is_address(section, key, value))
+		return profile_git_command(l, value + strlen(git_program_ext));
+	if (!git_program_is_key(section, key) ||
+		(strcasecmp(section, "alias") == 0 && value[0] != '!'))
+		return 0;
+	return profile_git_command(l, value);
 }

@@ -218,7 +218,7 @@ static void take_value(struct text *t, struct buffer *out)
 }
 
 /* An include stands for its file from the file's own folder. */
-static int profile_git_judge(struct profile_git_leads *l, const char *section, const char *key,
+int profile_git_judge(struct profile_git_leads *l, const char *section, const char *key,
 	const char *value, const char *file, unsigned depth)
 {
 	bool is_include = !strcasecmp(section, "include") || !strcasecmp(section, "includeif");

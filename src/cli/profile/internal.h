@@ -103,6 +103,9 @@ int profile_git_folder(const char *folder, char out[PATH_BYTES]);
 int profile_git_tell(const struct profile_git_leads *l, const char *path, const char *who);
 /* One file of settings, and those that it includes. */
 int profile_git_read_file(struct profile_git_leads *l, const char *path, unsigned depth);
+/* One setting, as it stands in that file; depth: of includes around it. */
+int profile_git_judge(struct profile_git_leads *l, const char *section, const char *key,
+	const char *value, const char *file, unsigned depth);
 
 /*
  * What .git in a worktree and its settings lead to inside of the folder, beyond `.git/…` itself;
@@ -115,6 +118,13 @@ int profile_git_leads(const char *folder, const char *worktree, bool is_bare,
 /* git-programs.c: what a setting names as a program, if it lies in the folder. */
 int profile_git_program(
 	const struct profile_git_leads *l, const char *section, const char *key, const char *value);
+
+/* The same of a command by itself. */
+int profile_git_command(const struct profile_git_leads *l, const char *value);
+
+/* git-environment.c: settings and programs that git takes from the user's environment. */
+int profile_git_environment(const char *folder, const char *worktree, struct profile_git_user *user,
+	profile_git_found *found, void *data);
 
 /* shell.c: what the user's shell runs out of a working folder. */
 

@@ -433,6 +433,9 @@ static int runs_later_add_repository(struct runs_later *d, const struct look_fol
 		r = profile_git_leads(
 			d->folder, worktree, f->is_bare, &d->places->user, runs_later_add_lead, d);
 	if (r == 0)
+		r = profile_git_environment(
+			d->folder, worktree, &d->places->user, runs_later_add_lead, d);
+	if (r == 0)
 		r = profile_git_modules(
 			d->folder, worktree, &d->places->user, runs_later_add_module, d);
 	return r < 0 ? r : runs_later_miss_settings(d);

@@ -80,6 +80,83 @@ static void expect_leads(const char *expected)
 	assert_string_equal(buffer_text(&found), expected);
 }
 
+/* Every setting of git's documents whose value is run. */
+static void test_programs(void **state)
+{
+	static const char *const rows[] = { "[core]\nfsmonitor", "[core]\nsshCommand",
+		"[core]\npager", "[core]\neditor", "[core]\naskPass", "[core]\ngitProxy",
+		"[core]\nalternateRefsCommand", "[sequence]\neditor", "[diff]\nexternal",
+		"[diff \"a\"]\ncommand", "[diff \"a\"]\ntextconv", "[merge \"a\"]\ndriver",
+		"[mergetool \"a\"]\ncmd", "[mergetool \"a\"]\npath", "[difftool \"a\"]\ncmd",
+		"[filter \"a\"]\nclean", "[filter \"a\"]\nsmudge", "[filter \"a\"]\nprocess",
+		"[filter.a]\nclean", "[credential]\nhelper",
+		"[credential \"https://a.example\"]\nhelper", "[gpg]\nprogram",
+		"[gpg \"ssh\"]\nprogram", "[gpg \"ssh\"]\ndefaultKeyCommand", "[pager]\nlog",
+		"[interactive]\ndiffFilter", "[uploadpack]\npackObjectsHook",
+		"[remote \"a\"]\nuploadpack", "[remote \"a\"]\nreceivepack",
+		"[sendemail]\nsmtpServer", "[sendemail]\nsendmailCmd", "[browser \"a\"]\ncmd",
+		"[browser \"a\"]\npath", "[man \"a\"]\ncmd", "[man \"a\"]\npath", "[help]\nbrowser",
+		"[web]\nbrowser", "[instaweb]\nhttpd", "[tar \"a\"]\ncommand",
+		"[gc]\nrecentObjectsHook", "[svn]\nauthorsProg", "[guitool \"a\"]\ncmd",
+		"[trailer \"a\"]\ncommand", "[trailer \"a\"]\ncmd", "[hook \"a\"]\ncommand",
+		"[imap]\ntunnel", "[lfs \"customtransfer.a\"]\npath",
+		"[lfs \"extension.a\"]\nclean", "[tig \"bind\"]\ngeneric",
+		"[newer \"a\"]\nsomethingCommand", "[annex]\nfreezecontent-command" };
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		(void)snprintf(text, sizeof(text), "%s = ./t/x\n", rows[i]);
+		put_text(".git/config", text);
+		expect_leads("t/x\n");
+	}
+	put_text(".git/config", "[alias]\na = !t/x\nb = t/y\n");
+	expect_leads("t/x\n");
+	put_text(".git/config", "[submodule \"a\"]\nupdate = !t/x\n");
+	expect_leads("t/x\n");
+	put_text(".git/config", "[remote \"a\"]\nurl = ext::t/x %S\npushurl = t/y\n");
+	expect_leads("t/x\n");
+	put_text(".git/config", "[user]\nname = t/x\n[branch \"a\"]\nremote = ./t/x\n");
+	expect_leads("");
+}
+
+static void expect_environment(const char *expected)
+{
+	struct profile_git_user user = { 0 };
+	auto_buffer found = { 0 };
+
+	assert_int_equal(profile_git_environment(work, work, &user, note, &found), 0);
+	assert_string_equal(buffer_text(&found), expected);
+}
+
+static void test_environment(void **state)
+{
+	char path[PATH_BYTES];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/mine", work);
+	put_text("mine", "[core]\npager = t/pager\n");
+	assert_int_equal(setenv("GIT_CONFIG_GLOBAL", path, 1), 0);
+	expect_environment("mine\nt/pager\n");
+	assert_int_equal(setenv("GIT_CONFIG_GLOBAL", "", 1), 0);
+	assert_int_equal(setenv("GIT_CONFIG_SYSTEM", path, 1), 0);
+	expect_environment("mine\nt/pager\n");
+	assert_int_equal(unsetenv("GIT_CONFIG_GLOBAL") | unsetenv("GIT_CONFIG_SYSTEM"), 0);
+	assert_int_equal(setenv("GIT_SSH_COMMAND", "./t/ssh -i key", 1), 0);
+	expect_environment("t/ssh\n");
+	assert_int_equal(unsetenv("GIT_SSH_COMMAND"), 0);
+	assert_int_equal(setenv("GIT_CONFIG_COUNT", "2", 1) | setenv("GIT_CONFIG_KEY_0", "a", 1) |
+				 setenv("GIT_CONFIG_VALUE_0", "t/no", 1) |
+				 setenv("GIT_CONFIG_KEY_1", "filter.a.b.clean", 1) |
+				 setenv("GIT_CONFIG_VALUE_1", "t/clean %f", 1),
+		0);
+	expect_environment("t/clean\n");
+	assert_int_equal(setenv("GIT_CONFIG_KEY_1", "core.hooksPath", 1), 0);
+	expect_environment("t/clean %f\n");
+	assert_int_equal(unsetenv("GIT_CONFIG_COUNT"), 0);
+	expect_environment("");
+}
+
 static void test_none(void **state)
 {
 	(void)state;
@@ -611,6 +688,8 @@ static void test_news_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_programs, begin),
+		cmocka_unit_test_setup(test_environment, begin),
 		cmocka_unit_test_setup(test_none, begin),
 		cmocka_unit_test_setup(test_file, begin),
 		cmocka_unit_test_setup(test_common, begin),
