@@ -21,6 +21,7 @@
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
+#include "wire/event.h"
 #include "wire/record.h"
 
 /* Destinations. What a command can make up has a bound: past this no new one is kept apart. */
@@ -258,7 +259,7 @@ int sandbox_call(struct corral_sandbox *s, const struct frame *f)
 	struct audit_event e = { 0 };
 	struct sandbox_news *n;
 
-	if (f->n_fds != 0 || (f->len && audit_event_decode(&e, f->body, f->len) < 0))
+	if (event_check(f) < 0 || (f->len && audit_event_decode(&e, f->body, f->len) < 0))
 		return -EPROTO;
 	if (f->len && e.decision == AUDIT_DENIED)
 		s->stats.denials += e.count;

@@ -10,10 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "audit/event.h"
 #include "base/clock.h"
 #include "event/wait.h"
 #include "warden/session/internal.h"
+#include "wire/event.h"
 
 enum {
 	BROKER_FRAMES_MAX = 16,
@@ -75,8 +75,7 @@ static int broker_frames_on_event(struct session *s)
 		.call_body = s->frame.body,
 		.call_len = s->frame.len };
 
-	/* Without an event it says how many are missing; one that says nothing is a mistake. */
-	if (s->frame.len > AUDIT_EVENT_MAX || s->frame.n_fds || (!s->frame.len && !s->frame.id))
+	if (event_check(&s->frame) < 0)
 		return -EPROTO;
 	session_report(s, &event);
 	return 0;

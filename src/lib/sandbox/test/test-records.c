@@ -130,6 +130,12 @@ static void send_with_id(uint64_t id)
 	send_end(id);
 }
 
+static void send_empty_event(uint64_t id)
+{
+	(void)frame_send(CONTROL, FRAME_EVENT, 0, NULL, 0, NULL, 0);
+	send_end(id);
+}
+
 static uint64_t waiting;
 
 static void wait_for_another(uint64_t id)
@@ -155,6 +161,7 @@ static const struct {
 	{ "transfer", transfer },
 	{ "nonsense", send_nonsense },
 	{ "with-id", send_with_id },
+	{ "empty-event", send_empty_event },
 	{ "wait", wait_for_another },
 	{ "deny-both", deny_both },
 	{ "nothing", send_end },
@@ -525,10 +532,10 @@ static void test_connections_are_audited(void **state)
 
 static void test_nonsense_ends_the_session(void **state)
 {
-	static const char *const words[] = { "nonsense", "with-id" };
+	static const char *const words[] = { "nonsense", "with-id", "empty-event" };
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ROWS(words); i++) {
 		struct seen seen;
 		struct corral_sandbox *s = open_sandbox(&seen);
 		struct corral_process *p = start(s, words[i]);

@@ -33,6 +33,7 @@
 #define FAIL "fail"
 #define LEAVE "leave"
 #define BABBLE "babble"
+#define MUTE "mute"
 
 /* Outside: the broker. */
 
@@ -97,11 +98,14 @@ static _Noreturn void broker(void)
 		_exit(7);
 	if (strcmp(setup.sandbox, BABBLE) == 0)
 		(void)frame_send(3, FRAME_GONE, 0, NULL, 0, NULL, 0);
-	if (strcmp(setup.sandbox, SERVE) == 0 && is_clean && broker_is_told(&setup)) {
+	if ((strcmp(setup.sandbox, SERVE) == 0 || strcmp(setup.sandbox, MUTE) == 0) && is_clean &&
+		broker_is_told(&setup)) {
 		(void)frame_send(3, FRAME_READY, 0, NULL, 0, NULL, 0);
 		if (frame_receive(3, &f) != 1 || sockets_decode(&sockets, &f) < 0 ||
 			sockets.kind != SOCKETS_BROKER || sockets.n != SOCKETS_BROKER_HTTP)
 			_exit(3);
+		if (strcmp(setup.sandbox, MUTE) == 0)
+			(void)frame_send(3, FRAME_EVENT, 0, NULL, 0, NULL, 0);
 		broker_serve(&f);
 	}
 	(void)refusal_encode(&refusal, &body);
@@ -369,6 +373,22 @@ static void is_started_again(void **state)
 	tear_down(&s);
 }
 
+/* A FRAME_EVENT without an event that counts no missing ones breaks the protocol. */
+static void is_killed_for_an_empty_event(void **state)
+{
+	static struct scene s;
+	struct error e = { 0 };
+
+	(void)state;
+	plan_make(&s);
+	if (try_open(&s, "/proc/self/exe", MUTE, false, &e) < 0)
+		fail_msg("%s (%s)", e.text, e.hint);
+	box_until(s.session, &s.seen, 1);
+	assert_int_equal(s.seen.events[0].kind, SESSION_BROKER);
+	assert_non_null(strstr(s.seen.texts[0], "killed by signal 9"));
+	tear_down(&s);
+}
+
 /* For a holder that confines itself. */
 static void is_started_again_by_a_keeper(void **state)
 {
@@ -437,6 +457,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(is_not_to_be_changed),
 		cmocka_unit_test(is_not_there_unless_asked_for),
 		cmocka_unit_test(is_started_again),
+		cmocka_unit_test(is_killed_for_an_empty_event),
 		cmocka_unit_test(is_started_again_by_a_keeper),
 		cmocka_unit_test(must_serve_first),
 	};
