@@ -93,8 +93,10 @@ static void join_lose(struct launch_join *j)
 	fd_close(&j->fd);
 	j->is_known = j->is_same = false;
 	j->is_unsure = j->is_unsure || j->first < j->sent;
-	j->lost += j->forgotten;
-	j->forgotten = j->acked = 0;
+	for (uint64_t i = j->first; launch_weights_sum(&j->forgotten) && i < j->next; i++)
+		join_kept(j, i)->forgotten = (struct launch_weights){ 0 };
+	launch_weights_move(&j->lost, &j->forgotten);
+	j->acked = 0;
 	j->sent = j->first;
 }
 
@@ -119,7 +121,8 @@ int launch_join_hello(struct launch_join *j, const struct join *who)
 /* What is nothing to wait for. */
 static void join_forget(struct launch_join *j)
 {
-	while (j->first < j->sent && join_kept(j, j->first)->type == FRAME_NONE)
+	while (j->first < j->sent && join_kept(j, j->first)->type == FRAME_NONE &&
+		launch_weights_sum(&join_kept(j, j->first)->forgotten) == 0)
 		j->first++;
 }
 
@@ -166,30 +169,84 @@ static uint64_t join_left_ms(const struct launch_join *j)
 	return due > now && j->next - j->sent < LAUNCH_JOIN_CROWDED ? due - now : 0;
 }
 
-static void join_keep(struct launch_join *j, enum frame_type type, uint64_t id, struct buffer *body)
+/* The first to be dropped: the oldest of the least weight. What was sent already and is not waited
+ * for costs nothing. */
+static uint64_t join_lightest(const struct launch_join *j)
 {
-	struct launch_join_frame *place = join_kept(j, j->next);
+	uint64_t found = j->first;
 
+	for (uint64_t i = j->first; i < j->next; i++) {
+		const struct launch_join_frame *f = join_kept(j, i);
+
+		if (f->type == FRAME_NONE)
+			return i;
+		if (f->weight < join_kept(j, found)->weight)
+			found = i;
+	}
+	return found;
+}
+
+/* Those before it move up. Acknowledgements count what was sent: the frame after it keeps how many
+ * are missing there. */
+static void join_drop(struct launch_join *j, uint64_t i, struct launch_join_frame *added)
+{
+	struct launch_join_frame gone = *join_kept(j, i);
+	struct launch_join_frame *after = i + 1 < j->next ? join_kept(j, i + 1) : added;
+
+	launch_weights_move(&after->forgotten, &gone.forgotten);
+	if (gone.type == FRAME_JOIN_EVENT && i < j->sent) {
+		after->forgotten.n[gone.weight]++;
+		j->forgotten.n[gone.weight]++;
+	} else if (gone.type == FRAME_JOIN_EVENT) {
+		j->lost.n[gone.weight]++;
+	}
+	for (uint64_t k = i; k > j->first; k--)
+		*join_kept(j, k) = *join_kept(j, k - 1);
+	buffer_deinit(&gone.body);
+	j->sent += i >= j->sent;
+	j->first++;
+}
+
+/* Takes the body over, or drops it. */
+static void join_keep(struct launch_join *j, struct launch_join_frame *added)
+{
 	if (j->next - j->first == LAUNCH_JOIN_KEPT) {
-		uint64_t *n = j->first < j->sent ? &j->forgotten : &j->lost;
+		const uint64_t i = join_lightest(j);
+		const struct launch_join_frame *f = join_kept(j, i);
 
-		*n += place->type == FRAME_JOIN_EVENT;
-		buffer_deinit(&place->body);
-		j->first++;
-		j->sent = j->sent < j->first ? j->first : j->sent;
+		if (f->type != FRAME_NONE && added->weight < f->weight) {
+			j->lost.n[added->weight]++;
+			buffer_deinit(&added->body);
+			return;
+		}
+		join_drop(j, i, added);
 	}
 	if (j->delay_ms && j->next == j->sent)
 		j->since_ms = clock_ms(CLOCK_MONOTONIC);
-	*place = (struct launch_join_frame){ type, id, *body };
+	*join_kept(j, j->next++) = *added;
+}
+
+/* Takes the body over. */
+static void join_keep_event(
+	struct launch_join *j, const struct audit_event *e, uint64_t id, struct buffer *body)
+{
+	struct launch_join_frame f = {
+		.type = FRAME_JOIN_EVENT, .id = id, .body = *body, .weight = launch_weight_of(e)
+	};
+
 	*body = (struct buffer){ 0 };
-	j->next++;
+	join_keep(j, &f);
 }
 
 void launch_join_send(struct launch_join *j, enum frame_type type, uint64_t id, struct buffer *body)
 {
+	struct launch_join_frame f = { .type = type, .id = id, .weight = LAUNCH_WEIGHT_HEAVY };
+
 	if (!j->is_on || j->fd < 0 || body->failed)
 		return;
-	join_keep(j, type, id, body);
+	f.body = *body;
+	*body = (struct buffer){ 0 };
+	join_keep(j, &f);
 	if (join_may_send(j))
 		join_flush(j);
 }
@@ -205,31 +262,34 @@ static void join_drop_orders(struct launch_join *j)
 	}
 }
 
-/* Says how many are missing, in the words of one that is there. */
-static struct audit_event join_lost(const struct audit_event *like, uint64_t n)
+/* Says how many are missing, in the words of one that is there; the reason is in the buffer. */
+static struct audit_event join_lost(
+	const struct audit_event *like, const struct launch_weights *lost, struct buffer *reason)
 {
 	struct audit_event e = *like;
 
+	buffer_adds(reason, "events were dropped while the daemon was away: ");
+	launch_weights_print(lost, reason);
 	e.action = AUDIT_STORE;
 	e.decision = AUDIT_NONE;
 	e.target = "daemon";
-	e.reason = "events were dropped while the daemon was away";
+	e.reason = buffer_text(reason);
 	e.rule = "";
-	e.count = n;
+	e.count = launch_weights_sum(lost);
 	return e;
 }
 
 /* What is missing is said at its place. */
 static void join_tell_lost(struct launch_join *j, const struct audit_event *like)
 {
-	const struct audit_event e = join_lost(like, j->lost);
-	auto_buffer body = { 0 };
+	auto_buffer body = { 0 }, reason = { 0 };
+	const struct audit_event e = join_lost(like, &j->lost, &reason);
 
 	audit_event_encode(&e, &body);
 	if (body.failed)
 		return;
-	join_keep(j, FRAME_JOIN_EVENT, 0, &body);
-	j->lost = 0;
+	j->lost = (struct launch_weights){ 0 };
+	join_keep_event(j, &e, 0, &body);
 }
 
 void launch_join_tell(void *context, const struct audit_event *e)
@@ -245,10 +305,10 @@ void launch_join_tell(void *context, const struct audit_event *e)
 		return;
 	/* Its log has them. */
 	if (j->is_same)
-		j->lost = 0;
-	if (j->lost > 0 && j->is_known && j->sent == j->next)
+		j->lost = (struct launch_weights){ 0 };
+	if (launch_weights_sum(&j->lost) > 0 && j->is_known && j->sent == j->next)
 		join_tell_lost(j, e);
-	join_keep(j, FRAME_JOIN_EVENT, j->told, &body);
+	join_keep_event(j, e, j->told, &body);
 }
 
 static void join_again(struct launch_join *j)
@@ -343,18 +403,33 @@ static void join_on_order(struct launch_join *j, const struct frame *f)
 		launch_join_send(j, FRAME_JOIN_REPLY, f->id, &body);
 }
 
+/* Up to so many of the events that were dropped right before it; returns how many are left of n. */
+static uint64_t join_ack_forgotten(
+	struct launch_join *j, struct launch_join_frame *kept, uint64_t n)
+{
+	for (size_t i = 0; i < LAUNCH_WEIGHT_COUNT; i++) {
+		const uint64_t some = n < kept->forgotten.n[i] ? n : kept->forgotten.n[i];
+
+		kept->forgotten.n[i] -= some;
+		j->forgotten.n[i] -= some;
+		n -= some;
+	}
+	return n;
+}
+
 /* So many events of this connection are committed. */
 static int join_on_ack(struct launch_join *j, const struct frame *f)
 {
 	uint64_t n = f->id - j->acked;
-	const uint64_t forgotten = n < j->forgotten ? n : j->forgotten;
 
 	if (f->id <= j->acked || f->len != sizeof(j->number))
 		return -EPROTO;
-	j->forgotten -= forgotten;
-	for (n -= forgotten; n > 0 && j->first < j->sent; j->first++) {
+	for (; n > 0 && j->first < j->next; j->first++) {
 		struct launch_join_frame *kept = join_kept(j, j->first);
 
+		n = join_ack_forgotten(j, kept, n);
+		if (n == 0 || j->first == j->sent)
+			break;
 		n -= kept->type == FRAME_JOIN_EVENT;
 		buffer_deinit(&kept->body);
 	}
@@ -439,6 +514,42 @@ static bool join_is_unwanted(int error)
 	       error == -ENOTDIR;
 }
 
+/* With its length. */
+static size_t join_missed_bytes(const struct launch_join_frame *f)
+{
+	return f->type == FRAME_JOIN_EVENT ? sizeof(uint32_t) + f->body.len : 0;
+}
+
+/* Appends the events, in their order, as far as a file has room: the heavy ones first. *lost counts
+ * the others. Returns whether there was any; *ret_last is the last then. */
+static bool join_collect_missed(const struct launch_join *j, struct buffer *bytes,
+	struct launch_weights *lost, struct audit_event *ret_last)
+{
+	size_t need[LAUNCH_WEIGHT_COUNT + 1] = { 0 }; /* of what is as heavy, or heavier, still */
+	const struct launch_weights before = *lost;
+	bool is_any = false;
+
+	for (uint64_t i = j->first; i < j->next; i++)
+		for (size_t w = 0; w <= join_kept(j, i)->weight; w++)
+			need[w] += join_missed_bytes(join_kept(j, i));
+	for (uint64_t i = j->first; i < j->next; i++) {
+		const struct launch_join_frame *f = join_kept(j, i);
+
+		for (size_t w = 0; w <= f->weight; w++)
+			need[w] -= join_missed_bytes(f);
+		if (f->type != FRAME_JOIN_EVENT ||
+			audit_event_decode(ret_last, f->body.data, f->body.len) < 0)
+			continue;
+		is_any = true;
+		/* Once one does not fit, those of its weight after it are left out, too. */
+		if (lost->n[f->weight] > before.n[f->weight] ||
+			!audit_missed_add(bytes, f->body.data, f->body.len,
+				JOIN_LOST_BYTES + need[f->weight + 1]))
+			lost->n[f->weight]++;
+	}
+	return is_any;
+}
+
 /*
  * What no daemon acknowledged, as a file. Where that cannot be done, it is lost; -EDQUOT: there are
  * too many files.
@@ -450,30 +561,18 @@ static int join_leave_missed(struct launch_join *j)
 		.is_noted = j->is_unsure || j->is_known || j->first < j->sent, .number = j->number
 	};
 	uint8_t last[JOIN_LOST_BYTES];
-	auto_buffer bytes = { 0 }, none = { 0 };
-	uint64_t lost = j->lost + j->forgotten;
+	auto_buffer bytes = { 0 }, none = { 0 }, reason = { 0 };
+	struct launch_weights lost = j->lost, forgotten = j->forgotten;
 	struct audit_event e;
-	bool is_any = false;
 	int r = join_missed_open(j);
 
 	if (r < 0)
 		return join_is_unwanted(r) ? 0 : r;
-	for (uint64_t i = j->first; i < j->next; i++) {
-		const struct launch_join_frame *f = join_kept(j, i);
-
-		if (f->type != FRAME_JOIN_EVENT ||
-			audit_event_decode(&e, f->body.data, f->body.len) < 0)
-			continue;
-		is_any = true;
-		/* Once one does not fit, those after it are left out, too. */
-		if (lost > j->lost + j->forgotten ||
-			!audit_missed_add(&bytes, f->body.data, f->body.len, sizeof(last)))
-			lost++;
-	}
-	if (!is_any)
+	launch_weights_move(&lost, &forgotten);
+	if (!join_collect_missed(j, &bytes, &lost, &e))
 		return 0;
-	if (lost) {
-		const struct audit_event missing = join_lost(&e, lost);
+	if (launch_weights_sum(&lost)) {
+		const struct audit_event missing = join_lost(&e, &lost, &reason);
 
 		(void)audit_missed_add(
 			&bytes, last, audit_event_pack(&missing, last, sizeof(last)), 0);
@@ -485,7 +584,7 @@ static int join_leave_missed(struct launch_join *j)
 	 * file. */
 	if (j->is_known)
 		join_flush(j);
-	if (r == 0 && !j->lost && j->is_known && j->sent == j->next)
+	if (r == 0 && !launch_weights_sum(&j->lost) && j->is_known && j->sent == j->next)
 		(void)join_send(j, FRAME_JOIN_LEFT, j->number, &none);
 	return r;
 }
@@ -503,8 +602,9 @@ static void join_await_ack(struct launch_join *j)
 /* They could not be left, and no daemon has acknowledged them. */
 static uint64_t join_tell_missing(struct launch_join *j, int error, struct error *why)
 {
-	const uint64_t unsent = join_events(j, j->sent),
-		       n = join_events(j, j->first) + j->lost + j->forgotten;
+	const uint64_t unsent = join_events(j, j->sent), n = join_events(j, j->first) +
+							     launch_weights_sum(&j->lost) +
+							     launch_weights_sum(&j->forgotten);
 
 	if (n && error == -EDQUOT) {
 		audit_missed_count(j->folder, n);

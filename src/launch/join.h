@@ -22,11 +22,13 @@
 #include "audit/event.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "launch/weight.h"
 #include "wire/frame.h"
 #include "wire/join.h"
 
-/* Events that are kept, at most; then the oldest are dropped. Those that were not sent count as
- * lost; those that were sent do if the connection is lost before their acknowledgement. */
+/* Events that are kept, at most; then the oldest of the least weight are dropped (weight.h). Those
+ * that were not sent count as lost; those that were sent do if the connection is lost before their
+ * acknowledgement. */
 enum {
 	LAUNCH_JOIN_KEPT = 1024,
 	LAUNCH_JOIN_CROWDED = 64, /* so many do not wait for their time */
@@ -47,32 +49,34 @@ struct launch_join_frame {
 	enum frame_type type;
 	uint64_t id;
 	struct buffer body;
+	enum launch_weight weight;
+	struct launch_weights forgotten; /* events right before it: sent, and dropped */
 };
 
 struct launch_join {
-	int fd;                         /* -1: not connected */
-	struct buffer missed;           /* path of its folder (audit/missed.h); "": not known */
-	int folder, prepared;           /* that, open; a prepared file for it; or -1 */
-	bool is_known;                  /* JOINED was received */
-	bool is_unsure;                 /* the log may have some of those that are kept */
-	bool is_on;                     /* there was a daemon, now or once */
-	bool was_there;                 /* its socket was, at the beginning */
-	bool is_foreign;                /* its folder was not to be trusted: it is not joined */
-	const char *log;                /* that we write ourselves, for as long as this; or NULL */
-	uint64_t told, written;         /* events; how many of them are in that log */
-	bool is_written;                /* that is the daemon's: no events are left for it */
-	bool is_same;                   /* the daemon of this connection has it, too */
-	struct buffer hello;            /* the body of FRAME_JOIN */
-	struct launch_join_frame *kept; /* in a ring */
-	uint64_t first, sent, next;     /* first that is kept; first to be sent; end */
-	uint64_t acked;                 /* events acknowledged on this connection */
-	uint64_t forgotten;             /* sent, not acknowledged, and dropped: too many */
-	uint64_t number;                /* of the log: not acknowledged events come after it */
-	uint64_t lost;                  /* that were too many */
-	uint64_t delay_ms;              /* that events are kept: many wake the daemon once */
-	uint64_t since_ms;              /* monotonic: when the first of them was */
-	bool is_blocked;                /* the daemon took not all of them */
-	uint64_t tried_ms;              /* monotonic: when a daemon was looked for */
+	int fd;                          /* -1: not connected */
+	struct buffer missed;            /* path of its folder (audit/missed.h); "": not known */
+	int folder, prepared;            /* that, open; a prepared file for it; or -1 */
+	bool is_known;                   /* JOINED was received */
+	bool is_unsure;                  /* the log may have some of those that are kept */
+	bool is_on;                      /* there was a daemon, now or once */
+	bool was_there;                  /* its socket was, at the beginning */
+	bool is_foreign;                 /* its folder was not to be trusted: it is not joined */
+	const char *log;                 /* that we write ourselves, for as long as this; or NULL */
+	uint64_t told, written;          /* events; how many of them are in that log */
+	bool is_written;                 /* that is the daemon's: no events are left for it */
+	bool is_same;                    /* the daemon of this connection has it, too */
+	struct buffer hello;             /* the body of FRAME_JOIN */
+	struct launch_join_frame *kept;  /* in a ring */
+	uint64_t first, sent, next;      /* first that is kept; first to be sent; end */
+	uint64_t acked;                  /* events acknowledged on this connection */
+	struct launch_weights forgotten; /* sent, not acknowledged, and dropped: too many */
+	uint64_t number;                 /* of the log: not acknowledged events come after it */
+	struct launch_weights lost;      /* that were too many */
+	uint64_t delay_ms;               /* that events are kept: many wake the daemon once */
+	uint64_t since_ms;               /* monotonic: when the first of them was */
+	bool is_blocked;                 /* the daemon took not all of them */
+	uint64_t tried_ms;               /* monotonic: when a daemon was looked for */
 	struct launch_join_handler handler;
 	struct frame *frame; /* for what it says */
 };

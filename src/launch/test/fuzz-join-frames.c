@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Frames of a compromised daemon, as a run reads them. An input is a list of steps: type, id, two
- * bytes of length, body; a type from FUZZ_TELL on makes the run emit events instead. No more than
- * LAUNCH_JOIN_KEPT events are kept, and each event is acknowledged, forgotten, or kept.
+ * bytes of length, body; a type from FUZZ_TELL on makes the run emit events instead. Its third
+ * byte is their weight. No more than LAUNCH_JOIN_KEPT events are kept, and each event is
+ * acknowledged, forgotten, or kept.
  */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 #include "launch/join.h"
 
@@ -66,7 +68,10 @@ static void fuzz_send(int peer, const uint8_t **data, size_t *size)
 
 static uint64_t fuzz_tell(struct launch_join *j, uint64_t told, const uint8_t **data, size_t *size)
 {
-	const struct audit_event e = { .session = "0123456789abcdef",
+	static const enum audit_action actions[] = { AUDIT_COMMAND_START, AUDIT_FS_READ,
+		AUDIT_FS_WRITE };
+	const struct audit_event e = { .action = actions[(*data)[2] % ROWS(actions)],
+		.session = "0123456789abcdef",
 		.user = "x",
 		.sandbox = "x",
 		.program = "x",
@@ -93,6 +98,16 @@ static uint64_t fuzz_events(const struct launch_join *j)
 	return n;
 }
 
+/* As the frames have it. */
+static uint64_t fuzz_forgotten(const struct launch_join *j)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = j->first; i < j->next; i++)
+		n += launch_weights_sum(&j->kept[i % LAUNCH_JOIN_KEPT].forgotten);
+	return n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct launch_join j;
@@ -113,8 +128,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(j.first <= j.sent && j.sent <= j.next &&
 			j.next - j.first <= LAUNCH_JOIN_KEPT);
 		/* An event that says how many were lost is one more. */
-		is_any_lost = is_any_lost || j.lost > 0;
-		require(j.fd < 0 || is_any_lost || j.acked + j.forgotten + fuzz_events(&j) == told);
+		is_any_lost = is_any_lost || launch_weights_sum(&j.lost) > 0;
+		require(j.fd < 0 || is_any_lost ||
+			j.acked + launch_weights_sum(&j.forgotten) + fuzz_events(&j) == told);
+		require(launch_weights_sum(&j.forgotten) == fuzz_forgotten(&j));
 	}
 	/* launch_join_close() would wait for JOINED. */
 	if (!j.is_known)

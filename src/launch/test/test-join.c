@@ -78,9 +78,12 @@ static enum frame_type stand_in_hear(struct stand_in *s)
 	return frame_receive(s->peer, &s->frame) == 1 ? s->frame.type : FRAME_NONE;
 }
 
-static void stand_in_tell(struct stand_in *s, size_t n)
+static void stand_in_tell_of(
+	struct stand_in *s, size_t n, enum audit_action action, enum audit_decision decision)
 {
-	const struct audit_event e = { .session = "0123456789abcdef",
+	const struct audit_event e = { .action = action,
+		.decision = decision,
+		.session = "0123456789abcdef",
 		.user = "x",
 		.sandbox = "x",
 		.program = "x",
@@ -91,6 +94,11 @@ static void stand_in_tell(struct stand_in *s, size_t n)
 
 	while (n-- > 0)
 		launch_join_tell(&s->join, &e);
+}
+
+static void stand_in_tell(struct stand_in *s, size_t n)
+{
+	stand_in_tell_of(s, n, AUDIT_COMMAND_START, AUDIT_NONE);
 }
 
 /* The log's last number is said, and no folder. */
@@ -488,15 +496,15 @@ static void test_join_forgotten(void **state)
 			while (stand_in_hear(&s) != FRAME_NONE)
 				;
 		}
-		assert_int_equal(s.join.forgotten, LAUNCH_JOIN_CROWDED);
+		assert_int_equal(launch_weights_sum(&s.join.forgotten), LAUNCH_JOIN_CROWDED);
 		if (is_gone) {
 			fd_close(&s.peer);
 			assert_false(launch_join_dispatch(&s.join, true));
-			assert_int_equal(s.join.lost, LAUNCH_JOIN_CROWDED);
+			assert_int_equal(launch_weights_sum(&s.join.lost), LAUNCH_JOIN_CROWDED);
 		} else {
 			stand_in_acknowledge(&s, LAUNCH_JOIN_CROWDED + 2, 1);
-			assert_int_equal(s.join.lost, 0);
-			assert_int_equal(s.join.forgotten, 0);
+			assert_int_equal(launch_weights_sum(&s.join.lost), 0);
+			assert_int_equal(launch_weights_sum(&s.join.forgotten), 0);
 			assert_int_equal(s.join.next - s.join.first, LAUNCH_JOIN_KEPT - 2);
 		}
 		stand_in_end(&s);
@@ -527,6 +535,128 @@ static void test_join_forgotten_at_the_end(void **state)
 	assert_int_equal(e.action, AUDIT_STORE);
 	assert_true(e.count >= LAUNCH_JOIN_CROWDED);
 	stand_in_end_with_folder(&s);
+}
+
+/* Events that are kept, of this decision. */
+static unsigned stand_in_kept(const struct stand_in *s, enum audit_decision decision)
+{
+	struct audit_event e;
+	unsigned n = 0;
+
+	for (uint64_t i = s->join.first; i < s->join.next; i++) {
+		const struct buffer *body = &s->join.kept[i % LAUNCH_JOIN_KEPT].body;
+
+		assert_int_equal(audit_event_decode(&e, body->data, body->len), 0);
+		n += e.decision == decision;
+	}
+	return n;
+}
+
+/* A daemon that reads and commits nothing, as with a full disk: reads do not displace denials, and
+ * acknowledgements are for what was sent, in the order of sending. */
+static void test_join_denials_stay(void **state)
+{
+	enum { DENIALS = 3, READS = 100 };
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	stand_in_let_in(&s, 0);
+	for (int i = 0; i < 2 * LAUNCH_JOIN_KEPT / READS; i++) {
+		stand_in_tell_of(&s, DENIALS, AUDIT_FS_READ, AUDIT_DENIED);
+		stand_in_tell_of(&s, READS, AUDIT_FS_READ, AUDIT_ALLOWED);
+		assert_false(launch_join_dispatch(&s.join, false));
+		while (stand_in_hear(&s) != FRAME_NONE)
+			;
+	}
+	assert_int_equal(stand_in_kept(&s, AUDIT_DENIED), 2 * LAUNCH_JOIN_KEPT / READS * DENIALS);
+	assert_int_equal(s.join.forgotten.n[LAUNCH_WEIGHT_READ], s.join.told - LAUNCH_JOIN_KEPT);
+	assert_int_equal(launch_weights_sum(&s.join.forgotten), s.join.told - LAUNCH_JOIN_KEPT);
+	/* The first denials, half of the reads after them, of which none is kept. */
+	stand_in_acknowledge(&s, DENIALS + READS / 2, 1);
+	assert_int_equal(s.join.next - s.join.first, LAUNCH_JOIN_KEPT - DENIALS);
+	assert_int_equal(
+		launch_weights_sum(&s.join.forgotten), s.join.told - LAUNCH_JOIN_KEPT - READS / 2);
+	stand_in_acknowledge(&s, DENIALS + READS + 1, 2);
+	assert_int_equal(s.join.next - s.join.first, LAUNCH_JOIN_KEPT - DENIALS - 1);
+	stand_in_acknowledge(&s, s.join.told, 3);
+	assert_int_equal(s.join.first, s.join.next);
+	assert_int_equal(launch_weights_sum(&s.join.forgotten), 0);
+	stand_in_end(&s);
+}
+
+/* Without a daemon: all denials are in the file, and the record says what was dropped by kind. */
+static void test_join_denials_are_left(void **state)
+{
+	enum { DENIALS = 50, WRITES = 20 };
+	auto_buffer bytes = { 0 };
+	struct audit_event e = { 0 };
+	struct stand_in s;
+	unsigned denied = 0, written = 0;
+	char reason[128];
+	size_t at = 0;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	stand_in_tell_of(&s, DENIALS, AUDIT_FS_READ, AUDIT_DENIED);
+	stand_in_tell_of(&s, WRITES, AUDIT_FS_WRITE, AUDIT_ALLOWED);
+	stand_in_tell_of(&s, 2 * LAUNCH_JOIN_KEPT, AUDIT_FS_READ, AUDIT_ALLOWED);
+	fd_close(&s.listener);
+	(void)launch_join_close(&s.join, NULL);
+	assert_true(stand_in_left(&s, &bytes, &e) > DENIALS + WRITES);
+	while (audit_missed_next(bytes.data, bytes.len, &at, &e)) {
+		denied += e.decision == AUDIT_DENIED;
+		written += e.action == AUDIT_FS_WRITE;
+	}
+	assert_int_equal(denied, DENIALS);
+	assert_int_equal(written, WRITES);
+	assert_int_equal(e.action, AUDIT_STORE);
+	(void)snprintf(reason, sizeof(reason),
+		"events were dropped while the daemon was away: %d reads", (int)e.count);
+	assert_string_equal(e.reason, reason);
+	stand_in_end_with_folder(&s);
+}
+
+/* A file has less room than is kept: what is heavy and comes late goes before reads. */
+static void test_join_late_denials_are_left(void **state)
+{
+	enum { DENIALS = 50 };
+	auto_buffer bytes = { 0 };
+	struct audit_event e = { 0 };
+	struct stand_in s;
+	unsigned denied = 0;
+	size_t at = 0;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	stand_in_tell_of(&s, LAUNCH_JOIN_KEPT - DENIALS, AUDIT_FS_READ, AUDIT_ALLOWED);
+	stand_in_tell_of(&s, DENIALS, AUDIT_FS_READ, AUDIT_DENIED);
+	fd_close(&s.listener);
+	(void)launch_join_close(&s.join, NULL);
+	assert_true(stand_in_left(&s, &bytes, &e) > DENIALS);
+	while (audit_missed_next(bytes.data, bytes.len, &at, &e))
+		denied += e.decision == AUDIT_DENIED;
+	assert_int_equal(denied, DENIALS);
+	stand_in_end_with_folder(&s);
+}
+
+/* More denials than are kept: a read that comes then is dropped itself, and counted as such. */
+static void test_join_only_denials(void **state)
+{
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_tell_of(&s, LAUNCH_JOIN_KEPT + 2, AUDIT_FS_READ, AUDIT_DENIED);
+	stand_in_tell_of(&s, 5, AUDIT_FS_READ, AUDIT_ALLOWED);
+	assert_int_equal(stand_in_kept(&s, AUDIT_DENIED), LAUNCH_JOIN_KEPT);
+	assert_int_equal(s.join.lost.n[LAUNCH_WEIGHT_HEAVY], 2);
+	assert_int_equal(s.join.lost.n[LAUNCH_WEIGHT_READ], 5);
+	stand_in_end(&s);
 }
 
 /* A daemon that sends without end is read a part at a time, also at our end. */
@@ -790,6 +920,10 @@ int main(void)
 		cmocka_unit_test(test_join_wrong_ack),
 		cmocka_unit_test(test_join_forgotten),
 		cmocka_unit_test(test_join_forgotten_at_the_end),
+		cmocka_unit_test(test_join_denials_stay),
+		cmocka_unit_test(test_join_denials_are_left),
+		cmocka_unit_test(test_join_late_denials_are_left),
+		cmocka_unit_test(test_join_only_denials),
 		cmocka_unit_test(test_join_flood),
 		cmocka_unit_test(test_join_folder),
 		cmocka_unit_test(test_join_handed_over),
