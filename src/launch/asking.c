@@ -14,28 +14,34 @@ static uint64_t asking_hash(const struct question *q)
 	return hash ? hash : 1;
 }
 
-/* That of the question; else a free one, or the one that was said no to longest ago. */
-static struct launch_asking_kind *asking_kind(struct launch_asking *a, uint64_t hash)
+static bool asking_is_over(const struct launch_asking_kind *k, uint64_t now_ms)
 {
-	struct launch_asking_kind *oldest = &a->kinds[0];
+	return !k->hash || now_ms - k->last_ms >= LAUNCH_ASKING_NO_MS;
+}
+
+/* That of the question; else one that is free. If there is none, the one that all further kinds
+ * share: a policy with many rules that ask gets no memory for each. */
+static struct launch_asking_kind *asking_kind(
+	struct launch_asking *a, uint64_t hash, uint64_t now_ms)
+{
+	struct launch_asking_kind *room = &a->others;
 
 	for (size_t i = 0; i < LAUNCH_ASKING_KINDS; i++) {
 		if (a->kinds[i].hash == hash)
 			return &a->kinds[i];
-		if (a->kinds[i].last_ms < oldest->last_ms)
-			oldest = &a->kinds[i];
+		if (room == &a->others && asking_is_over(&a->kinds[i], now_ms))
+			room = &a->kinds[i];
 	}
-	return oldest;
+	return room;
 }
 
 enum answer_why launch_asking_admit(
 	struct launch_asking *a, const struct question *q, uint64_t now_ms)
 {
 	const uint64_t hash = asking_hash(q);
-	const struct launch_asking_kind *k = asking_kind(a, hash);
+	const struct launch_asking_kind *k = asking_kind(a, hash, now_ms);
 
-	if (k->hash == hash && k->noes >= LAUNCH_ASKING_NOES &&
-		now_ms - k->last_ms < LAUNCH_ASKING_NO_MS)
+	if (k->noes >= LAUNCH_ASKING_NOES && !asking_is_over(k, now_ms))
 		return ANSWER_NO_BEFORE;
 	if (a->n_minute == 0 || now_ms - a->minute_ms >= LAUNCH_ASKING_MINUTE_MS) {
 		a->minute_ms = now_ms;
@@ -51,15 +57,14 @@ void launch_asking_answered(
 	struct launch_asking *a, const struct question *q, enum answer_kind how, uint64_t now_ms)
 {
 	const uint64_t hash = asking_hash(q);
-	struct launch_asking_kind *k = asking_kind(a, hash);
+	struct launch_asking_kind *k = asking_kind(a, hash, now_ms);
 
 	if (how != ANSWER_DENY) {
-		if (k->hash == hash)
-			*k = (struct launch_asking_kind){ 0 };
+		*k = (struct launch_asking_kind){ 0 };
 		return;
 	}
 	/* Those of long ago do not count. */
-	if (k->hash != hash || now_ms - k->last_ms >= LAUNCH_ASKING_NO_MS)
+	if (asking_is_over(k, now_ms))
 		*k = (struct launch_asking_kind){ .hash = hash };
 	k->noes++;
 	k->last_ms = now_ms;

@@ -32,6 +32,7 @@ struct launch_asking {
 	unsigned n_minute;
 	bool is_refusing; /* the last one was not asked; for who records that */
 	struct launch_asking_kind kinds[LAUNCH_ASKING_KINDS];
+	struct launch_asking_kind others; /* all that found no place among these */
 };
 
 /* Counts it. ANSWER_BY_USER: the user is asked. Else why not. */

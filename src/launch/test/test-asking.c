@@ -52,23 +52,60 @@ static void test_noes(void **state)
 		launch_asking_admit(&a, &other, 1000 + LAUNCH_ASKING_NO_MS), ANSWER_BY_USER);
 }
 
-/* More kinds than are remembered: the rate holds all the same. */
+static struct question asking_of(unsigned kind)
+{
+	static char rule[16];
+	struct question q = reads;
+
+	(void)snprintf(rule, sizeof(rule), "r:%u", kind);
+	q.rule = rule;
+	return q;
+}
+
+/* More kinds than have a place of their own: the others share one memory of "no". */
 static void test_many_kinds(void **state)
 {
 	struct launch_asking a = { 0 };
-	char rule[16];
 	unsigned n = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
-		struct question q = reads;
+		struct question q = asking_of(i);
 
-		(void)snprintf(rule, sizeof(rule), "r:%u", i);
-		q.rule = rule;
+		if (launch_asking_admit(&a, &q, i) != ANSWER_BY_USER)
+			continue;
 		launch_asking_answered(&a, &q, ANSWER_DENY, i);
-		n += launch_asking_admit(&a, &q, i) == ANSWER_BY_USER;
+		n++;
 	}
-	assert_int_equal(n, LAUNCH_ASKING_PER_MINUTE);
+	assert_int_equal(n, LAUNCH_ASKING_KINDS + LAUNCH_ASKING_NOES);
+}
+
+/* Kinds that take turns make none of them forgotten. */
+static void test_kinds_in_turn(void **state)
+{
+	enum { KINDS = LAUNCH_ASKING_KINDS + 1 };
+	struct launch_asking a = { 0 };
+	unsigned n[KINDS] = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 100 * KINDS; i++) {
+		struct question q = asking_of(i % KINDS);
+
+		a.n_minute = 0; /* The rate is not what holds them here. */
+		if (launch_asking_admit(&a, &q, 1 + i) != ANSWER_BY_USER)
+			continue;
+		launch_asking_answered(&a, &q, ANSWER_DENY, 1 + i);
+		n[i % KINDS]++;
+	}
+	for (unsigned i = 0; i < KINDS; i++)
+		assert_int_equal(n[i], LAUNCH_ASKING_NOES);
+	for (unsigned i = 0; i < KINDS; i++) {
+		struct question q = asking_of(i);
+
+		a.n_minute = 0;
+		assert_int_equal(
+			launch_asking_admit(&a, &q, 5000 + LAUNCH_ASKING_NO_MS), ANSWER_BY_USER);
+	}
 }
 
 int main(void)
@@ -77,6 +114,7 @@ int main(void)
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_noes),
 		cmocka_unit_test(test_many_kinds),
+		cmocka_unit_test(test_kinds_in_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
