@@ -144,5 +144,11 @@ struct route_call {
 int route_call_encode(const struct route_call *c, struct buffer *out);
 /* Reads it; texts point into the body. -EPROTO: what route_call_encode() would not have written. */
 int route_call_decode(struct route_call *ret, const void *body, size_t len);
+/*
+ * Appends what was given as a JSON object, for the log: {"id":"a","enabled":false}. Contents of
+ * files and policies, and what is longer than ROUTE_PRINTED_MAX, are only "N bytes".
+ */
+enum { ROUTE_PRINTED_MAX = 1024 };
+void route_call_print(const struct route_call *c, struct buffer *out);
 /* The value of a field by its name; NULL: not given. */
 const char *route_value(const struct route_call *c, const char *name);

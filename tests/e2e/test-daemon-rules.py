@@ -76,6 +76,9 @@ def test_crud(d):
     ok(d.reads() is False, "and undo takes it back")
     told = [json.loads(r["target"]) for r in d.get("/api/audit?action=policy&limit=1000")[2]["records"]]
     ok([t["state"] for t in told if t.get("rule")] == ["added", "changed", "replaced", "removed"], "each change is in the log, and what was refused is not", told)
+    first = [r for r in d.get("/api/audit?action=service&decision=asked&limit=1000")[2]["records"] if r["target"] == "POST /api/rules"][0]
+    given = json.loads(first["reason"].partition("given: ")[2])
+    ok(given == {"id": "no-file", "name": "not this one", **d.deny}, "the record before a change has its values", first)
     d.get("/api/policies/custom%2Frules", method="DELETE")
 
 

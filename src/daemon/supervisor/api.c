@@ -367,17 +367,19 @@ static enum api_effect api_effect(const struct route_call *c)
 /* False: the call was refused. */
 static bool api_log_first(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	auto_buffer target = { 0 };
+	auto_buffer target = { 0 }, reason = { 0 };
 	struct error e = { 0 };
 	int r;
 
 	buffer_printf(&target, "%s %s", c->route->method, c->route->path);
+	buffer_adds(&reason, "begins; its outcome is another record; given: ");
+	route_call_print(c, &reason);
 	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
 				  .program = "corrald-http",
 				  .target = buffer_text(&target),
 				  .decision = AUDIT_ASKED,
 				  .rule = c->flags & ROUTE_BY_UNIX ? "api.sock" : "loopback",
-				  .reason = "begins; its outcome is another record",
+				  .reason = buffer_text(&reason),
 				  .exact = true });
 	r = journal_commit(s, &e);
 	if (r == 0)

@@ -99,6 +99,44 @@ static void test_call(void **state)
 	assert_int_equal(route_call_decode(&c, body.data, body.len), -EPROTO);
 }
 
+static void test_call_print(void **state)
+{
+	static const struct {
+		enum route_id row;
+		const char *values[ROUTE_FIELDS_MAX], *text;
+	} rows[] = {
+		{ ROUTE_SANDBOX_END, { "a" }, "{\"id\":\"a\"}" },
+		{ ROUTE_RULE_ADD, { "a\"b", NULL, "deny", "[\"/x\"]" },
+			"{\"id\":\"a\\\"b\",\"action\":\"deny\",\"patterns\":[\"/x\"]}" },
+		{ ROUTE_CONFIG_PUT, { NULL, NULL, "5", NULL, NULL, NULL, "/log" },
+			"{\"heartbeat\":5,\"logFile\":\"/log\"}" },
+		{ ROUTE_FS_WRITE, { "/a", "a secret" },
+			"{\"path\":\"/a\",\"content\":\"8 bytes\"}" },
+		{ ROUTE_LOGIN_CODE, { NULL }, "{}" },
+	};
+	char text[ROUTE_PRINTED_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct route_call c = { .route = &routes[rows[i].row] };
+		auto_buffer out = { 0 };
+
+		memcpy(c.values, rows[i].values, sizeof(c.values));
+		route_call_print(&c, &out);
+		assert_string_equal(buffer_text(&out), rows[i].text);
+	}
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (int is_longer = 0; is_longer < 2; is_longer++) {
+		const struct route_call c = { .route = &routes[ROUTE_FS_READ],
+			.values = { text + 1 - is_longer } };
+		auto_buffer out = { 0 };
+
+		route_call_print(&c, &out);
+		assert_int_equal(strstr(buffer_text(&out), "1025 bytes") != NULL, is_longer);
+	}
+}
+
 /* What corrald-http would never send, unless it was taken over. */
 static void test_call_forged(void **state)
 {
@@ -174,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_call),
+		cmocka_unit_test(test_call_print),
 		cmocka_unit_test(test_call_forged),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_openapi),
