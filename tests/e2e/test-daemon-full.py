@@ -93,6 +93,10 @@ def refused(d):
     with open(d.place + "/config/corral/policy.d/team.yaml") as f:
         ok(saved.returncode == 2 and "other" not in f.read() and d.state in saved.stderr and "nothing was changed" in saved.stderr,
            "`policy save` fails, names the disk, and has changed nothing", saved)
+    before = os.listdir(d.state + "/corral/policies")
+    saved = d.corral("policy", "save", "fresh", "-", input=text)
+    after = os.listdir(d.state + "/corral/policies")
+    ok(saved.returncode == 2 and sorted(before) == sorted(after), "a new one that cannot be saved leaves no folder of its history", saved, before, after)
     gone = d.corral("policy", "remove", "team")
     # That takes no more than a name in the history.
     ok((gone.returncode == 2) == os.path.exists(d.place + "/config/corral/policy.d/team.yaml"), "`policy remove` does what it says", gone)

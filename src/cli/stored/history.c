@@ -145,8 +145,10 @@ int history_add(struct history *h, const char *past, const struct buffer *text, 
 		r = -ENAMETOOLONG;
 	if (r == 0)
 		r = file_replace(path, text ? buffer_text(text) : "", v.bytes, mode);
-	if (r < 0)
+	if (r < 0) {
+		(void)rmdir(past); /* If this was to be the first version, nothing is in it. */
 		return r;
+	}
 	h->items[h->n++] = v;
 	history_trim(h, past);
 	return 0;
@@ -159,6 +161,7 @@ void history_drop(struct history *h, const char *past)
 	history_name(&h->items[--h->n], name);
 	if (history_path(past, name, path))
 		(void)unlink(path);
+	(void)rmdir(past);
 }
 
 const struct history_version *history_latest(const struct history *h)
