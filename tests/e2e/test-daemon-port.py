@@ -264,7 +264,21 @@ def test_stopped(d):
     d.process.send_signal(signal.SIGSTOP)
     try:
         done = subprocess.run([CORRAL, "status"], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        ok(done.returncode == 2 and "did not answer within" in done.stderr and "kill -CONT" in done.stderr, "`corral status` ends, and says what to do", done.stderr)
+        ok(done.returncode == 2 and f"the daemon (pid {d.process.pid}) did not answer: it is stopped (state T)" in done.stderr and f"kill -CONT {d.process.pid}" in done.stderr,
+           "`corral status` ends, and says what to do", done.stderr)
+        # So many that no more can connect.
+        waiting = []
+        try:
+            while len(waiting) < 10000:
+                s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+                waiting.append(s)
+                s.connect(d.folder + "/api.sock")
+        except BlockingIOError:
+            pass
+        done = subprocess.run([CORRAL, "status"], env=d.env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        ok(done.returncode == 2 and f"(pid {d.process.pid}) did not answer: it is stopped" in done.stderr, "also if it has no room for us", len(waiting), done.stderr)
+        for s in waiting:
+            s.close()
     finally:
         d.process.send_signal(signal.SIGCONT)
     ok(until(lambda: works(d)), "the daemon goes on")

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +17,15 @@
 #include "codec/json.h"
 #include "host/daemon-place.h"
 
-enum { DAEMON_TOKEN_MAX = 256, DAEMON_GREETING_S = 10, DAEMON_PATIENCE_S = 60 };
+/* A daemon that is stopped is not waited for longer than one round. */
+enum {
+	DAEMON_TOKEN_MAX = 256,
+	DAEMON_PID_MAX = 32,
+	DAEMON_STAT_MAX = 4096,
+	DAEMON_ROUND_S = 2,
+	DAEMON_ROUNDS = 5,
+	DAEMON_PATIENCE_S = 60,
+};
 
 const char *daemon_client_program(void)
 {
@@ -49,13 +59,60 @@ static void daemon_client_limit(int fd, time_t seconds)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
+/* By the file in its folder; 0: not known. */
+static long daemon_client_pid(void)
+{
+	auto_buffer path = { 0 }, text = { 0 };
+
+	if (daemon_place("corrald.pid", &path) < 0 ||
+		file_read_regular(buffer_text(&path), DAEMON_PID_MAX, &text) < 0)
+		return 0;
+	return strtol(buffer_text(&text), NULL, 10);
+}
+
+/* As proc_pid_stat(5) has it, behind the name; '\0': not known. */
+static char daemon_client_state(long pid)
+{
+	char path[64];
+	auto_buffer text = { 0 };
+	const char *name_end;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	if (pid <= 0 || file_read(path, DAEMON_STAT_MAX, &text) < 0)
+		return '\0';
+	name_end = strrchr(buffer_text(&text), ')');
+	return name_end && name_end[1] == ' ' ? name_end[2] : '\0';
+}
+
+static bool daemon_client_is_stopped(void)
+{
+	const char state = daemon_client_state(daemon_client_pid());
+
+	return state == 'T' || state == 't';
+}
+
 static int daemon_client_silent(struct call *c)
 {
+	const long pid = daemon_client_pid();
+	const char state = daemon_client_state(pid);
+	const bool is_stopped = state == 'T' || state == 't';
+
+	if (!state) {
+		(void)error_set(c->error, -ETIMEDOUT, NULL,
+			"the daemon did not answer: it is stopped, or very busy");
+		error_hint(c->error,
+			"the file corrald.pid beside its token has its pid: `kill -CONT PID` "
+			"lets it go on if it is stopped, `kill PID` ends it");
+		return -ETIMEDOUT;
+	}
 	(void)error_set(c->error, -ETIMEDOUT, NULL,
-		"the daemon did not answer within %d seconds: it is stopped, or very busy",
-		DAEMON_GREETING_S);
-	error_hint(c->error, "the file corrald.pid beside its token has its pid: `kill -CONT PID` "
-			     "lets it go on if it is stopped, `kill PID` ends it");
+		"the daemon (pid %ld) did not answer: it is %s (state %c)", pid,
+		is_stopped ? "stopped" : "very busy", state);
+	if (is_stopped)
+		error_hint(c->error, "`kill -CONT %ld` lets it go on, `kill -KILL %ld` ends it",
+			pid, pid);
+	else
+		error_hint(c->error, "try again later; `kill %ld` ends it", pid);
 	return -ETIMEDOUT;
 }
 
@@ -79,8 +136,10 @@ static int daemon_client_connect(struct call *c, int *ret)
 		return daemon_client_none(c, r, buffer_text(&path));
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
-		daemon_client_limit(fd, DAEMON_GREETING_S);
+		daemon_client_limit(fd, DAEMON_ROUND_S);
 	r = fd < 0 ? -errno : daemon_place_connect("api.sock", fd);
+	for (int i = 1; r == -EAGAIN && i < DAEMON_ROUNDS && !daemon_client_is_stopped(); i++)
+		r = daemon_place_connect("api.sock", fd);
 	if (r == -EPERM)
 		return daemon_client_foreign(c, buffer_text(&path));
 	if (r < 0)
@@ -167,8 +226,16 @@ static int daemon_client_greet(struct call *c, int fd)
 	static const char question[] = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	auto_buffer text = { 0 };
 	auto_document d = { 0 };
-	int r = file_write_all(fd, question, strlen(question));
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int r = file_write_all(fd, question, strlen(question)), n = 0;
 
+	for (int i = 0; r == 0 && n == 0 && i < DAEMON_ROUNDS; i++) {
+		n = poll(&p, 1, DAEMON_ROUND_S * 1000);
+		if (n == 0 && daemon_client_is_stopped())
+			break;
+	}
+	if (r == 0 && n == 0)
+		return daemon_client_silent(c);
 	/* One that refuses us may have closed it by now; what it says can still be read. */
 	if (r == 0 || r == -EPIPE)
 		r = daemon_client_hear(c, fd, &text, &d);
