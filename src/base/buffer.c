@@ -92,10 +92,12 @@ void buffer_add_name(struct buffer *b, const char *s, size_t len)
 	size_t from = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (s[i] != ' ' || (i > 0 && i + 1 < len && s[i - 1] != ' '))
+		const bool is_space = s[i] == ' ' && (i == 0 || i + 1 == len || s[i - 1] == ' ');
+
+		if (!is_space && s[i] != '\\')
 			continue;
 		buffer_add_visible(b, s + from, i - from);
-		buffer_adds(b, "\\x20");
+		buffer_adds(b, is_space ? "\\x20" : "\\\\");
 		from = i + 1;
 	}
 	buffer_add_visible(b, s + from, len - from);

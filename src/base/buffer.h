@@ -23,7 +23,7 @@ void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((for
  * (utf8_is_unseen()) become \xNN. */
 void buffer_add_visible(struct buffer *b, const char *s, size_t len);
 /* The same for a name that a person decides by: spaces at an end, and behind a space, become \x20,
- * so that no two names look alike. */
+ * and \ becomes \\, so that no two names look alike. */
 void buffer_add_name(struct buffer *b, const char *s, size_t len);
 void buffer_clear(struct buffer *b);
 

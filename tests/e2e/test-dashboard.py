@@ -290,7 +290,9 @@ def main():
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/daemon/dashboard")
         # A variable is the name of a copied file.
         has = {"HAS_DASHBOARD": folder + "/app.js"} if os.environ.get("HAS_DASHBOARD") else {}
-        as_user(__file__, PROGRAMS, DASHBOARD=folder, DAEMON_TAP=daemon_tap.__file__, UTF8_TABLE=folder + "/../../base/utf8.c", **has)
+        base = folder + "/../../base"
+        as_user(__file__, PROGRAMS, DASHBOARD=folder, DAEMON_TAP=daemon_tap.__file__, UTF8_TABLE=base + "/utf8.c",
+                SHOWN_NAMES=base + "/test/shown-names.inc", **has)
     return end()
 
 

@@ -12,8 +12,9 @@ export function visible(text) {
   });
 }
 
-// The same of a name that a person decides by: pages show a run of spaces as one, and none at an end.
-export const name = (text) => visible(text).replace(/(?<= ) |^ | $/g, "\\x20");
+// The same of a name that a person decides by: pages show a run of spaces as one, and none at an end. A backslash is two, so
+// that a name that has `\x20` in it does not look like one that has a space there.
+export const name = (text) => visible(String(text ?? "").replace(/\\/g, "\\\\")).replace(/(?<= ) |^ | $/g, "\\x20");
 
 // The middle of a long text goes: the beginning of a path says where, its end what.
 export function shorten(text, max = 80) {

@@ -19,13 +19,13 @@ function Ceiling({ id }) {
   const ceiling = one.data?.ceiling;
   if (!ceiling) return null;
   const lines = Array.isArray(ceiling) ? ceiling : [ceiling];
-  const words = (line) => (typeof line === "string" ? line
-    : line.action ? scopeWords(line.action, line.target) : JSON.stringify(line));
+  const words = (line) => (typeof line === "string" ? name(line)
+    : line.action ? scopeWords(line.action, line.target) : name(JSON.stringify(line)));
   return html`<details class="ceiling">
     <summary>What can be granted to it at most</summary>
     ${lines.length === 0
       ? html`<p>Nothing: it was started without a ceiling. Start it with <code>--ceiling FILE</code> to grant more while it runs.</p>`
-      : html`<ul>${lines.map((line, n) => html`<li key=${n}>${name(words(line))}</li>`)}</ul>`}
+      : html`<ul>${lines.map((line, n) => html`<li key=${n}>${words(line)}</li>`)}</ul>`}
   </details>`;
 }
 
