@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,9 +105,13 @@ static char token[CORRAL_TOKEN_BYTES];
 
 static void enclave_say(int r, const char *text, struct corral_error *e)
 {
+	const bool is_unasked =
+		r == -EINPROGRESS && strstr(corral_error_message(e), "; the user is not asked: ");
+
 	if (r < 0 && r != -EACCES && r != -EINPROGRESS)
 		(void)fprintf(stderr, "question-host: %s\n", corral_error_message(e));
 	(void)printf("\"%s\"\n", r == -EACCES        ? "denied"
+				 : is_unasked        ? "not asked"
 				 : r == -EINPROGRESS ? "asked"
 				 : r < 0             ? "failed"
 						     : text);

@@ -293,6 +293,12 @@ def enclave(place):
     ok(run.do("read " + a) == "first", "what it granted lasts when the daemon goes", run.lines)
     place.start()
     ok(until(lambda: any(g["sandbox"] == sandbox for g in place.api("GET", "/api/grants")[1]["grants"])), "and the next one hears of it")
+    said = []
+    while len(said) < 20 and said[-1:] != ["not asked"]:
+        said.append(run.do(f"read {place.path}/data/x{len(said)}"))
+        if said[-1] == "asked":
+            place.corral("questions", "deny", place.question(f"/data/x{len(said) - 1}")["id"])
+    ok(said == ["asked"] * 8 + ["not asked"], "refused eight times: the next call says that the user is not asked, and why", said)
     run.end()
 
 

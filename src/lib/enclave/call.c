@@ -305,9 +305,10 @@ static void call_add_scope(
 
 /*
  * The user may answer there, if the host set no callback. Input and variables of a command
- * are for the host alone to show.
+ * are for the host alone to show. Returns why the user is not asked, in words; NULL: they are, or
+ * it is the host's to ask.
  */
-static void call_ask_daemon(
+static const char *call_ask_daemon(
 	const struct enclave_call *c, const struct consent_question *q, uint64_t id)
 {
 	const struct consent_scope *s = &q->scope;
@@ -321,14 +322,16 @@ static void call_ask_daemon(
 		.rule = q->rule,
 		.reason = q->reason };
 	auto_buffer scope = { 0 };
+	int r;
 
 	if (!c->enclave->joined || c->enclave->ask ||
 		(c->action == AUDIT_EXEC && strcmp(s->object, c->target) != 0))
-		return;
+		return NULL;
 	call_add_scope(c, s, &scope);
 	asked.n_scopes = scope.len > 0 && !scope.failed;
 	asked.scopes[0] = buffer_text(&scope);
-	(void)joined_ask(c->enclave->joined, id, &asked);
+	r = joined_ask(c->enclave->joined, id, &asked);
+	return r > 0 ? answer_why_text((uint32_t)r) : NULL;
 }
 
 static int call_queue(const struct enclave_call *c, const struct consent_scope *scope,
@@ -338,6 +341,7 @@ static int call_queue(const struct enclave_call *c, const struct consent_scope *
 		.scope = *scope, .rule = d ? d->rule : "", .reason = d ? d->reason : ""
 	};
 	struct error error = { 0 };
+	const char *unasked;
 	uint64_t id = 0;
 	int r = consent_ask(c->enclave->consent, &q, &id);
 
@@ -351,10 +355,10 @@ static int call_queue(const struct enclave_call *c, const struct consent_scope *
 		tell_approval(c, scope, AUDIT_ASKED, q.rule, "asked for: question %llu, %s",
 			(unsigned long long)id, operation_name(scope->op));
 	enclave_tell(c, AUDIT_ASKED, q.rule, q.reason);
-	call_ask_daemon(c, &q, id);
+	unasked = call_ask_daemon(c, &q, id);
 	(void)error_set(&error, -EINPROGRESS, NULL,
-		"approval is required (question %llu): %.256s: %s", (unsigned long long)id,
-		c->target, q.reason);
+		"approval is required (question %llu): %.256s: %s%s%s", (unsigned long long)id,
+		c->target, q.reason, unasked ? "; " : "", unasked ? unasked : "");
 	r = handles_denied(e, &error, -EINPROGRESS, d);
 	if (e && *e)
 		(*e)->question = id;
