@@ -162,6 +162,47 @@ def test_flood(d):
         os.unlink(d.place + "/" + name)
 
 
+def test_tcp_gone(d):
+    """A client of TCP that closes its connection is noticed while its call waits or runs; one that only ends what it sends is answered."""
+    slow = Slow(d)
+    d.page = d.tab()
+    running = [Check(d, unix=False) for _ in range(RUN)]
+    assert daemon.until(lambda: slow.begun() == RUN, PATIENCE), slow.begun()
+    half = Check(d, unix=False)
+    half.s.shutdown(socket.SHUT_WR)
+
+    def wait(n):
+        waiting = []
+        for _ in range(10 * n):
+            if len(waiting) == n:
+                break
+            c = Check(d, unix=False)
+            # It is refused, because those that have gone are still there, or a later call finds it waiting.
+            d.page.get("/api/status")
+            if c.is_answered():
+                assert c.answer()[0] == 429
+            else:
+                waiting.append(c)
+        return waiting
+
+    for _ in range(2):
+        for c in wait(LINE - 8):
+            c.s.close()
+    later = wait(LINE - 8)
+    ok(len(later) == LINE - 8 and not any(c.is_answered() for c in later), f"{2 * (LINE - 8)} clients that close while they wait leave the line to others")
+    for c in running:
+        c.s.close()
+    slow.go_on()
+    status, text = half.answer()
+    ok(status == 100 and "HTTP/1.1 200 OK" in text, "one that has ended what it sends is answered", status, text)
+    served = [c.answer() for c in later]
+    ok(all(status == 200 for status, _ in served), "so are those that came later", [s for s in served if s[0] != 200][:3])
+    ok(slow.begun() == RUN + 1 + len(later), "corral did not run for those that had gone", slow.begun())
+    d.stop()
+    for name in ("open", "begun"):
+        os.unlink(d.place + "/" + name)
+
+
 def ended(d):
     """Reasons of the records of checks whose corrald-http ended."""
     done = subprocess.run([daemon.CORRAL, "audit", "list", "--json", d.place + "/state/corral/audit.db"], env=d.env, capture_output=True, text=True,
@@ -200,6 +241,7 @@ def main():
             test_fifty(d)
             d.stop()
             test_flood(d)
+            test_tcp_gone(d)
             test_deaths(d)
         finally:
             d.end()

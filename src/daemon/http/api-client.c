@@ -406,6 +406,18 @@ static void api_client_work(struct api_client *c)
 		api_client_free(c);
 }
 
+/*
+ * It sends nothing more, while its call waits. By TCP that is all that is seen of a client that has
+ * closed the connection, too: an interim answer, which says nothing, makes such a one's kernel
+ * reset the connection, and the call is let go.
+ */
+static void api_client_end(struct api_client *c)
+{
+	c->has_ended = true;
+	if (c->call && !c->by_unix)
+		buffer_adds(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+}
+
 static void api_client_on_ready(struct watcher *w, uint32_t events)
 {
 	struct api_client *c = container_of(w, struct api_client, watcher);
@@ -415,8 +427,8 @@ static void api_client_on_ready(struct watcher *w, uint32_t events)
 		r = -EPIPE;
 	else if (events & EPOLLIN)
 		r = api_client_read(c);
-	else
-		c->has_ended |= (events & EPOLLRDHUP) != 0;
+	else if (events & EPOLLRDHUP)
+		api_client_end(c);
 	if (r < 0)
 		api_client_free(c);
 	else
