@@ -46,7 +46,12 @@ static int powers_open_audit(struct monitor *m, struct corral_error **e)
 		return handles_error(e, &error, r);
 	if (s->log[0]) {
 		m->audit->log = realpath(s->log, NULL);
-		r = m->audit->log ? 0 : -errno;
+		if (!m->audit->log) {
+			r = error_set(&error, -errno, NULL,
+				"the broker cannot find the log %s, which no call may reach: %s",
+				s->log, strerror(errno));
+			return handles_error(e, &error, r);
+		}
 	}
 	/* Values of variables outside: env.get gives them, and no text of the log has them. */
 	for (size_t i = 0; r == 0 && i < s->n_environment; i++) {

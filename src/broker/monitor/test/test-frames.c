@@ -56,6 +56,25 @@ static void asks_to_read(uint64_t id, const char *path)
 	stage_call(&stage, id, METHOD_FS_READ, 0, &v);
 }
 
+/* Without the log's place it cannot be kept from calls: there is no monitor, and a sentence why. */
+static void test_no_log(void **state)
+{
+	struct broker_setup setup = stage.setup;
+	struct corral_error *e = NULL;
+	struct monitor *m = NULL;
+
+	(void)state;
+	setup.log = "/nonexistent/log";
+	assert_int_equal(
+		monitor_new(
+			&m, &(struct monitor_options){ .setup = &setup, .loop = stage.loop }, &e),
+		-ENOENT);
+	assert_null(m);
+	assert_non_null(e);
+	assert_non_null(strstr(corral_error_message(e), "cannot find the log /nonexistent/log"));
+	corral_error_free(e);
+}
+
 /* The next front is served as if nothing had been. */
 static void is_well(void)
 {
@@ -372,6 +391,7 @@ static void test_random_frames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_no_log),
 		TEST(test_other_frames),
 		TEST(test_shortage),
 		TEST(test_descriptors),
