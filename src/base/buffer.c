@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buffer.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,22 +51,29 @@ void buffer_addc(struct buffer *b, char c)
 	buffer_add(b, &c, 1);
 }
 
-void buffer_printf(struct buffer *b, const char *format, ...)
+void buffer_vprintf(struct buffer *b, const char *format, va_list args)
 {
-	va_list args;
+	va_list again;
 	int n;
 
-	va_start(args, format);
-	n = vsnprintf(NULL, 0, format, args);
-	va_end(args);
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, again);
+	va_end(again);
 	if (n < 0 || !buffer_reserve(b, (size_t)n)) {
 		b->failed = true;
 		return;
 	}
-	va_start(args, format);
 	(void)vsnprintf(b->data + b->len, (size_t)n + 1, format, args);
-	va_end(args);
 	b->len += (size_t)n;
+}
+
+void buffer_printf(struct buffer *b, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	buffer_vprintf(b, format, args);
+	va_end(args);
 }
 
 void buffer_add_visible(struct buffer *b, const char *s, size_t len)

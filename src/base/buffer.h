@@ -5,6 +5,7 @@
  * is remembered (`failed`) and turns later calls into no-ops, so that a long piece of printing is
  * checked once, at its end.
  */
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ void buffer_add(struct buffer *b, const void *data, size_t len);
 void buffer_adds(struct buffer *b, const char *s);
 void buffer_addc(struct buffer *b, char c);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_vprintf(struct buffer *b, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
 /* Adds text of foreign origin for a terminal: control bytes, bad UTF-8 and what cannot be seen
  * (utf8_is_unseen()) become \xNN. */
 void buffer_add_visible(struct buffer *b, const char *s, size_t len);

@@ -140,7 +140,7 @@ struct method {
 };
 
 extern const struct method method_rows[METHOD_COUNT];
-/* What `encoding` can say, and what is meant (enum encoding, broker/encoding.h). */
+/* What `encoding` can say, and what is meant (enum encoding, codec/encoding.h). */
 extern const char *const method_encodings[];
 
 /* The row with this name, and whether it is AgenShield's. NULL: there is none. */

@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/suggest.h"
 #include "base/words.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 /* Codes */
 
@@ -405,36 +405,44 @@ int rpc_wanted(const struct rpc_call *c)
 
 /* Answers */
 
-static void rpc_print_text(struct buffer *out, const char *key, const char *text)
+static void rpc_put_some(struct json_writer *w, const char *key, const char *text)
 {
-	if (!text)
-		return;
-	buffer_printf(out, ",\"%s\":", key);
-	json_print_string(out, text, strlen(text));
+	if (text)
+		json_put_text(w, key, text);
+}
+
+static void rpc_open(struct json_writer *w, const char *id)
+{
+	json_open_map(w, NULL);
+	json_put_text(w, "jsonrpc", "2.0");
+	json_put_raw(w, "id", id);
 }
 
 void rpc_print_refusal(
 	struct buffer *out, const char *id, bool by_shield, const struct rpc_refusal *r)
 {
-	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d",
-		id ? id : "null", rpc_code(r->class, by_shield));
-	rpc_print_text(out, "message", r->message);
-	buffer_printf(out, ",\"data\":{\"class\":\"%s\"", classes[r->class].name);
-	rpc_print_text(out, "hint", r->hint);
-	rpc_print_text(out, "rule", r->rule);
+	struct json_writer w = { .out = out };
+
+	rpc_open(&w, id);
+	json_open_map(&w, "error");
+	json_put_number(&w, "code", rpc_code(r->class, by_shield));
+	rpc_put_some(&w, "message", r->message);
+	json_open_map(&w, "data");
+	json_put_text(&w, "class", classes[r->class].name);
+	rpc_put_some(&w, "hint", r->hint);
+	rpc_put_some(&w, "rule", r->rule);
 	if (r->n_allowed > 0) {
-		buffer_adds(out, ",\"allowed\":[");
-		for (size_t i = 0; i < r->n_allowed; i++) {
-			if (i > 0)
-				buffer_addc(out, ',');
-			json_print_string(out, r->allowed[i].text, strlen(r->allowed[i].text));
-		}
-		buffer_addc(out, ']');
+		json_open_list(&w, "allowed");
+		for (size_t i = 0; i < r->n_allowed; i++)
+			json_put_text(&w, NULL, r->allowed[i].text);
+		json_close(&w);
 	}
-	buffer_adds(out, "}}}");
+	json_close(&w);
+	json_close(&w);
+	json_close(&w);
 }
 
-static void rpc_print_time(struct buffer *out, uint64_t ns)
+static void rpc_put_time(struct json_writer *w, const char *key, uint64_t ns)
 {
 	const int64_t since = (int64_t)ns;
 	time_t seconds = (time_t)(since / 1000000000);
@@ -446,31 +454,26 @@ static void rpc_print_time(struct buffer *out, uint64_t ns)
 		ms += 1000;
 		seconds--;
 	}
-	if (!gmtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm)) {
-		buffer_adds(out, "null");
-		return;
-	}
-	buffer_printf(out, "\"%s.%03dZ\"", text, ms);
+	if (!gmtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
+		json_put_null(w, key);
+	else
+		json_put_format(w, key, "%s.%03dZ", text, ms);
 }
 
-static void rpc_print_items(struct buffer *out, const struct value *v)
+static void rpc_put_items(struct json_writer *w, const char *key, const struct value *v)
 {
 	const bool is_map = v->type == VALUE_PAIRS;
 
-	buffer_addc(out, is_map ? '{' : '[');
-	for (size_t i = 0; i < v->n; i++) {
-		if (i > 0)
-			buffer_addc(out, ',');
-		if (is_map) {
-			json_print_string(out, v->items[i].key, strlen(v->items[i].key));
-			buffer_addc(out, ':');
-		}
-		json_print_string(out, v->items[i].text, strlen(v->items[i].text));
-	}
-	buffer_addc(out, is_map ? '}' : ']');
+	if (is_map)
+		json_open_map(w, key);
+	else
+		json_open_list(w, key);
+	for (size_t i = 0; i < v->n; i++)
+		json_put_text(w, is_map ? v->items[i].key : NULL, v->items[i].text);
+	json_close(w);
 }
 
-static void rpc_print_files(struct buffer *out, const struct value *v)
+static void rpc_put_files(struct json_writer *w, const char *key, const struct value *v)
 {
 	static const char *const kinds[] = {
 		[VALUE_KIND_FILE] = "file",
@@ -479,80 +482,79 @@ static void rpc_print_files(struct buffer *out, const struct value *v)
 		[VALUE_KIND_OTHER] = "other",
 	};
 
-	buffer_addc(out, '[');
+	json_open_list(w, key);
 	for (size_t i = 0; i < v->n; i++) {
 		const struct value_file *f = &v->files[i];
 
-		buffer_adds(out, i ? ",{\"name\":" : "{\"name\":");
-		json_print_string(out, f->name, strlen(f->name));
-		buffer_adds(out, ",\"path\":");
-		json_print_string(out, f->path, strlen(f->path));
-		buffer_printf(out, ",\"type\":\"%s\",\"size\":%llu,\"mtime\":", kinds[f->kind],
-			(unsigned long long)f->size);
-		rpc_print_time(out, (uint64_t)f->modified_ns);
-		buffer_addc(out, '}');
+		json_open_map(w, NULL);
+		json_put_text(w, "name", f->name);
+		json_put_text(w, "path", f->path);
+		json_put_text(w, "type", kinds[f->kind]);
+		json_put_count(w, "size", f->size);
+		rpc_put_time(w, "mtime", (uint64_t)f->modified_ns);
+		json_close(w);
 	}
-	buffer_addc(out, ']');
+	json_close(w);
 }
 
 /*
  * It was written by a back end, which may have been taken over: read and printed anew, it is one
  * value on one line, and cannot become a part of the answer, or an answer of its own.
  */
-static void rpc_print_json(struct buffer *out, const struct value *v)
+static void rpc_put_json(struct json_writer *w, const char *key, const struct value *v)
 {
 	static const struct node_bounds bounds = { RPC_LINE_MAX, 2 * METHOD_DATA_MAX };
 	auto_document d = { 0 };
 
 	if (json_read_within(&d, NULL, v->text, v->len, &bounds, NULL) == 0)
-		json_print(out, d.root, JSON_COMPACT);
+		json_put_node(w, key, d.root);
 	else
-		buffer_adds(out, "null");
+		json_put_null(w, key);
 }
 
-static void rpc_print_value(struct buffer *out, const struct method_field *f, const struct value *v,
-	enum encoding encoding)
+static void rpc_put_value(struct json_writer *w, const char *key, const struct method_field *f,
+	const struct value *v, enum encoding encoding)
 {
 	switch (v->type) {
 	case VALUE_TEXT:
 	case VALUE_PATH:
-		json_print_string(out, v->text, v->len);
+		json_put_bytes(w, key, v->text, v->len);
 		break;
 	case VALUE_DATA:
-		encoding_print(encoding, v->text, v->len, out);
+		json_put_encoded(w, key, encoding, v->text, v->len);
 		break;
 	case VALUE_JSON:
-		rpc_print_json(out, v);
+		rpc_put_json(w, key, v);
 		break;
 	case VALUE_NUMBER:
-		buffer_printf(out, "%llu", (unsigned long long)v->number);
+		json_put_count(w, key, v->number);
 		break;
 	case VALUE_FLAG:
-		buffer_adds(out, v->number ? "true" : "false");
+		json_put_flag(w, key, v->number);
 		break;
 	case VALUE_TIME:
-		rpc_print_time(out, v->number);
+		rpc_put_time(w, key, v->number);
 		break;
 	case VALUE_WORDS:
 	case VALUE_PAIRS:
-		rpc_print_items(out, v);
+		rpc_put_items(w, key, v);
 		break;
 	case VALUE_FILES:
-		rpc_print_files(out, v);
+		rpc_put_files(w, key, v);
 		break;
 	case VALUE_CHOICE:
-		buffer_printf(out, "\"%s\"", f->words[v->number]);
+		json_put_text(w, key, f->words[v->number]);
 		break;
 	case VALUE_NONE:
 	case VALUE_TYPE_COUNT:
-		buffer_adds(out, "null");
+		json_put_null(w, key);
 		break;
 	}
 }
 
-/* The members of a map; `first`: there is none yet. */
-static void rpc_print_fields(struct buffer *out, const struct method_field *fields, bool by_shield,
-	enum encoding encoding, const struct values *values, bool first)
+/* The members of a map. */
+static void rpc_put_fields(struct json_writer *w, const struct method_field *fields, bool by_shield,
+	enum encoding encoding, const struct values *values)
 {
 	for (size_t i = 0; fields[i].name; i++) {
 		const char *called = method_field_called(&fields[i], by_shield);
@@ -560,12 +562,10 @@ static void rpc_print_fields(struct buffer *out, const struct method_field *fiel
 
 		if (!called || (values->v[i].type == VALUE_NONE && !is_encoding))
 			continue;
-		buffer_printf(out, "%s\"%s\":", first ? "" : ",", called);
-		first = false;
 		if (is_encoding)
-			buffer_printf(out, "\"%s\"", method_encodings[encoding]);
+			json_put_text(w, called, method_encodings[encoding]);
 		else
-			rpc_print_value(out, &fields[i], &values->v[i], encoding);
+			rpc_put_value(w, called, &fields[i], &values->v[i], encoding);
 	}
 }
 
@@ -594,6 +594,7 @@ static int rpc_choose_encoding(const struct method *m, bool by_shield, int wante
 int rpc_print_result(struct buffer *out, const char *id, const struct method *m, bool by_shield,
 	int wanted, const struct values *results)
 {
+	struct json_writer w = { .out = out };
 	enum encoding encoding;
 
 	if (rpc_choose_encoding(m, by_shield, wanted, results, &encoding) < 0) {
@@ -604,9 +605,11 @@ int rpc_print_result(struct buffer *out, const char *id, const struct method *m,
 		rpc_print_refusal(out, id, by_shield, &r);
 		return 1;
 	}
-	buffer_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{", id ? id : "null");
-	rpc_print_fields(out, m->results, by_shield, encoding, results, true);
-	buffer_adds(out, "}}");
+	rpc_open(&w, id);
+	json_open_map(&w, "result");
+	rpc_put_fields(&w, m->results, by_shield, encoding, results);
+	json_close(&w);
+	json_close(&w);
 	return 0;
 }
 
@@ -614,13 +617,18 @@ void rpc_print_note(struct buffer *out, const char *id, const struct method *m, 
 	int wanted, const struct values *notes)
 {
 	enum encoding encoding = wanted < 0 ? ENCODING_UTF_8 : (enum encoding)wanted;
+	struct json_writer w = { .out = out };
 
 	for (size_t i = 0; m->notes[i].name; i++)
 		if (notes->v[i].type == VALUE_DATA &&
 			!encoding_fits(encoding, notes->v[i].text, notes->v[i].len))
 			encoding = ENCODING_BASE64;
-	buffer_printf(
-		out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{\"id\":%s", m->note, id);
-	rpc_print_fields(out, m->notes, by_shield, encoding, notes, false);
-	buffer_adds(out, "}}");
+	json_open_map(&w, NULL);
+	json_put_text(&w, "jsonrpc", "2.0");
+	json_put_text(&w, "method", m->note);
+	json_open_map(&w, "params");
+	json_put_raw(&w, "id", id);
+	rpc_put_fields(&w, m->notes, by_shield, encoding, notes);
+	json_close(&w);
+	json_close(&w);
 }

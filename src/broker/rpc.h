@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "broker/encoding.h"
+#include "codec/encoding.h"
 #include "broker/rpc-refusal.h"
 #include "broker/value.h"
 #include "codec/node.h"

@@ -10,10 +10,6 @@
  * The input is known to be UTF-8 without NUL (builder.c). Outside strings only white space holds a
  * line break, and inside them none may stand, so json_skip_space() is the only one that counts
  * lines.
- *
- * What is printed any reader takes and any terminal can show: control characters and those that
- * would make text lie on a screen (utf8.h) are escaped, everything else stays as it is. It depends
- * on the tree alone, so equal trees print equal bytes.
  */
 #include "codec/json.h"
 
@@ -28,7 +24,7 @@
 #include "base/words.h"
 #include "codec/internal.h"
 
-enum { END = -1, REPLACEMENT = 0xfffd };
+enum { END = -1 };
 
 struct json_reader {
 	struct builder b;
@@ -365,81 +361,4 @@ int json_read_within(struct document *d, const char *file, const char *text, siz
 		res = json_read_document(&r);
 	buffer_deinit(&r.scratch);
 	return builder_end(&r.b, res);
-}
-
-/* Printing; recursion follows the tree, see node.c on its depth. */
-
-static void json_print_character(struct buffer *out, uint32_t c)
-{
-	static const char meanings[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-	const char *special = c && c < 0x80 ? strchr(meanings, (int)c) : NULL;
-	char bytes[4];
-
-	if (special) {
-		buffer_addc(out, '\\');
-		buffer_addc(out, letters[special - meanings]);
-	} else if (c < 0x20 || c == 0x7f || utf8_is_deceptive(c)) {
-		/* As UTF-16, which is what JSON escapes are made of. */
-		if (c >= 0x10000)
-			buffer_printf(out, "\\u%04x", (unsigned)(0xd800 + ((c - 0x10000) >> 10)));
-		buffer_printf(out, "\\u%04x", (unsigned)(c < 0x10000 ? c : 0xdc00 + (c & 0x3ff)));
-	} else {
-		buffer_add(out, bytes, utf8_encode(c, bytes));
-	}
-}
-
-void json_print_string(struct buffer *out, const char *s, size_t len)
-{
-	size_t i = 0;
-
-	buffer_addc(out, '"');
-	while (i < len) {
-		uint32_t c = REPLACEMENT;
-		size_t n = utf8_decode(s + i, len - i, &c);
-
-		json_print_character(out, c);
-		i += n ? n : 1;
-	}
-	buffer_addc(out, '"');
-}
-
-static void json_print_break(struct buffer *out, enum json_style style, unsigned level)
-{
-	if (style == JSON_PRETTY)
-		buffer_printf(out, "\n%*s", (int)(2 * level), "");
-}
-
-static void json_print_node(
-	struct buffer *out, const struct node *n, enum json_style style, unsigned level)
-{
-	bool bare =
-		n->type == NODE_BOOL || (n->type == NODE_NUMBER && scalar_is_json_number(n->text));
-
-	if (bare || n->type == NODE_NULL) {
-		buffer_adds(out, bare ? n->text : "null");
-		return;
-	}
-	if (n->text) {
-		json_print_string(out, n->text, strlen(n->text));
-		return;
-	}
-	buffer_addc(out, n->type == NODE_MAP ? '{' : '[');
-	node_for_each(child, n) {
-		if (child != n->first)
-			buffer_addc(out, ',');
-		json_print_break(out, style, level + 1);
-		if (n->type == NODE_MAP) {
-			json_print_string(out, child->key, strlen(child->key));
-			buffer_adds(out, style == JSON_PRETTY ? ": " : ":");
-		}
-		json_print_node(out, child, style, level + 1);
-	}
-	if (n->first)
-		json_print_break(out, style, level);
-	buffer_addc(out, n->type == NODE_MAP ? '}' : ']');
-}
-
-void json_print(struct buffer *out, const struct node *n, enum json_style style)
-{
-	json_print_node(out, n, style, 0);
 }

@@ -18,10 +18,12 @@ int json_read(struct document *d, const char *file, const char *text, size_t len
 int json_read_within(struct document *d, const char *file, const char *text, size_t len,
 	const struct node_bounds *bounds, struct error *e);
 
-enum json_style { JSON_COMPACT, JSON_PRETTY };
+/* {"a":1,"b":2}; {"a": 1, "b": 2}; each value in a line of its own. */
+enum json_style { JSON_COMPACT, JSON_SPACED, JSON_PRETTY };
 /*
  * Prints a tree; no newline at the end. A number that JSON cannot write (0x1F, .inf, 1e999: YAML
- * can) becomes a string. Characters that would lie on a screen are escaped.
+ * can) becomes a string. Characters that would lie on a screen are escaped. Equal trees print equal
+ * bytes. A tree too deep for a writer (json-writer.h) sets out->failed.
  */
 void json_print(struct buffer *out, const struct node *n, enum json_style style);
 /* One JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */

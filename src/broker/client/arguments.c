@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/suggest.h"
 #include "base/words.h"
-#include "broker/encoding.h"
+#include "codec/encoding.h"
 #include "broker/rpc.h"
 #include "codec/json.h"
 
@@ -128,11 +128,7 @@ static struct node *argument_base64(struct arena *a, const char *data, size_t le
 	auto_buffer text = { 0 };
 
 	encoding_print(ENCODING_BASE64, data, len, &text);
-	if (text.failed || text.len < 2)
-		return NULL;
-	/* Without its quotes. */
-	text.data[text.len - 1] = '\0';
-	return node_new_text(a, text.data + 1);
+	return text.failed ? NULL : node_new_text(a, buffer_text(&text));
 }
 
 static int argument_string(struct arguments *s, const struct argument *g, struct node **ret)

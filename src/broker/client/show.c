@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/words.h"
-#include "broker/encoding.h"
+#include "codec/encoding.h"
 #include "codec/json.h"
 
 /* Exit statuses of exec.run; those of `corral run`. */

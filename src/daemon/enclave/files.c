@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "broker/encoding.h"
+#include "codec/encoding.h"
 #include "daemon/enclave/internal.h"
 
 enum { FILES_ENTRIES_MAX = 10000, FILES_NS_PER_MS = 1000000 };

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "broker/encoding.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/enclave/internal.h"
 #include "policy/operation-names.h"
 
@@ -29,13 +28,13 @@ void reply_data(struct buffer *json, const char *key, const char *data, size_t l
 									     : ENCODING_UTF8;
 
 	buffer_printf(json, "\"%s\":", key);
-	encoding_print(e, data, len, json);
+	json_put_encoded(&(struct json_writer){ .out = json }, NULL, e, data, len);
 	/* Each control character takes six bytes. */
 	if (e == ENCODING_UTF8 && !json->failed && json->len - before > 2 * len + 1024) {
 		json->len = before;
 		e = ENCODING_BASE64;
 		buffer_printf(json, "\"%s\":", key);
-		encoding_print(e, data, len, json);
+		json_put_encoded(&(struct json_writer){ .out = json }, NULL, e, data, len);
 	}
 	buffer_printf(json, ",\"encoding\":\"%s\"", e == ENCODING_BASE64 ? "base64" : "utf8");
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/encoding.h"
+#include "codec/encoding.h"
 #include "codec/json.h"
 #include "services/browser/png.h"
 

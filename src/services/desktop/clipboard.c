@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "broker/encoding.h"
+#include "codec/encoding.h"
 #include "jail/landlock.h"
 #include "services/desktop/own-tmp.h"
 #include "services/desktop/program.h"
@@ -217,17 +217,14 @@ static void clipboard_read(struct backend_call *c)
 
 static int clipboard_write_terminal(const struct clipboard *board, const struct value *text)
 {
-	auto_buffer json = { 0 }, out = { 0 };
+	auto_buffer out = { 0 };
 
 	if (text->len > TERMINAL_BYTES_MAX)
 		return -EFBIG;
-	/* Base64 as a JSON string: without its quotes it is what OSC 52 takes. */
-	encoding_print(ENCODING_BASE64, text->text, text->len, &json);
 	buffer_adds(&out, "\033]52;c;");
-	if (json.len >= 2)
-		buffer_add(&out, json.data + 1, json.len - 2);
+	encoding_print(ENCODING_BASE64, text->text, text->len, &out);
 	buffer_adds(&out, "\a");
-	if (json.failed || out.failed)
+	if (out.failed)
 		return -ENOMEM;
 	return file_write_all(board->terminal, out.data, out.len);
 }
