@@ -10,20 +10,20 @@
 #include "audit/export/export.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "audit/export/internal.h"
 #include "base/array.h"
-#include "codec/json.h"
 
 static void export_jsonl(const struct audit_row *r, struct buffer *out)
 {
-	export_open(out, NULL);
+	struct json_writer w = { .out = out };
+
+	json_open_map(&w, NULL);
 	for (size_t i = 0; i < AUDIT_FIELDS; i++)
-		export_put_field(out, &audit_fields[i], r);
-	export_close(out);
+		export_put_field(&w, &audit_fields[i], r);
+	json_close(&w);
 	buffer_addc(out, '\n');
 }
 
@@ -149,43 +149,13 @@ struct export_host export_host(const char *target)
 	return h;
 }
 
-static void export_put_key(struct buffer *out, const char *key)
-{
-	char last = out->len > 0 ? out->data[out->len - 1] : '{';
-
-	if (last != '{')
-		buffer_addc(out, ',');
-	json_print_string(out, key, strlen(key));
-	buffer_addc(out, ':');
-}
-
-void export_put_text(struct buffer *out, const char *key, const char *text)
-{
-	export_put_key(out, key);
-	json_print_string(out, text, strlen(text));
-}
-
-void export_put_number(struct buffer *out, const char *key, uint64_t n)
-{
-	export_put_key(out, key);
-	buffer_printf(out, "%" PRIu64, n);
-}
-
-void export_put_field(struct buffer *out, const struct audit_field *f, const struct audit_row *r)
+void export_put_field(struct json_writer *w, const struct audit_field *f, const struct audit_row *r)
 {
 	char room[AUDIT_FIELD_BYTES];
 	const char *text = audit_field_print(f, r, room);
 
-	export_put_key(out, f->name);
 	if (f->type < AUDIT_TYPE_NUMBER)
-		json_print_string(out, text, strlen(text));
+		json_put_text(w, f->name, text);
 	else
-		buffer_adds(out, text);
-}
-
-void export_open(struct buffer *out, const char *key)
-{
-	if (key)
-		export_put_key(out, key);
-	buffer_addc(out, '{');
+		json_put_raw(w, f->name, text);
 }

@@ -3,6 +3,7 @@
 /* What the writers of the formats share. */
 #include "audit/field.h"
 #include "base/buffer.h"
+#include "codec/json-writer.h"
 
 typedef void export_writer(const struct audit_row *r, struct buffer *out);
 export_writer export_ocsf, export_cef;
@@ -16,13 +17,6 @@ struct export_host {
 };
 struct export_host export_host(const char *target);
 
-/* Members of JSON objects. The comma in front comes by itself. */
-void export_put_text(struct buffer *out, const char *key, const char *text);
-void export_put_number(struct buffer *out, const char *key, uint64_t n);
 /* A field under its own name. */
-void export_put_field(struct buffer *out, const struct audit_field *f, const struct audit_row *r);
-void export_open(struct buffer *out, const char *key);
-static inline void export_close(struct buffer *out)
-{
-	buffer_addc(out, '}');
-}
+void export_put_field(
+	struct json_writer *w, const struct audit_field *f, const struct audit_row *r);

@@ -59,7 +59,7 @@ static const struct {
 	[AUDIT_FAILED] = { 2, 2, 1, 27 }, /* an error */
 };
 
-static void ocsf_put_class(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_class(struct json_writer *w, const struct audit_event *e)
 {
 	unsigned class = kinds[e->action].class, activity = kinds[e->action].activity;
 
@@ -67,38 +67,41 @@ static void ocsf_put_class(struct buffer *out, const struct audit_event *e)
 		activity = NETWORK_REFUSE;
 	else if (e->action == AUDIT_NET_CONNECT && e->decision == AUDIT_FAILED)
 		activity = NETWORK_FAIL;
-	export_put_number(out, "class_uid", class);
-	export_put_number(out, "category_uid", class / 1000);
-	export_put_number(out, "activity_id", activity);
+	json_put_count(w, "class_uid", class);
+	json_put_count(w, "category_uid", class / 1000);
+	json_put_count(w, "activity_id", activity);
 	if (activity == ACTIVITY_OTHER)
-		export_put_text(out, "activity_name", audit_action_name(e->action));
-	export_put_number(out, "type_uid", class * 100 + activity);
+		json_put_text(w, "activity_name", audit_action_name(e->action));
+	json_put_count(w, "type_uid", class * 100 + activity);
 }
 
-static void ocsf_put_product(struct buffer *out, const char *key)
+static void ocsf_put_product(struct json_writer *w, const char *key)
 {
-	export_open(out, key);
-	export_put_text(out, "name", "Corral");
-	export_put_text(out, "vendor_name", "Corral");
-	export_close(out);
+	json_open_map(w, key);
+	json_put_text(w, "name", "Corral");
+	json_put_text(w, "vendor_name", "Corral");
+	json_close(w);
 }
 
-static void ocsf_put_metadata(struct buffer *out, const struct audit_row *r, enum class class)
+static void ocsf_put_metadata(struct json_writer *w, const struct audit_row *r, enum class class)
 {
 	char time[AUDIT_FIELD_BYTES];
 
-	export_open(out, "metadata");
-	export_put_text(out, "version", "1.1.0");
-	ocsf_put_product(out, "product");
-	if (class < APPLICATION_LIFECYCLE)
-		buffer_adds(out, ",\"profiles\":[\"host\",\"security_control\"]");
-	else if (class == APPLICATION_LIFECYCLE)
-		buffer_adds(out, ",\"profiles\":[\"host\"]");
-	export_put_text(out, "log_name", "audit");
-	export_put_text(out, "event_code", audit_action_name(r->event.action));
-	export_put_text(out, "original_time", audit_field_print_time(r->event.time_ns, time));
-	export_put_number(out, "sequence", r->event.sequence);
-	export_close(out);
+	json_open_map(w, "metadata");
+	json_put_text(w, "version", "1.1.0");
+	ocsf_put_product(w, "product");
+	if (class <= APPLICATION_LIFECYCLE) {
+		json_open_list(w, "profiles");
+		json_put_text(w, NULL, "host");
+		if (class < APPLICATION_LIFECYCLE)
+			json_put_text(w, NULL, "security_control");
+		json_close(w);
+	}
+	json_put_text(w, "log_name", "audit");
+	json_put_text(w, "event_code", audit_action_name(r->event.action));
+	json_put_text(w, "original_time", audit_field_print_time(r->event.time_ns, time));
+	json_put_count(w, "sequence", r->event.sequence);
+	json_close(w);
 }
 
 static const char *ocsf_base_name(const char *path)
@@ -109,76 +112,73 @@ static const char *ocsf_base_name(const char *path)
 }
 
 /* An object with one member. */
-static void ocsf_put_one(struct buffer *out, const char *object, const char *key, const char *text)
+static void ocsf_put_one(
+	struct json_writer *w, const char *object, const char *key, const char *text)
 {
-	export_open(out, object);
-	export_put_text(out, key, text);
-	export_close(out);
+	json_open_map(w, object);
+	json_put_text(w, key, text);
+	json_close(w);
 }
 
-static void ocsf_put_file(struct buffer *out, const char *path, unsigned type)
+static void ocsf_put_file(struct json_writer *w, const char *path, unsigned type)
 {
-	export_open(out, "file");
-	export_put_text(out, "name", ocsf_base_name(path));
-	export_put_text(out, "path", path);
-	export_put_number(out, "type_id", type);
-	export_close(out);
+	json_open_map(w, "file");
+	json_put_text(w, "name", ocsf_base_name(path));
+	json_put_text(w, "path", path);
+	json_put_count(w, "type_id", type);
+	json_close(w);
 }
 
-static void ocsf_put_actor(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_actor(struct json_writer *w, const struct audit_event *e)
 {
-	export_open(out, "actor");
+	json_open_map(w, "actor");
 	if (e->pid) {
-		export_open(out, "process");
-		export_put_number(out, "pid", e->pid);
+		json_open_map(w, "process");
+		json_put_count(w, "pid", e->pid);
 		if (*e->program) {
-			export_put_text(out, "name", ocsf_base_name(e->program));
-			ocsf_put_file(out, e->program, FILE_UNKNOWN);
+			json_put_text(w, "name", ocsf_base_name(e->program));
+			ocsf_put_file(w, e->program, FILE_UNKNOWN);
 		}
-		export_close(out);
+		json_close(w);
 	} else if (*e->program) {
-		export_put_text(out, "invoked_by", e->program);
+		json_put_text(w, "invoked_by", e->program);
 	}
 	if (*e->user)
-		ocsf_put_one(out, "user", "uid", e->user);
-	ocsf_put_one(out, "session", "uid", e->session);
-	export_close(out);
+		ocsf_put_one(w, "user", "uid", e->user);
+	ocsf_put_one(w, "session", "uid", e->session);
+	json_close(w);
 }
 
 /* The sandbox is the machine that the command sees. */
-static void ocsf_put_sandbox(struct buffer *out, const char *key, const struct audit_event *e)
+static void ocsf_put_sandbox(struct json_writer *w, const char *key, const struct audit_event *e)
 {
-	export_open(out, key);
-	export_put_text(out, "name", "sandbox");
+	json_open_map(w, key);
+	json_put_text(w, "name", "sandbox");
 	if (*e->sandbox)
-		export_put_text(out, "uid", e->sandbox);
-	export_put_number(out, "type_id", DEVICE_OTHER);
-	export_put_text(out, "type", "Sandbox");
-	export_close(out);
+		json_put_text(w, "uid", e->sandbox);
+	json_put_count(w, "type_id", DEVICE_OTHER);
+	json_put_text(w, "type", "Sandbox");
+	json_close(w);
 }
 
 /* A process has a number, or else a name of ours: the schema wants one of them. */
-static void ocsf_put_process(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_process(struct json_writer *w, const struct audit_event *e)
 {
-	auto_buffer uid = { 0 };
-
-	export_open(out, "process");
-	buffer_printf(&uid, "%s/%llu", e->session, (unsigned long long)e->sequence);
+	json_open_map(w, "process");
 	if (e->pid)
-		export_put_number(out, "pid", e->pid);
+		json_put_count(w, "pid", e->pid);
 	else
-		export_put_text(out, "uid", buffer_text(&uid));
-	out->failed = out->failed || uid.failed;
-	export_put_text(out, e->action == AUDIT_EXEC ? "name" : "cmd_line",
+		json_put_format(w, "uid", "%s/%llu", e->session, (unsigned long long)e->sequence);
+	json_put_text(w, e->action == AUDIT_EXEC ? "name" : "cmd_line",
 		e->action == AUDIT_EXEC ? ocsf_base_name(e->target) : e->target);
 	if (e->action == AUDIT_EXEC)
-		ocsf_put_file(out, e->target, FILE_UNKNOWN);
-	export_close(out);
+		ocsf_put_file(w, e->target, FILE_UNKNOWN);
+	json_close(w);
 	if (e->action == AUDIT_COMMAND_END)
-		buffer_printf(out, ",\"exit_code\":%lld", (long long)e->status);
+		json_put_number(w, "exit_code", e->status);
 }
 
-static void ocsf_put_destination(struct buffer *out, const struct audit_event *e)
+static void ocsf_put_destination(struct json_writer *w, const struct audit_event *e)
 {
 	const struct export_host h = export_host(e->target);
 	auto_buffer name = { 0 };
@@ -191,93 +191,91 @@ static void ocsf_put_destination(struct buffer *out, const struct audit_event *e
 	else if (inet_pton(AF_INET, buffer_text(&name), address) == 1 ||
 		 inet_pton(AF_INET6, buffer_text(&name), address) == 1)
 		key = "ip";
-	export_open(out, "dst_endpoint");
-	export_put_text(out, key, buffer_text(&name));
+	json_open_map(w, "dst_endpoint");
+	json_put_buffer(w, key, &name);
 	if (h.port)
-		export_put_number(out, "port", h.port);
-	export_close(out);
-	export_open(out, "connection_info");
-	export_put_number(out, "direction_id", OUTBOUND);
-	export_put_text(out, "protocol_name", h.protocol);
-	export_close(out);
-	out->failed = out->failed || name.failed;
+		json_put_count(w, "port", h.port);
+	json_close(w);
+	json_open_map(w, "connection_info");
+	json_put_count(w, "direction_id", OUTBOUND);
+	json_put_text(w, "protocol_name", h.protocol);
+	json_close(w);
 }
 
-static void ocsf_put_object(struct buffer *out, const struct audit_event *e, enum class class)
+static void ocsf_put_object(struct json_writer *w, const struct audit_event *e, enum class class)
 {
 	switch (class) {
 	case FILE_ACTIVITY:
 		ocsf_put_file(
-			out, e->target, e->action == AUDIT_FS_LIST ? FILE_FOLDER : FILE_UNKNOWN);
+			w, e->target, e->action == AUDIT_FS_LIST ? FILE_FOLDER : FILE_UNKNOWN);
 		break;
 	case PROCESS_ACTIVITY:
-		ocsf_put_process(out, e);
+		ocsf_put_process(w, e);
 		break;
 	case NETWORK_ACTIVITY:
-		ocsf_put_sandbox(out, "src_endpoint", e);
-		ocsf_put_destination(out, e);
+		ocsf_put_sandbox(w, "src_endpoint", e);
+		ocsf_put_destination(w, e);
 		if (e->action != AUDIT_NET_CLOSE)
 			break;
-		export_open(out, "traffic");
-		export_put_number(out, "bytes_out", e->sent);
-		export_put_number(out, "bytes_in", e->received);
-		export_close(out);
+		json_open_map(w, "traffic");
+		json_put_count(w, "bytes_out", e->sent);
+		json_put_count(w, "bytes_in", e->received);
+		json_close(w);
 		break;
 	case DNS_ACTIVITY:
-		ocsf_put_sandbox(out, "src_endpoint", e);
-		ocsf_put_one(out, "query", "hostname", e->target);
+		ocsf_put_sandbox(w, "src_endpoint", e);
+		ocsf_put_one(w, "query", "hostname", e->target);
 		break;
 	case API_ACTIVITY:
-		ocsf_put_sandbox(out, "src_endpoint", e);
-		ocsf_put_one(out, "api", "operation", audit_action_name(e->action));
-		buffer_adds(out, ",\"resources\":[");
-		ocsf_put_one(out, NULL, "name", e->target);
-		buffer_addc(out, ']');
+		ocsf_put_sandbox(w, "src_endpoint", e);
+		ocsf_put_one(w, "api", "operation", audit_action_name(e->action));
+		json_open_list(w, "resources");
+		ocsf_put_one(w, NULL, "name", e->target);
+		json_close(w);
 		break;
 	case APPLICATION_LIFECYCLE:
-		ocsf_put_product(out, "app");
+		ocsf_put_product(w, "app");
 	}
 }
 
 void export_ocsf(const struct audit_row *r, struct buffer *out)
 {
 	const struct audit_event *e = &r->event;
-	auto_buffer message = { 0 };
+	struct json_writer writer = { .out = out }, *w = &writer;
+	const bool is_decided = e->decision != AUDIT_NONE;
 	enum class class;
 
 	if ((unsigned)e->action >= AUDIT_ACTION_COUNT ||
 		(unsigned)e->decision >= AUDIT_DECISION_COUNT)
 		return;
 	class = kinds[e->action].class;
-	export_open(out, NULL);
-	ocsf_put_class(out, e);
-	export_put_number(out, "time", e->time_ns / 1000000);
-	export_put_number(out, "timezone_offset", 0);
-	ocsf_put_metadata(out, r, class);
-	export_put_number(out, "severity_id", outcomes[e->decision].severity);
-	export_put_number(out, "status_id", outcomes[e->decision].status);
+	json_open_map(w, NULL);
+	ocsf_put_class(w, e);
+	json_put_count(w, "time", e->time_ns / 1000000);
+	json_put_count(w, "timezone_offset", 0);
+	ocsf_put_metadata(w, r, class);
+	json_put_count(w, "severity_id", outcomes[e->decision].severity);
+	json_put_count(w, "status_id", outcomes[e->decision].status);
 	if (*e->reason)
-		export_put_text(out, "status_detail", e->reason);
+		json_put_text(w, "status_detail", e->reason);
 	if (class < APPLICATION_LIFECYCLE) {
-		export_put_number(out, "action_id", outcomes[e->decision].action);
-		export_put_number(out, "disposition_id", outcomes[e->decision].disposition);
+		json_put_count(w, "action_id", outcomes[e->decision].action);
+		json_put_count(w, "disposition_id", outcomes[e->decision].disposition);
 	}
-	buffer_printf(&message, "%s %s", audit_action_name(e->action), e->target);
-	if (e->decision != AUDIT_NONE)
-		buffer_printf(&message, ": %s", audit_decision_name(e->decision));
-	export_put_text(out, "message", buffer_text(&message));
-	out->failed = out->failed || message.failed;
-	export_put_number(out, "count", e->count);
-	ocsf_put_actor(out, e);
+	json_put_format(w, "message", "%s %s%s%s", audit_action_name(e->action), e->target,
+		is_decided ? ": " : "", is_decided ? audit_decision_name(e->decision) : "");
+	json_put_count(w, "count", e->count);
+	ocsf_put_actor(w, e);
 	if (class != API_ACTIVITY)
-		ocsf_put_sandbox(out, "device", e);
-	ocsf_put_object(out, e, class);
-	export_open(out, "unmapped");
+		ocsf_put_sandbox(w, "device", e);
+	ocsf_put_object(w, e, class);
+	json_open_map(w, "unmapped");
 	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
 		if (audit_fields[i].unmapped)
-			export_put_field(out, &audit_fields[i], r);
+			export_put_field(w, &audit_fields[i], r);
 	}
-	export_close(out);
-	export_close(out);
+	json_close(w);
+	json_close(w);
+	(void)json_end(w);
 	buffer_addc(out, '\n');
 }

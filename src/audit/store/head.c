@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 _Static_assert(KEY_PUBLIC_BYTES == crypto_sign_PUBLICKEYBYTES, "Ed25519");
 _Static_assert(KEY_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519");
@@ -294,18 +293,18 @@ int head_check(const struct head *h, const struct key_public *k)
 }
 
 /* Numbers first, as people read it. */
-void head_print(const struct head *h, struct buffer *out)
+void head_print(const struct head *h, struct json_writer *w, const char *key)
 {
-	buffer_printf(out, "{\"number\":%" PRIu64 ",\"removed\":%" PRIu64 ",\"time_ns\":%" PRIu64,
-		h->number, h->removed, h->time_ns);
+	json_open_map(w, key);
+	json_put_count(w, "number", h->number);
+	json_put_count(w, "removed", h->removed);
+	json_put_count(w, "time_ns", h->time_ns);
 	for (size_t i = 0; i < FIELDS; i++) {
-		if (fields[i].is_number)
-			continue;
-		buffer_printf(out, ",\"%s\":\"", fields[i].name);
-		hash_print(out, (const char *)h + fields[i].offset, fields[i].len);
-		buffer_addc(out, '"');
+		if (!fields[i].is_number)
+			json_put_encoded(w, fields[i].name, ENCODING_HEX,
+				(const char *)h + fields[i].offset, fields[i].len);
 	}
-	buffer_addc(out, '}');
+	json_close(w);
 }
 
 int head_parse(struct head *ret, const struct node *n)
@@ -340,7 +339,7 @@ int head_save(const struct head *h, const char *path, struct error *e)
 	auto_buffer text = { 0 };
 	int r;
 
-	head_print(h, &text);
+	head_print(h, &(struct json_writer){ .out = &text }, NULL);
 	buffer_addc(&text, '\n');
 	r = text.failed ? -ENOMEM : file_replace(path, text.data, text.len, 0644);
 	return r < 0 ? error_set(e, r, NULL, "%s: %s", path, strerror(-r)) : 0;

@@ -10,7 +10,7 @@
 #include "audit/store/merkle.h"
 #include "base/error.h"
 
-struct buffer;
+struct json_writer;
 struct node;
 
 /*
@@ -71,7 +71,7 @@ void head_sign(struct head *h, const struct key *k);
 /* -EKEYREJECTED: signed by another key; -EBADMSG: not what was signed, or it contradicts itself. */
 int head_check(const struct head *h, const struct key_public *k);
 
-void head_print(const struct head *h, struct buffer *out);
+void head_print(const struct head *h, struct json_writer *w, const char *key);
 int head_parse(struct head *ret, const struct node *n);
 
 /* A file that holds just a head: replaced as a whole. */

@@ -16,8 +16,6 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "base/buffer.h"
-
 _Static_assert(HASH_BYTES == crypto_generichash_BYTES, "BLAKE2b-256");
 
 /* The first byte of what is hashed. */
@@ -243,10 +241,4 @@ uint64_t chain_get_number(const uint8_t in[CHAIN_NUMBER_BYTES])
 	for (size_t i = 0; i < CHAIN_NUMBER_BYTES; i++)
 		number |= (uint64_t)in[i] << (8 * i);
 	return number;
-}
-
-void hash_print(struct buffer *out, const void *bytes, size_t len)
-{
-	for (const uint8_t *p = bytes; len; p++, len--)
-		buffer_printf(out, "%02x", *p);
 }

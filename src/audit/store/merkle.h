@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct buffer;
-
 enum { HASH_BYTES = 32, MERKLE_LEVELS = 64 };
 
 struct hash {
@@ -74,6 +72,3 @@ bool chain_is_at(const struct chain *c, const struct hash *hash, const struct ha
 /* The number that a record starts with. */
 void chain_put_number(uint8_t out[CHAIN_NUMBER_BYTES], uint64_t number);
 uint64_t chain_get_number(const uint8_t in[CHAIN_NUMBER_BYTES]);
-
-/* Bytes as hexadecimal digits. */
-void hash_print(struct buffer *out, const void *bytes, size_t len);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "audit/store/internal.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 static const char format_name[] = "corral-audit-proof-1";
 
@@ -38,18 +38,18 @@ static int proof_holds(const struct proof *p)
 
 static void proof_print(const struct proof *p, struct buffer *out)
 {
-	buffer_printf(out, "{\"format\":\"%s\",\"number\":%" PRIu64 ",\"record\":\"", format_name,
-		p->number);
-	hash_print(out, p->record, p->len);
-	buffer_adds(out, "\",\"path\":[");
-	for (size_t i = 0; i < p->path_len; i++) {
-		buffer_adds(out, i ? ",\"" : "\"");
-		hash_print(out, p->path[i].bytes, HASH_BYTES);
-		buffer_addc(out, '"');
-	}
-	buffer_adds(out, "],\"head\":");
-	head_print(&p->head, out);
-	buffer_addc(out, '}');
+	struct json_writer w = { .out = out };
+
+	json_open_map(&w, NULL);
+	json_put_text(&w, "format", format_name);
+	json_put_count(&w, "number", p->number);
+	json_put_encoded(&w, "record", ENCODING_HEX, p->record, p->len);
+	json_open_list(&w, "path");
+	for (size_t i = 0; i < p->path_len; i++)
+		json_put_encoded(&w, NULL, ENCODING_HEX, p->path[i].bytes, HASH_BYTES);
+	json_close(&w);
+	head_print(&p->head, &w, "head");
+	json_close(&w);
 }
 
 /* The records of a log as leaves. */

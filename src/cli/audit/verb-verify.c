@@ -21,6 +21,7 @@
 #include "cli/audit/writer.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "codec/encoding.h"
 #include "codec/json.h"
 
 /*
@@ -92,7 +93,7 @@ static int verb_verify_print(
 	audit_line_field(&o, "signed");
 	buffer_printf(&o.text, "up to record %" PRIu64 "\n", v->signed_up_to);
 	audit_line_field(&o, "key");
-	hash_print(&o.text, v->key, sizeof(v->key));
+	encoding_print(ENCODING_HEX, v->key, sizeof(v->key), &o.text);
 	buffer_addc(&o.text, '\n');
 	if (v->fault) {
 		verb_verify_paragraph(&o, "", findings[v->fault].meaning);
@@ -111,7 +112,7 @@ static int verb_verify_print_tree(struct call *c, const char *path, const struct
 	struct node *root = tree_map(&t);
 	auto_buffer key = { 0 };
 
-	hash_print(&key, v->key, sizeof(v->key));
+	encoding_print(ENCODING_HEX, v->key, sizeof(v->key), &key);
 	tree_put_text(&t, root, "file", path);
 	tree_put_flag(&t, root, "fine", v->fault == AUDIT_FINE);
 	tree_put_text(&t, root, "fault", v->fault ? audit_fault_name(v->fault) : NULL);
@@ -345,7 +346,7 @@ static int verb_check_proof_print(const struct check_proof *p, bool proved)
 	else
 		error_print(p->call->error, &o.text);
 	buffer_adds(&o.text, proved ? "" : "\n  the key is ");
-	hash_print(&o.text, p->key, sizeof(p->key));
+	encoding_print(ENCODING_HEX, p->key, sizeof(p->key), &o.text);
 	buffer_addc(&o.text, '\n');
 	if (proved)
 		audit_line_add_record(&o, &p->row);
@@ -359,7 +360,7 @@ static int verb_check_proof_print_tree(const struct check_proof *p, bool proved)
 	auto_buffer key = { 0 }, line = { 0 };
 	auto_document record = { 0 };
 
-	hash_print(&key, p->key, sizeof(p->key));
+	encoding_print(ENCODING_HEX, p->key, sizeof(p->key), &key);
 	if (proved) {
 		audit_export_row(AUDIT_JSONL, &p->row, &line);
 		t.failed = json_read(&record, NULL, buffer_text(&line), line.len, NULL) < 0;

@@ -8,11 +8,10 @@
 
 #include <sodium.h>
 
-#include "audit/store/merkle.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 enum { KNOWN_FILE_MAX = 1 << 20, KNOWN_FILES_MAX = 2000 };
 
@@ -67,27 +66,27 @@ enum known_state known_compare(struct known *k, const char *path, const char *da
 {
 	struct arena *a = k->s->call->arena;
 	unsigned char hash[crypto_hash_sha256_BYTES];
-	auto_buffer digest = { 0 };
+	char digest[2 * sizeof(hash) + 1];
 	struct known_file f = { .is_there = true };
 
 	crypto_hash_sha256(hash, (const unsigned char *)data, len);
-	hash_print(&digest, hash, sizeof(hash));
+	encoding_hex(hash, sizeof(hash), digest);
 	for (size_t i = 0; i < k->n; i++) {
 		struct known_file *known = &k->items[i];
 
 		if (strcmp(known->path, path) != 0)
 			continue;
 		known->is_there = true;
-		if (strcmp(known->digest, buffer_text(&digest)) == 0)
+		if (strcmp(known->digest, digest) == 0)
 			return KNOWN_SAME;
 		if (!k->s->accepts)
 			return KNOWN_CHANGED;
-		known->digest = arena_strdup(a, buffer_text(&digest));
+		known->digest = arena_strdup(a, digest);
 		k->is_changed = true;
 		return KNOWN_SAME;
 	}
 	f.path = arena_strdup(a, path);
-	f.digest = arena_strdup(a, buffer_text(&digest));
+	f.digest = arena_strdup(a, digest);
 	if (f.path && f.digest && k->n < KNOWN_FILES_MAX &&
 		ARENA_PUSH(a, k->items, k->n, k->cap, f) == 0)
 		k->is_changed = true;
@@ -98,23 +97,26 @@ void known_close(struct known *k)
 {
 	char path[PATH_BYTES];
 	auto_buffer text = { 0 };
-	size_t n = 0;
+	struct json_writer w = { .out = &text };
 
 	for (size_t i = 0; i < k->n; i++)
 		k->is_changed |= k->s->accepts && !k->items[i].is_there;
 	if (!k->is_changed || !(k->s->records || k->s->accepts) || !known_name(k, path))
 		return;
-	buffer_adds(&text, "{\"files\":{");
+	json_open_map(&w, NULL);
+	json_open_map(&w, "files");
 	for (size_t i = 0; i < k->n; i++) {
 		const struct known_file *f = &k->items[i];
 
 		if ((k->s->accepts && !f->is_there) || !f->digest)
 			continue;
-		buffer_adds(&text, n++ ? ",\n" : "\n");
-		json_print_string(&text, f->path, strlen(f->path));
-		buffer_printf(&text, ":\"%s\"", f->digest);
+		json_line(&w);
+		json_put_text(&w, f->path, f->digest);
 	}
-	buffer_adds(&text, "\n}}\n");
+	json_line(&w);
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(&text, '\n');
 	if (text.failed || file_replace(path, text.data, text.len, 0600) < 0)
 		security_add(k->s, "drift", SECURITY_LOW, path,
 			"what profiles and wrappers are cannot be recorded",

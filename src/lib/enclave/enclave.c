@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "codec/json-writer.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 #include "lib/api/joined.h"
@@ -309,26 +310,32 @@ int corral_enclave_get_audit_log(
 	struct audit_ring *ring = audit_trail_ring(enclave->trail);
 	uint64_t last = audit_ring_count(ring);
 	struct audit_reader reader = { .next = limit && limit < last ? last - limit + 1 : 0 };
-	auto_buffer out = { 0 };
+	auto_buffer out = { 0 }, line = { 0 };
+	struct json_writer w = { .out = &out };
 	auto_arena scratch = { 0 };
 	void *room = arena_alloc(&scratch, AUDIT_EVENT_MAX);
 	struct error error = { 0 };
 	struct audit_row row = { 0 };
 
 	out.failed = !room;
-	buffer_addc(&out, '[');
+	json_open_list(&w, NULL);
 	/* Not what comes while it reads: writers could keep it here for good. */
-	for (bool first = true; !out.failed && reader.next <= last; first = false) {
+	while (!out.failed && reader.next <= last) {
 		if (audit_ring_read(ring, &reader, &row.event, room) != 1)
 			break;
 		row.number = reader.next - 1;
-		/* A line of JSON and its newline become an item of the array. */
-		buffer_adds(&out, first ? "\n" : ",\n");
-		audit_export_row(AUDIT_JSONL, &row, &out);
-		if (out.len && out.data[out.len - 1] == '\n')
-			out.data[--out.len] = '\0';
+		/* A line of JSON without its newline is an item of the array. */
+		buffer_clear(&line);
+		audit_export_row(AUDIT_JSONL, &row, &line);
+		if (line.len)
+			line.data[--line.len] = '\0';
+		json_line(&w);
+		json_put_raw(&w, NULL, buffer_text(&line));
+		out.failed = out.failed || line.failed;
 	}
-	buffer_adds(&out, "\n]\n");
+	json_line(&w);
+	json_close(&w);
+	buffer_addc(&out, '\n');
 	return handles_text(&out, ret) < 0 ? handles_error(e, &error, -ENOMEM) : 0;
 }
 

@@ -13,7 +13,7 @@
 #include "audit/store/head.h"
 #include "audit/store/proof.h"
 #include "base/buffer.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,7 +33,7 @@ static void fuzz_head(const char *text, size_t len)
 		return;
 	if (head_parse(&h, d.root) < 0 && head_parse(&h, node_get(d.root, "head")) < 0)
 		return;
-	head_print(&h, &printed);
+	head_print(&h, &(struct json_writer){ .out = &printed }, NULL);
 	require(!printed.failed);
 	require(json_read(&again, NULL, printed.data, printed.len, NULL) == 0);
 	require(head_parse(&same, again.root) == 0);

@@ -8,7 +8,7 @@
 #include "audit/store/head.h"
 #include "audit/test/test-audit.h"
 #include "base/array.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 static struct head sample(const struct key *k)
 {
@@ -244,7 +244,7 @@ static void texts(void **state)
 		auto_document d = { 0 };
 		char *at;
 
-		head_print(&h, &text);
+		head_print(&h, &(struct json_writer){ .out = &text }, NULL);
 		at = strstr(text.data, edits[i][0]);
 		assert_non_null(at);
 		buffer_add(&edited, text.data, (size_t)(at - text.data));
