@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "broker/client/answer.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "policy/operation-names.h"
 
 static const char *const type_names[VALUE_TYPE_COUNT] = {
@@ -132,77 +132,92 @@ void help_complete(struct buffer *out, const char *method)
 
 /* For programs */
 
-static void help_json_text(struct buffer *out, const char *key, const char *text)
+static void help_json_text(struct json_writer *w, const char *key, const char *text)
 {
-	if (!text)
-		return;
-	buffer_printf(out, ",\"%s\":", key);
-	json_print_string(out, text, strlen(text));
+	if (text)
+		json_put_text(w, key, text);
 }
 
-static void help_json_field(struct buffer *out, const struct method_field *f)
+static void help_json_field(struct json_writer *w, const struct method_field *f)
 {
 	const bool has_max = f->type == VALUE_NUMBER || f->type == VALUE_TEXT ||
 			     f->type == VALUE_PATH || f->type == VALUE_DATA ||
 			     f->type == VALUE_WORDS || f->type == VALUE_PAIRS ||
 			     f->type == VALUE_JSON;
 
-	buffer_printf(out, "{\"name\":\"%s\",\"type\":\"%s\",\"required\":%s", f->name,
-		type_names[f->type], f->required ? "true" : "false");
-	help_json_text(out, "shield", f->shield);
+	json_open_map(w, NULL);
+	json_put_text(w, "name", f->name);
+	json_put_text(w, "type", type_names[f->type]);
+	json_put_flag(w, "required", f->required);
+	help_json_text(w, "shield", f->shield);
 	if (has_max && method_max(f) <= INT64_MAX)
-		buffer_printf(out, ",\"max\":%llu", (unsigned long long)method_max(f));
-	for (size_t i = 0; f->words && f->words[i]; i++)
-		buffer_printf(out, "%s\"%s\"", i ? "," : ",\"words\":[", f->words[i]);
-	buffer_adds(out, f->words ? "]" : "");
-	help_json_text(out, "help", f->help);
-	buffer_addc(out, '}');
-}
-
-static void help_json_fields(struct buffer *out, const char *key, const struct method_field *fields)
-{
-	buffer_printf(out, ",\"%s\":[", key);
-	for (size_t i = 0; fields[i].name; i++) {
-		if (i > 0)
-			buffer_addc(out, ',');
-		help_json_field(out, &fields[i]);
+		json_put_count(w, "max", method_max(f));
+	if (f->words) {
+		json_open_list(w, "words");
+		for (size_t i = 0; f->words[i]; i++)
+			json_put_text(w, NULL, f->words[i]);
+		json_close(w);
 	}
-	buffer_addc(out, ']');
+	help_json_text(w, "help", f->help);
+	json_close(w);
 }
 
-static void help_json_method(struct buffer *out, const struct method *m)
+static void help_json_fields(
+	struct json_writer *w, const char *key, const struct method_field *fields)
 {
-	const bool has_both = m->channels & CHANNEL_HTTP;
+	json_open_list(w, key);
+	for (size_t i = 0; fields[i].name; i++)
+		help_json_field(w, &fields[i]);
+	json_close(w);
+}
 
-	buffer_printf(out, "{\"channels\":[\"socket\"%s]", has_both ? ",\"http\"" : "");
-	help_json_text(out, "name", m->name);
-	help_json_text(out, "shield", m->shield);
-	help_json_text(out, "help", m->help);
+static void help_json_method(struct json_writer *w, const struct method *m)
+{
+	json_open_map(w, NULL);
+	json_open_list(w, "channels");
+	json_put_text(w, NULL, "socket");
+	if (m->channels & CHANNEL_HTTP)
+		json_put_text(w, NULL, "http");
+	json_close(w);
+	help_json_text(w, "name", m->name);
+	help_json_text(w, "shield", m->shield);
+	help_json_text(w, "help", m->help);
 	if (m->target) {
-		help_json_text(out, "operation", operation_names[m->op]);
-		help_json_text(out, "target", m->target);
+		help_json_text(w, "operation", operation_names[m->op]);
+		help_json_text(w, "target", m->target);
 	}
-	help_json_text(out, "refused", m->refused);
-	help_json_fields(out, "params", m->params);
-	help_json_fields(out, "results", m->results);
-	help_json_text(out, "note", m->note);
+	help_json_text(w, "refused", m->refused);
+	help_json_fields(w, "params", m->params);
+	help_json_fields(w, "results", m->results);
+	help_json_text(w, "note", m->note);
 	if (m->note)
-		help_json_fields(out, "notes", m->notes);
-	buffer_addc(out, '}');
+		help_json_fields(w, "notes", m->notes);
+	json_close(w);
 }
 
 void help_list_json(struct buffer *out)
 {
-	buffer_adds(out, "{\"methods\":[");
+	struct json_writer w = { .out = out };
+
+	json_open_map(&w, NULL);
+	json_open_list(&w, "methods");
 	for (size_t i = 0; i < METHOD_COUNT; i++) {
-		buffer_adds(out, i ? ",\n" : "\n");
-		help_json_method(out, &method_rows[i]);
+		json_line(&w);
+		help_json_method(&w, &method_rows[i]);
 	}
-	buffer_adds(out, "],\n\"errors\":[");
-	for (int i = 0; i < RPC_CLASS_COUNT; i++)
-		buffer_printf(out, "%s{\"class\":\"%s\",\"code\":%d,\"shield\":%d,\"status\":%d}",
-			i ? ",\n" : "\n", rpc_class_name((enum rpc_class)i),
-			rpc_code((enum rpc_class)i, false), rpc_code((enum rpc_class)i, true),
-			answer_status((enum rpc_class)i));
-	buffer_adds(out, "]}\n");
+	json_close(&w);
+	json_line(&w);
+	json_open_list(&w, "errors");
+	for (int i = 0; i < RPC_CLASS_COUNT; i++) {
+		json_line(&w);
+		json_open_map(&w, NULL);
+		json_put_text(&w, "class", rpc_class_name((enum rpc_class)i));
+		json_put_number(&w, "code", rpc_code((enum rpc_class)i, false));
+		json_put_number(&w, "shield", rpc_code((enum rpc_class)i, true));
+		json_put_number(&w, "status", answer_status((enum rpc_class)i));
+		json_close(&w);
+	}
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(out, '\n');
 }

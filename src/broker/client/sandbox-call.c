@@ -20,7 +20,7 @@
 #include "broker/client/connection.h"
 #include "broker/client/help.h"
 #include "broker/client/show.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 /* The id of the one call. */
 #define CALL_ID "1"
@@ -97,13 +97,15 @@ static int session_print(const struct buffer *out)
 static int session_end(struct session *s, const struct answer *a)
 {
 	auto_buffer out = { 0 };
+	struct json_writer w = { .out = &out };
 
 	if (!s->json) {
 		show_error(a);
 	} else {
-		buffer_adds(&out, "{\"error\":");
-		json_print(&out, a->body, JSON_COMPACT);
-		buffer_adds(&out, "}\n");
+		json_open_map(&w, NULL);
+		json_put_node(&w, "error", a->body);
+		json_close(&w);
+		buffer_addc(&out, '\n');
 		if (session_print(&out) != 0)
 			return 1;
 	}
@@ -184,14 +186,15 @@ static int session_end_well(struct session *s, const struct answer *a)
 static int session_note(struct session *s, const struct answer *a)
 {
 	auto_buffer out = { 0 };
+	struct json_writer w = { .out = &out };
 	int r = 0;
 
 	if (s->json && s->stream) {
-		buffer_adds(&out, "{\"method\":");
-		json_print_string(&out, a->note, strlen(a->note));
-		buffer_adds(&out, ",\"params\":");
-		json_print(&out, a->body, JSON_COMPACT);
-		buffer_adds(&out, "}\n");
+		json_open_map(&w, NULL);
+		json_put_text(&w, "method", a->note);
+		json_put_node(&w, "params", a->body);
+		json_close(&w);
+		buffer_addc(&out, '\n');
 		return session_print(&out) == 0 ? 0 : -EIO;
 	}
 	if (strcmp(a->note, "exec.output") == 0) {
@@ -273,6 +276,7 @@ static int session_call(struct session *s)
 	struct node *map = NULL;
 	struct rpc_refusal why;
 	auto_buffer line = { 0 };
+	struct json_writer w = { .out = &line };
 	struct error e = { 0 };
 	int r = 0;
 
@@ -284,13 +288,13 @@ static int session_call(struct session *s)
 	if (map && s->stream && s->method->note &&
 		method_param(s->method, "stream", s->by_shield) >= 0 && !node_get(map, "stream"))
 		(void)node_put(&params.arena, map, "stream", node_new_boolean(&params.arena, true));
-	buffer_adds(&line, "{\"jsonrpc\":\"2.0\",\"id\":" CALL_ID ",\"method\":");
-	json_print_string(&line, name, strlen(name));
-	if (map) {
-		buffer_adds(&line, ",\"params\":");
-		json_print(&line, map, JSON_COMPACT);
-	}
-	buffer_addc(&line, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "jsonrpc", "2.0");
+	json_put_raw(&w, "id", CALL_ID);
+	json_put_text(&w, "method", name);
+	if (map)
+		json_put_node(&w, "params", map);
+	json_close(&w);
 	r = line.failed ? -ENOMEM : session_check(&line, &checked, &e, &why);
 	if (r == 1) {
 		auto_answer a = { 0 };

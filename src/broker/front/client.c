@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "broker/front/internal.h"
+#include "codec/json-writer.h"
 
 enum {
 	READ_BYTES = 64 << 10,
@@ -121,29 +122,31 @@ static int client_take_line(struct client *c, unsigned *work)
 	return r < 0 ? r : 1;
 }
 
+/* An answer of ours: an object with one member. */
+static void client_answer(
+	struct client *c, unsigned status, const char *key, const char *text, bool is_last)
+{
+	const size_t before = c->out.len;
+	auto_buffer body = { 0 };
+	struct json_writer w = { .out = &body };
+
+	json_open_map(&w, NULL);
+	json_put_text(&w, key, text);
+	json_close(&w);
+	buffer_addc(&body, '\n');
+	http_message_begin(&c->out, status, body.len, is_last);
+	buffer_add(&c->out, buffer_text(&body), body.len);
+	c->out.failed = c->out.failed || body.failed;
+	client_charge(c, before, c->out.len);
+}
+
 /* Behind what was refused, nothing is read. */
 static void client_refuse_request(struct client *c, const struct http_message *m)
 {
-	const size_t before = c->out.len;
-	auto_buffer text = { 0 };
-
-	buffer_printf(&text, "{\"error\":\"%s\"}\n", m->reason);
-	http_message_begin(&c->out, m->status, text.len, true);
-	buffer_add(&c->out, text.data, text.len);
-	client_charge(c, before, c->out.len);
+	client_answer(c, m->status, "error", m->reason, true);
 	c->ended = c->is_refused = true;
 	c->start = c->in.len;
 	c->scanned = 0;
-}
-
-static void client_tell_health(struct client *c)
-{
-	static const char text[] = "{\"status\":\"ok\"}\n";
-	const size_t before = c->out.len;
-
-	http_message_begin(&c->out, 200, strlen(text), false);
-	buffer_adds(&c->out, text);
-	client_charge(c, before, c->out.len);
 }
 
 /* The same for a request, which has to wait for the answer to the one before. */
@@ -164,7 +167,7 @@ static int client_take_request(struct client *c, unsigned *work)
 	}
 	*work -= m.body / FRONT_TURN_BYTES < *work ? (unsigned)(m.body / FRONT_TURN_BYTES) : *work;
 	if (m.what == HTTP_HEALTH)
-		client_tell_health(c);
+		client_answer(c, 200, "status", "ok", false);
 	else
 		r = exchange_new(c, c->in.data + c->start + m.head, m.body);
 	if (!c->feeding && *work > 0)
