@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "wasm/guest.h"
 
 /* As JSON-RPC has them. */
@@ -38,16 +38,22 @@ void host_call_close(struct host_call *h)
 
 static int host_call_error(struct buffer *out, int code, const char *message)
 {
-	buffer_printf(out, "{\"error\": {\"code\": %d, \"message\": ", code);
-	json_print_string(out, message, strlen(message));
-	buffer_adds(out, "}}");
-	return out->failed ? -ENOMEM : 0;
+	struct json_writer w = { .out = out, .style = JSON_SPACED };
+
+	json_open_map(&w, NULL);
+	json_open_map(&w, "error");
+	json_put_number(&w, "code", code);
+	json_put_text(&w, "message", message);
+	json_close(&w);
+	json_close(&w);
+	return json_end(&w);
 }
 
 /* The line of the call; -EINVAL with what is wrong in *e. */
 static int host_call_print(struct host_call *h, const char *method, const void *text, size_t len,
 	struct buffer *line, struct error *e)
 {
+	struct json_writer w = { .out = line, .style = JSON_SPACED };
 	auto_document d = { 0 };
 	const struct node *params;
 	int r = json_read_within(&d, NULL, text, len, &call_bounds, e);
@@ -67,14 +73,15 @@ static int host_call_print(struct host_call *h, const char *method, const void *
 		return error_set(e, -EINVAL, NULL, "the parameters are not an object");
 	h->has_opened = h->has_opened || strcmp(method, "socket_open") == 0 ||
 			strcmp(method, "socket.open") == 0;
-	buffer_printf(line, "{\"jsonrpc\": \"2.0\", \"id\": %u, \"method\": ", ++h->number);
-	json_print_string(line, method, strlen(method));
-	if (params) {
-		buffer_adds(line, ", \"params\": ");
-		json_print(line, params, JSON_COMPACT);
-	}
-	buffer_addc(line, '}');
-	return line->failed ? -ENOMEM : 0;
+	json_open_map(&w, NULL);
+	json_put_text(&w, "jsonrpc", "2.0");
+	json_put_number(&w, "id", ++h->number);
+	json_put_text(&w, "method", method);
+	w.style = JSON_COMPACT;
+	if (params)
+		json_put_node(&w, "params", params);
+	json_close(&w);
+	return json_end(&w);
 }
 
 /* 1: the line answers this call, and *out has its result or error. 0: it is about something else.
@@ -82,6 +89,7 @@ static int host_call_print(struct host_call *h, const char *method, const void *
 static int host_call_take(
 	const struct host_call *h, const char *line, size_t len, struct buffer *out)
 {
+	struct json_writer w = { .out = out, .style = JSON_SPACED };
 	auto_document d = { 0 };
 	const struct node *result, *error;
 	int64_t id = 0;
@@ -96,10 +104,11 @@ static int host_call_take(
 	if (!result && !error)
 		return -EPROTO;
 	if (error)
-		buffer_adds(out, "{\"error\": ");
-	json_print(out, error ? error : result, JSON_COMPACT);
+		json_open_map(&w, NULL);
+	w.style = JSON_COMPACT;
+	json_put_node(&w, error ? "error" : NULL, error ? error : result);
 	if (error)
-		buffer_addc(out, '}');
+		json_close(&w);
 	return out->failed ? -ENOMEM : 1;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "wasm/guest.h"
 
 static const struct node_bounds bounds = { GUEST_TEXT_MAX, GUEST_TEXT_MAX };
@@ -23,12 +23,13 @@ int input_check(const char *text, size_t len, const char *what, struct error *e)
 		     : 0;
 }
 
-/* NAME=TEXT or NAME:=JSON, as a member of the map. */
-static int input_add_word(struct buffer *out, const char *word, struct error *e)
+/* NAME=TEXT or NAME:=JSON, as a member of the map; what is no JSON is found when all is read. */
+static int input_add_word(struct json_writer *w, const char *word, struct error *e)
 {
 	const char *equals = strchr(word, '=');
 	const bool is_json = equals && equals > word && equals[-1] == ':';
 	const size_t len = equals ? (size_t)(equals - word) - is_json : 0;
+	auto_buffer name = { 0 };
 
 	if (len == 0) {
 		(void)error_set(e, -EINVAL, NULL,
@@ -36,30 +37,31 @@ static int input_add_word(struct buffer *out, const char *word, struct error *e)
 		error_hint(e, "such as: corral run --skill DIR -- name=text size:=3");
 		return -EINVAL;
 	}
-	json_print_string(out, word, len);
-	buffer_adds(out, ": ");
+	buffer_add(&name, word, len);
+	if (name.failed)
+		return error_no_memory(e);
 	if (is_json)
-		buffer_adds(out, equals + 1);
+		json_put_raw(w, name.data, equals + 1);
 	else
-		json_print_string(out, equals + 1, strlen(equals + 1));
+		json_put_text(w, name.data, equals + 1);
 	return 0;
 }
 
 static int input_of_words(const char *const *words, size_t n, struct buffer *out, struct error *e)
 {
+	struct json_writer w = { .out = out, .style = JSON_SPACED };
 	int r = 0;
 
 	if (n == 1 && words[0][0] == '{') {
 		buffer_adds(out, words[0]);
 		return input_check(words[0], strlen(words[0]), "the argument", e);
 	}
-	buffer_adds(out, "{\"params\": {");
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (i > 0)
-			buffer_adds(out, ", ");
-		r = input_add_word(out, words[i], e);
-	}
-	buffer_adds(out, "}}");
+	json_open_map(&w, NULL);
+	json_open_map(&w, "params");
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = input_add_word(&w, words[i], e);
+	json_close(&w);
+	json_close(&w);
 	return r < 0 ? r : input_check(buffer_text(out), out->len, "what the arguments say", e);
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 enum { CHUNK = 64 << 10, TURN_CHUNKS = 64, PING_MS = 2000 };
 
@@ -82,15 +82,18 @@ static int browser_send(
 	return r;
 }
 
-/* The same with one text as its only parameter. */
+/* The same with one text as its parameter, and why if there is a reason. */
 static void browser_send_text(struct browser *b, const char *session, const char *method,
-	const char *key, const char *text, const char *more)
+	const char *key, const char *text, const char *reason)
 {
 	auto_buffer params = { 0 };
+	struct json_writer w = { .out = &params };
 
-	buffer_printf(&params, "{\"%s\":", key);
-	json_print_string(&params, text, strlen(text));
-	buffer_printf(&params, "%s}", more);
+	json_open_map(&w, NULL);
+	json_put_text(&w, key, text);
+	if (reason)
+		json_put_text(&w, "errorReason", reason);
+	json_close(&w);
 	if (!params.failed)
 		(void)browser_send(b, session, method, params.data);
 }
@@ -104,7 +107,7 @@ static void browser_break(struct browser *b, const char *why)
 		return;
 	b->page.is_broken = true;
 	b->page.why = why;
-	browser_send_text(b, "", "Target.closeTarget", "targetId", b->page.target, "");
+	browser_send_text(b, "", "Target.closeTarget", "targetId", b->page.target, NULL);
 }
 
 static void browser_on_attached(struct browser *b, const struct cdp_message *m)
@@ -119,7 +122,7 @@ static void browser_on_attached(struct browser *b, const struct cdp_message *m)
 	}
 	if (browser_is(b->page.target, target))
 		return;
-	browser_send_text(b, "", "Target.closeTarget", "targetId", target, "");
+	browser_send_text(b, "", "Target.closeTarget", "targetId", target, NULL);
 	if (++b->page.n_windows > BROWSER_WINDOWS_MAX)
 		browser_break(b, "the page opened too many windows");
 }
@@ -191,10 +194,10 @@ static void browser_on_paused(struct browser *b, const struct cdp_message *m)
 		if (is_main)
 			(void)snprintf(b->page.refused, sizeof(b->page.refused), "%s", url);
 		browser_send_text(b, b->page.session, "Fetch.failRequest", "requestId", id,
-			",\"errorReason\":\"BlockedByClient\"");
+			"BlockedByClient");
 		return;
 	}
-	browser_send_text(b, b->page.session, "Fetch.continueRequest", "requestId", id, "");
+	browser_send_text(b, b->page.session, "Fetch.continueRequest", "requestId", id, NULL);
 }
 
 static const struct browser_event {
@@ -426,9 +429,7 @@ void browser_close_page(struct browser *b)
 
 	if (!b->page.target[0])
 		return;
-	buffer_adds(&params, "{\"targetId\":");
-	json_print_string(&params, b->page.target, strlen(b->page.target));
-	buffer_addc(&params, '}');
+	cdp_write_one(&params, "targetId", b->page.target);
 	/* One that closed itself is not there any more: that is as good. */
 	if (params.failed || browser_ask(b, "Target.closeTarget", params.data, until) == -ETIMEDOUT)
 		b->is_lost = true;

@@ -2,11 +2,10 @@
 #include "services/browser/cdp.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/ascii.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 /* Reading */
 
@@ -142,12 +141,23 @@ const char *cdp_text(const struct cdp_message *m, const char *path)
 void cdp_write(struct buffer *out, uint64_t id, const char *session, const char *method,
 	const char *params)
 {
-	buffer_printf(out, "{\"id\":%" PRIu64 ",\"method\":", id);
-	json_print_string(out, method, strlen(method));
-	if (session[0]) {
-		buffer_adds(out, ",\"sessionId\":");
-		json_print_string(out, session, strlen(session));
-	}
-	buffer_printf(out, ",\"params\":%s}", params);
+	struct json_writer w = { .out = out };
+
+	json_open_map(&w, NULL);
+	json_put_count(&w, "id", id);
+	json_put_text(&w, "method", method);
+	if (session[0])
+		json_put_text(&w, "sessionId", session);
+	json_put_raw(&w, "params", params);
+	json_close(&w);
 	buffer_addc(out, '\0');
+}
+
+void cdp_write_one(struct buffer *out, const char *key, const char *text)
+{
+	struct json_writer w = { .out = out };
+
+	json_open_map(&w, NULL);
+	json_put_text(&w, key, text);
+	json_close(&w);
 }

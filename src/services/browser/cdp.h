@@ -59,3 +59,5 @@ const struct node *cdp_node(const struct cdp_message *m, const char *path);
 /* Appends a command; params is a JSON object. session "": to the browser. */
 void cdp_write(struct buffer *out, uint64_t id, const char *session, const char *method,
 	const char *params);
+/* Parameters: an object with this one text. */
+void cdp_write_one(struct buffer *out, const char *key, const char *text);

@@ -2,13 +2,12 @@
 #include "services/browser/page.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codec/encoding.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "services/browser/png.h"
 
 enum { LOAD_MS = 5000 };
@@ -16,12 +15,6 @@ enum { LOAD_MS = 5000 };
 static int page_ask(struct browser *b, const char *method, struct buffer *params, uint64_t until)
 {
 	return params->failed ? -ENOMEM : browser_ask_page(b, method, params->data, until);
-}
-
-static void page_add_text(struct buffer *out, const char *key, const char *text)
-{
-	buffer_printf(out, "\"%s\":", key);
-	json_print_string(out, text, strlen(text));
 }
 
 /* Where it is */
@@ -71,9 +64,7 @@ int page_place(struct browser *b, struct arena *a, uint64_t until, struct page_p
 
 	if (r < 0)
 		return r;
-	buffer_addc(&params, '{');
-	page_add_text(&params, "targetId", b->page.target);
-	buffer_addc(&params, '}');
+	cdp_write_one(&params, "targetId", b->page.target);
 	r = params.failed ? -ENOMEM : browser_ask(b, "Target.getTargetInfo", params.data, until);
 	if (r == 0)
 		r = page_keep_url(a, cdp_text(&b->answer, "targetInfo.url"), &ret->url);
@@ -123,9 +114,7 @@ int page_navigate(struct browser *b, const char *url, uint64_t until)
 	b->page.refused[0] = '\0';
 	b->page.status = 0;
 	b->page.n_dialogs = b->page.n_windows = 0;
-	buffer_addc(&params, '{');
-	page_add_text(&params, "url", url);
-	buffer_addc(&params, '}');
+	cdp_write_one(&params, "url", url);
 	r = params.failed ? -ENOMEM : browser_ask_page(b, "Page.navigate", params.data, until);
 	return r < 0 ? r : page_arrive(b, old_loader, until);
 }
@@ -136,12 +125,14 @@ int page_navigate(struct browser *b, const char *url, uint64_t until)
 static int page_enter_world(struct browser *b, uint64_t until, int64_t *ret)
 {
 	auto_buffer params = { 0 };
+	struct json_writer w = { .out = &params };
 	const struct node *id;
 	int r;
 
-	buffer_addc(&params, '{');
-	page_add_text(&params, "frameId", b->page.frame);
-	buffer_adds(&params, ",\"worldName\":\"corral\"}");
+	json_open_map(&w, NULL);
+	json_put_text(&w, "frameId", b->page.frame);
+	json_put_text(&w, "worldName", "corral");
+	json_close(&w);
 	r = page_ask(b, "Page.createIsolatedWorld", &params, until);
 	id = r == 0 ? cdp_node(&b->answer, "executionContextId") : NULL;
 	if (r == 0 && (!id || node_integer(id, ret) < 0))
@@ -158,6 +149,7 @@ int page_text(struct browser *b, struct arena *a, uint64_t until, struct page_te
 		"return {url:location.href,title:c(document.title,m),text:c(t,n),"
 		"more:t.length>n}})";
 	auto_buffer params = { 0 };
+	struct json_writer w = { .out = &params };
 	const struct node *more;
 	char call[sizeof(script) + 32];
 	int64_t world = 0;
@@ -168,9 +160,11 @@ int page_text(struct browser *b, struct arena *a, uint64_t until, struct page_te
 	if (r < 0)
 		return r;
 	(void)snprintf(call, sizeof(call), "%s(%d,%d)", script, PAGE_TEXT_MAX, PAGE_TITLE_MAX / 4);
-	buffer_printf(&params, "{\"contextId\":%" PRId64 ",\"returnByValue\":true,", world);
-	page_add_text(&params, "expression", call);
-	buffer_addc(&params, '}');
+	json_open_map(&w, NULL);
+	json_put_number(&w, "contextId", world);
+	json_put_flag(&w, "returnByValue", true);
+	json_put_text(&w, "expression", call);
+	json_close(&w);
 	r = page_ask(b, "Runtime.evaluate", &params, until);
 	if (r == 0)
 		r = page_keep_url(a, cdp_text(&b->answer, "result.value.url"), &ret->url);
@@ -189,10 +183,14 @@ int page_text(struct browser *b, struct arena *a, uint64_t until, struct page_te
 static int page_resize(struct browser *b, const struct page_image *i, uint64_t until)
 {
 	auto_buffer params = { 0 };
+	struct json_writer w = { .out = &params };
 
-	buffer_printf(&params,
-		"{\"width\":%u,\"height\":%u,\"deviceScaleFactor\":1,\"mobile\":false}",
-		i->width ? i->width : PAGE_WIDTH, i->height ? i->height : PAGE_HEIGHT);
+	json_open_map(&w, NULL);
+	json_put_count(&w, "width", i->width ? i->width : PAGE_WIDTH);
+	json_put_count(&w, "height", i->height ? i->height : PAGE_HEIGHT);
+	json_put_count(&w, "deviceScaleFactor", 1);
+	json_put_flag(&w, "mobile", false);
+	json_close(&w);
 	return page_ask(b, "Emulation.setDeviceMetricsOverride", &params, until);
 }
 
@@ -208,18 +206,24 @@ static unsigned page_side(const struct browser *b, const char *path, unsigned ma
 static int page_capture(struct browser *b, const struct page_image *i, uint64_t until)
 {
 	auto_buffer params = { 0 };
+	struct json_writer w = { .out = &params };
 	int r = 0;
 
-	buffer_adds(&params, "{\"format\":\"png\"");
+	json_open_map(&w, NULL);
+	json_put_text(&w, "format", "png");
 	if (i->is_full) {
 		r = browser_ask_page(b, "Page.getLayoutMetrics", "{}", until);
-		buffer_printf(&params,
-			",\"captureBeyondViewport\":true,\"clip\":{\"x\":0,\"y\":0,\"scale\":1,"
-			"\"width\":%u,\"height\":%u}",
-			page_side(b, "cssContentSize.width", PAGE_WIDTH_MAX),
-			page_side(b, "cssContentSize.height", PAGE_HEIGHT_MAX));
+		json_put_flag(&w, "captureBeyondViewport", true);
+		json_open_map(&w, "clip");
+		json_put_count(&w, "x", 0);
+		json_put_count(&w, "y", 0);
+		json_put_count(&w, "scale", 1);
+		json_put_count(&w, "width", page_side(b, "cssContentSize.width", PAGE_WIDTH_MAX));
+		json_put_count(
+			&w, "height", page_side(b, "cssContentSize.height", PAGE_HEIGHT_MAX));
+		json_close(&w);
 	}
-	buffer_addc(&params, '}');
+	json_close(&w);
 	return r < 0 ? r : page_ask(b, "Page.captureScreenshot", &params, until);
 }
 
@@ -312,16 +316,17 @@ static int page_run(struct browser *b, const char *script, uint64_t until)
 {
 	const uint64_t now = browser_now(), left = until > now ? until - now : 0;
 	auto_buffer params = { 0 };
+	struct json_writer w = { .out = &params };
 	int r;
 
+	json_open_map(&w, NULL);
+	json_put_flag(&w, "returnByValue", true);
+	json_put_flag(&w, "awaitPromise", true);
 	/* Chromium ends a script that computes for too long, and the page goes on. */
-	buffer_printf(&params,
-		"{\"returnByValue\":true,\"awaitPromise\":true,\"timeout\":%" PRIu64 ",",
-		left - left / 4);
-	page_add_text(&params, "uniqueContextId", b->page.world);
-	buffer_addc(&params, ',');
-	page_add_text(&params, "expression", script);
-	buffer_addc(&params, '}');
+	json_put_count(&w, "timeout", left - left / 4);
+	json_put_text(&w, "uniqueContextId", b->page.world);
+	json_put_text(&w, "expression", script);
+	json_close(&w);
 	r = page_ask(b, "Runtime.evaluate", &params, until);
 	if (r != -EREMOTEIO)
 		return r;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "services/calendar/serve.h"
 #include "services/calendar/show.h"
 
@@ -77,8 +78,9 @@ static int events_add_one(void *context, const struct store_item *i)
 	for (size_t k = 0; r >= 0 && k < found.n; k++) {
 		struct events_row row = { .at = found.items[k].start.at, .n = l->n };
 		auto_buffer out = { 0 };
+		struct json_writer w = { .out = &out };
 
-		show_event(i->item, &found.items[k], l->list->name, i->tag, &out);
+		show_event(i->item, &found.items[k], l->list->name, i->tag, &w);
 		row.text = out.failed ? NULL : arena_strndup(a, buffer_text(&out), out.len);
 		if (!row.text || ARENA_PUSH(a, l->rows, l->n, l->cap, row) < 0)
 			return error_no_memory(&l->s->error);
@@ -123,18 +125,18 @@ static int events_compare(const void *a, const void *b)
 /* The first of them, in their order, as a list. */
 static void events_print(struct events_listing *l, struct buffer *out)
 {
+	struct json_writer w = { .out = out };
 	size_t n = 0;
 
 	if (l->n > 0)
 		qsort(l->rows, l->n, sizeof(*l->rows), events_compare);
-	buffer_addc(out, '[');
+	json_open_list(&w, NULL);
 	for (; n < l->n && n < l->limit; n++) {
 		if (out->len + strlen(l->rows[n].text) > SERVE_ANSWER_MAX)
 			break;
-		buffer_adds(out, n ? "," : "");
-		buffer_adds(out, l->rows[n].text);
+		json_put_raw(&w, NULL, l->rows[n].text);
 	}
-	buffer_addc(out, ']');
+	json_close(&w);
 	l->is_cut = l->is_cut || n < l->n;
 }
 
@@ -205,6 +207,7 @@ static int events_occurrences(
 {
 	const int64_t now = serve_now();
 	struct window w = serve_window(s, "read", f->list, now);
+	struct json_writer writer = { .out = out };
 	struct occurrences found = { 0 };
 	auto_arena a = { 0 };
 	int r;
@@ -220,12 +223,10 @@ static int events_occurrences(
 	if (found.n == 0)
 		return error_set(
 			&s->error, -ENOENT, NULL, "`%s` has no item with this id", f->list->name);
-	buffer_addc(out, '[');
-	for (size_t i = 0; i < found.n && out->len < SERVE_ANSWER_MAX / 2; i++) {
-		buffer_adds(out, i ? "," : "");
-		show_event(f->item.item, &found.items[i], f->list->name, f->item.tag, out);
-	}
-	buffer_addc(out, ']');
+	json_open_list(&writer, NULL);
+	for (size_t i = 0; i < found.n && out->len < SERVE_ANSWER_MAX / 2; i++)
+		show_event(f->item.item, &found.items[i], f->list->name, f->item.tag, &writer);
+	json_close(&writer);
 	return out->failed ? error_no_memory(&s->error) : 0;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "services/calendar/serve.h"
 #include "services/calendar/show.h"
 
@@ -29,6 +30,7 @@ struct reminders_listing {
 	struct serving *s;
 	const struct store_list *list;
 	struct buffer out;
+	struct json_writer w;
 	size_t n, limit;
 	bool completed, is_cut;
 };
@@ -36,7 +38,8 @@ struct reminders_listing {
 static int reminders_add_one(void *context, const struct store_item *i)
 {
 	struct reminders_listing *l = context;
-	const size_t before = l->out.len;
+	auto_buffer one = { 0 };
+	struct json_writer w = { .out = &one };
 
 	if (!l->completed && item_is_completed(i->item))
 		return 0;
@@ -44,15 +47,14 @@ static int reminders_add_one(void *context, const struct store_item *i)
 		l->is_cut = true;
 		return 1;
 	}
-	buffer_addc(&l->out, l->n ? ',' : '[');
-	show_reminder(i->item, l->list->name, i->tag, &l->out);
-	if (l->out.failed)
-		return error_no_memory(&l->s->error);
-	if (l->out.len > SERVE_ANSWER_MAX) {
-		l->out.len = before;
+	show_reminder(i->item, l->list->name, i->tag, &w);
+	if (l->out.len + one.len > SERVE_ANSWER_MAX) {
 		l->is_cut = true;
 		return 1;
 	}
+	json_put_raw(&l->w, NULL, buffer_text(&one));
+	if (one.failed || l->out.failed)
+		return error_no_memory(&l->s->error);
 	l->n++;
 	return serve_check_time(l->s);
 }
@@ -76,11 +78,13 @@ static void reminders_list(struct backend_call *c)
 	const char *name = serve_text(&s, LIST_LIST);
 	struct reminders_listing l = { .s = &s,
 		.limit = s.params[LIST_LIMIT].type ? s.params[LIST_LIMIT].number : SERVE_LIMIT,
-		.completed = s.params[LIST_COMPLETED].number };
+		.completed = s.params[LIST_COMPLETED].number,
+		.w.out = &l.out };
 	const struct store_list *list = NULL;
 	struct values v = { 0 };
 	size_t skipped = 0;
 
+	json_open_list(&l.w, NULL);
 	if (r == 0 && name) {
 		r = serve_list(&s, "read", name, &list);
 		r = r < 0 ? r : reminders_add_list(&l, list, &skipped);
@@ -94,7 +98,7 @@ static void reminders_list(struct backend_call *c)
 	if (r < 0) {
 		serve_refuse(&s, r);
 	} else {
-		buffer_adds(&l.out, l.n ? "]" : "[]");
+		json_close(&l.w);
 		v.v[LISTED_REMINDERS] = (struct value){
 			.type = VALUE_JSON, .text = buffer_text(&l.out), .len = l.out.len
 		};

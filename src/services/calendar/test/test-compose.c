@@ -55,7 +55,7 @@ static void test_new_reminder(void **state)
 	assert_int_equal(i->n_changed, 0);
 	assert_string_equal(i->uid, uid);
 	assert_non_null(strstr(text.data, "BEGIN:VTIMEZONE"));
-	show_reminder(i, "L\"", "t", &shown);
+	show_reminder(i, "L\"", "t", &(struct json_writer){ .out = &shown });
 	assert_non_null(strstr(shown.data,
 		"\"title\":\"Milk\\nEND:VTODO\\nBEGIN:VEVENT\\nUID:2; a, b\\\\\",\"notes\":\"n\","
 		"\"list\":\"L\\\"\",\"due\":\"2026-11-20T09:00:00+01:00\",\"priority\":1,"
@@ -83,7 +83,7 @@ static void test_new_event(void **state)
 	assert_int_equal(item_parse(&i, text.data, text.len), 0);
 	assert_int_equal(expand(i, &w, &a, &found), 0);
 	assert_int_equal(found.n, 1);
-	show_event(i, &found.items[0], "C", "t", &shown);
+	show_event(i, &found.items[0], "C", "t", &(struct json_writer){ .out = &shown });
 	assert_string_equal(shown.data,
 		"{\"id\":\"u\",\"title\":\"T\",\"location\":\"here\",\"calendar\":\"C\","
 		"\"start\":\"2026-11-16\",\"end\":\"2026-11-18\",\"allDay\":true,"
