@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 static const char *const codes[] = {
 	[OUTPUT_PLAIN] = "",
@@ -224,47 +224,43 @@ void output_error(const struct error *e)
 
 /* JSON */
 
-static void output_put_text(struct buffer *out, const char *key, const char *text)
-{
-	buffer_printf(out, ", \"%s\": ", key);
-	if (*text)
-		json_print_string(out, text, strlen(text));
-	else
-		buffer_adds(out, "null");
-}
-
-static void output_put_place(struct buffer *out, const char *key, uint32_t number)
+static void output_put_place(struct json_writer *w, const char *key, uint32_t number)
 {
 	if (number)
-		buffer_printf(out, ", \"%s\": %u", key, number);
+		json_put_count(w, key, number);
 	else
-		buffer_printf(out, ", \"%s\": null", key);
+		json_put_null(w, key);
 }
 
-void output_put_error(struct buffer *out, const struct error *e)
+void output_put_error(struct json_writer *w, const char *key, const struct error *e)
 {
 	if (!e->text[0]) {
-		buffer_adds(out, "null");
+		json_put_null(w, key);
 		return;
 	}
-	buffer_adds(out, "{\"text\": ");
-	json_print_string(out, e->text, strlen(e->text));
-	output_put_text(out, "hint", e->hint);
-	output_put_text(out, "file", e->file);
-	output_put_place(out, "line", e->line);
-	output_put_place(out, "column", e->column);
+	json_open_map(w, key);
+	json_put_text(w, "text", e->text);
+	json_put_text(w, "hint", e->hint[0] ? e->hint : NULL);
+	json_put_text(w, "file", e->file[0] ? e->file : NULL);
+	output_put_place(w, "line", e->line);
+	output_put_place(w, "column", e->column);
 	if (e->cause)
-		output_put_text(out, "cause", strerrorname_np(e->cause));
-	buffer_addc(out, '}');
+		json_put_text(w, "cause", strerrorname_np(e->cause));
+	json_close(w);
 }
 
 void output_error_json(const struct error *e, int status)
 {
 	auto_output o = { 0 };
+	struct json_writer w = { .out = &o.text, .style = JSON_SPACED };
 
-	buffer_printf(&o.text, "{\"status\": %d, \"error\": ", status);
-	output_put_error(&o.text, e);
-	buffer_adds(&o.text, ", \"denied\": []}\n");
+	json_open_map(&w, NULL);
+	json_put_number(&w, "status", status);
+	output_put_error(&w, "error", e);
+	json_open_list(&w, "denied");
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(&o.text, '\n');
 	(void)output_write(&o, STDOUT_FILENO, NULL);
 }
 

@@ -22,6 +22,8 @@ enum output_style {
 	OUTPUT_YELLOW,
 };
 
+struct json_writer;
+
 struct output {
 	struct buffer text;
 	bool colour;
@@ -69,8 +71,8 @@ void output_error(const struct error *e);
  * so that it is a document by itself and the last of JSON Lines.
  */
 void output_error_json(const struct error *e, int status);
-/* The value of "error": {"text", "hint", "file", "line", "column"}, or null if there is none. */
-void output_put_error(struct buffer *out, const struct error *e);
+/* An error as {"text", "hint", "file", "line", "column"}, or null if there is none. */
+void output_put_error(struct json_writer *w, const char *key, const struct error *e);
 
 /*
  * JSON objects as they are built for printing. Running out of memory is remembered and found when

@@ -13,7 +13,7 @@
 #include "cli/daemon/client.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 static uint64_t verb_daemon_number(const struct node *map, const char *key)
 {
@@ -249,11 +249,16 @@ static void events_print_text(struct output *o, const char *type, const struct n
 static int events_print(struct events *e, const char *data)
 {
 	auto_output o = output_for(STDOUT_FILENO);
+	struct json_writer w = { .out = &o.text };
 	auto_document d = { 0 };
 
 	if (e->json) {
-		buffer_printf(&o.text, "{\"id\":%" PRIu64 ",\"event\":\"%s\",\"data\":%s}\n", e->id,
-			e->type, data);
+		json_open_map(&w, NULL);
+		json_put_count(&w, "id", e->id);
+		json_put_text(&w, "event", e->type);
+		json_put_raw(&w, "data", data);
+		json_close(&w);
+		buffer_addc(&o.text, '\n');
 	} else {
 		int r = json_read(&d, "an event", data, strlen(data), e->call->error);
 
@@ -276,9 +281,12 @@ static int events_take(struct events *e, const char *line)
 	if (strncmp(line, "data: ", 6) != 0)
 		return 0;
 	if (strcmp(e->type, "connected") == 0) {
-		const char *last = strstr(line, "\"last\":");
+		auto_document d = { 0 };
+		int64_t last = 0;
 
-		e->last = last ? strtoull(last + 7, NULL, 10) : 0;
+		if (json_read(&d, NULL, line + 6, strlen(line + 6), NULL) == 0)
+			(void)node_integer(node_get(d.root, "last"), &last);
+		e->last = (uint64_t)last;
 		e->is_over = !e->follow && e->last == 0;
 		return 0;
 	}

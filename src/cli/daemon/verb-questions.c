@@ -10,7 +10,7 @@
 #include "cli/daemon/client.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "policy/format/unit.h"
 #include "policy/operation.h"
 #include "wire/question.h"
@@ -63,12 +63,6 @@ static int questions_send(struct call *c, const char *method, const char *path, 
 	}
 	buffer_addc(&o.text, '\n');
 	return output_write(&o, STDOUT_FILENO, c->error);
-}
-
-static void questions_add(struct buffer *out, const char *key, const char *text)
-{
-	buffer_printf(out, "%s\"%s\":", out->len > 1 ? "," : "", key);
-	json_print_string(out, text, strlen(text));
 }
 
 /* An id is part of a path. */
@@ -183,14 +177,16 @@ struct questions_reply {
 static int questions_answer(struct call *c, const struct questions_reply *a, const char *word)
 {
 	auto_buffer path = { 0 }, body = { 0 };
+	struct json_writer w = { .out = &body };
 	int r;
 
 	r = questions_path(c, "/api/questions/", c->words[0], "", &path);
-	buffer_addc(&body, '{');
-	questions_add(&body, "answer", word);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "answer", word);
 	if (a->scope)
-		questions_add(&body, "scope", a->scope);
-	buffer_printf(&body, ",\"seconds\":%" PRIu64 "}", a->seconds);
+		json_put_text(&w, "scope", a->scope);
+	json_put_count(&w, "seconds", a->seconds);
+	json_close(&w);
 	if (r == 0 && body.failed)
 		r = error_no_memory(c->error);
 	if (r == 0)
@@ -348,6 +344,7 @@ static int grants_add_run(struct call *c)
 		OPTIONS_JSON(&json),
 	};
 	auto_buffer path = { 0 }, body = { 0 };
+	struct json_writer w = { .out = &body };
 	int r = options_parse(c, rows, 2);
 
 	if (r != 0)
@@ -357,10 +354,11 @@ static int grants_add_run(struct call *c)
 			"%s is not an action: fs.read, fs.write, net.connect, exec, env or service",
 			c->words[1]);
 	r = questions_path(c, "/api/sandboxes/", c->words[0], "/grants", &path);
-	buffer_addc(&body, '{');
-	questions_add(&body, "action", c->words[1]);
-	questions_add(&body, "target", c->words[2]);
-	buffer_printf(&body, ",\"seconds\":%" PRIu64 "}", seconds);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "action", c->words[1]);
+	json_put_text(&w, "target", c->words[2]);
+	json_put_count(&w, "seconds", seconds);
+	json_close(&w);
 	if (r == 0 && body.failed)
 		r = error_no_memory(c->error);
 	if (r == 0)

@@ -38,7 +38,8 @@ void run_explain_refused(struct run_explain *e, enum operation op, const char *p
 
 /* For a person: a table of what mattered most likely. status: what the command came to. */
 void run_explain_tell(const struct run *r, int status, struct output *o);
-/* For a program: all of it, as the value of a key that is indented by two. */
-void run_explain_print(const struct run *r, struct buffer *out);
+/* For a program: all of it, each in a line of its own, and how many are missing. */
+struct json_writer;
+void run_explain_print(const struct run *r, struct json_writer *w);
 /* For the log: what was denied of files and programs (explain/audit-denials.c). */
 void run_explain_audit(struct run *r);

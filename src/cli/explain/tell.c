@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "cli/explain/internal.h"
 #include "cli/run/run.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 enum { TARGET_COLUMN = 11, TARGET_WIDTH_MAX = 48 };
 
@@ -63,66 +63,66 @@ void run_explain_tell(const struct run *r, int status, struct output *o)
 
 /* For programs */
 
-static void explain_tell_put_text(struct buffer *out, const char *key, const struct buffer *text)
-{
-	buffer_printf(out, ", \"%s\": ", key);
-	json_print_string(out, buffer_text(text), text->len);
-	out->failed = out->failed || text->failed;
-}
-
-static void put_foreign(struct buffer *out, const char *key, const char *text)
+static void put_foreign(struct json_writer *w, const char *key, const char *text)
 {
 	auto_buffer visible = { 0 };
 
 	buffer_add_visible(&visible, text, strlen(text));
-	explain_tell_put_text(out, key, &visible);
+	json_put_buffer(w, key, &visible);
 }
 
-static void explain_tell_print_one(const struct run *r, const struct denial *d, struct buffer *out)
+static void explain_tell_put_option(const struct denial_words *words, struct json_writer *w)
 {
-	static const char *const words[] = { "false", "true" };
-	const struct denial_row *row = &run_explain_kinds[d->kind];
-	auto_words w = { 0 };
-
-	run_explain_words(r, d, &w);
-	buffer_printf(out, "{\"action\": \"%s\"",
-		row->action_name ? row->action_name : operation_name(row->op));
-	put_foreign(out, "target", d->path);
-	buffer_printf(out, ", \"folder\": %s, \"exact\": %s, \"look\": %s, \"quiet\": %s",
-		words[d->is_folder], words[d->is_exact], words[d->is_look], words[d->is_quiet]);
-	put_foreign(out, "program", d->program);
-	explain_tell_put_text(out, "reason", &w.reason);
-	explain_tell_put_text(out, "rule", &w.rule);
-	put_foreign(out, "line", buffer_text(&w.line));
-	if (w.word.len) {
-		buffer_adds(out, ", \"option\": [");
-		if (w.real.len) {
-			buffer_printf(out, "\"%s\", ", buffer_text(&w.option));
-			json_print_string(out, buffer_text(&w.real), w.real.len);
-			buffer_adds(out, ", ");
-		}
-		buffer_printf(out, "\"%s\", ", buffer_text(&w.option));
-		json_print_string(out, buffer_text(&w.word), w.word.len);
-		buffer_addc(out, ']');
-	} else {
-		buffer_adds(out, ", \"option\": null");
+	if (!words->word.len) {
+		json_put_null(w, "option");
+		return;
 	}
-	buffer_printf(out, ", \"count\": %llu}", (unsigned long long)d->count);
+	json_open_list(w, "option");
+	if (words->real.len) {
+		json_put_buffer(w, NULL, &words->option);
+		json_put_buffer(w, NULL, &words->real);
+	}
+	json_put_buffer(w, NULL, &words->option);
+	json_put_buffer(w, NULL, &words->word);
+	json_close(w);
 }
 
-void run_explain_print(const struct run *r, struct buffer *out)
+static void explain_tell_print_one(
+	const struct run *r, const struct denial *d, struct json_writer *w)
+{
+	const struct denial_row *row = &run_explain_kinds[d->kind];
+	auto_words words = { 0 };
+
+	run_explain_words(r, d, &words);
+	json_open_map(w, NULL);
+	json_put_text(w, "action", row->action_name ? row->action_name : operation_name(row->op));
+	put_foreign(w, "target", d->path);
+	json_put_flag(w, "folder", d->is_folder);
+	json_put_flag(w, "exact", d->is_exact);
+	json_put_flag(w, "look", d->is_look);
+	json_put_flag(w, "quiet", d->is_quiet);
+	put_foreign(w, "program", d->program);
+	json_put_buffer(w, "reason", &words.reason);
+	json_put_buffer(w, "rule", &words.rule);
+	put_foreign(w, "line", buffer_text(&words.line));
+	explain_tell_put_option(&words, w);
+	json_put_count(w, "count", d->count);
+	json_close(w);
+}
+
+void run_explain_print(const struct run *r, struct json_writer *w)
 {
 	auto_arena arena = { 0 };
 	struct denials all = { 0 };
 
 	(void)run_explain_group(r, run_explain_denials(r), &arena, &all);
-	buffer_addc(out, '[');
-	for (size_t i = 0; i < all.n; i++) {
-		buffer_adds(out, i ? ",\n    " : "\n    ");
-		explain_tell_print_one(r, &all.items[i], out);
-	}
-	buffer_printf(out, "%s],\n  \"denied_missed\": %llu", all.n ? "\n  " : "",
-		(unsigned long long)run_explain_missed(r));
+	w->style = JSON_PRETTY;
+	json_open_list(w, "denied");
+	w->style = JSON_SPACED;
+	for (size_t i = 0; i < all.n; i++)
+		explain_tell_print_one(r, &all.items[i], w);
+	json_close(w);
+	json_put_count(w, "denied_missed", run_explain_missed(r));
 }
 
 /*

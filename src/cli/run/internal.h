@@ -166,4 +166,5 @@ void run_later_tell(const struct run *r, struct output *o);
 /* Are other programs started by Claude Code's settings than before? */
 bool run_claude_is_changed(const struct run *r);
 void run_claude_tell(const struct run *r, struct output *o);
-void run_later_print(const struct run *r, struct buffer *out);
+struct json_writer;
+void run_later_print(const struct run *r, struct json_writer *w);

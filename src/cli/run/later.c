@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "cli/output.h"
 #include "cli/run/internal.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "host/links.h"
 #include "policy/variable.h"
 
@@ -285,22 +285,20 @@ void run_later_tell(const struct run *r, struct output *o)
 	}
 }
 
-void run_later_print(const struct run *r, struct buffer *out)
+void run_later_print(const struct run *r, struct json_writer *w)
 {
 	const struct run_later_report report = run_later_report(r);
 
-	buffer_adds(out, "  \"runs_later\": [");
+	json_open_list(w, "runs_later");
 	for (size_t i = 0; i < report.n; i++) {
 		auto_buffer path = { 0 };
 
 		run_later_put_path(r, report.items[i].folder, report.items[i].news->path, &path);
-		buffer_adds(out, i ? ", " : "");
-		json_print_string(out, buffer_text(&path), path.len);
+		json_put_buffer(w, NULL, &path);
 	}
-	if (run_claude_is_changed(r)) {
-		buffer_adds(out, report.n ? ", " : "");
-		json_print_string(out, r->claude.path, strlen(r->claude.path));
-	}
-	buffer_printf(out, "],\n  \"runs_later_omitted\": %zu,\n  \"runs_later_complete\": %s,\n",
-		report.left, report.is_cut ? "false" : "true");
+	if (run_claude_is_changed(r))
+		json_put_text(w, NULL, r->claude.path);
+	json_close(w);
+	json_put_count(w, "runs_later_omitted", report.left);
+	json_put_flag(w, "runs_later_complete", !report.is_cut);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 /* Keeping */
 
@@ -129,51 +129,45 @@ void run_network_tell(const struct run_network *n, struct output *o)
 
 /* For programs */
 
-static void run_network_put_text(struct buffer *out, const char *key, const char *text)
+static void run_network_put_text(struct json_writer *w, const char *key, const char *text)
 {
 	auto_buffer visible = { 0 };
 
 	buffer_add_visible(&visible, text, strlen(text));
-	buffer_printf(out, ", \"%s\": ", key);
-	json_print_string(out, buffer_text(&visible), visible.len);
-	out->failed = out->failed || visible.failed;
+	json_put_buffer(w, key, &visible);
 }
 
-static void run_network_put_number(struct buffer *out, const char *key, uint64_t value)
-{
-	buffer_printf(out, ", \"%s\": %llu", key, (unsigned long long)value);
-}
-
-static void run_network_print_one(const struct record *r, struct buffer *out)
+static void run_network_print_one(const struct record *r, struct json_writer *w)
 {
 	static const char *const kinds[] = { [RECORD_DENIED] = "denied",
 		[RECORD_FAILED] = "unreachable",
 		[RECORD_CLOSED] = "connection" };
 
-	buffer_printf(out, "{\"event\": \"%s\"", kinds[r->kind]);
-	run_network_put_text(out, "target", r->target);
-	buffer_printf(out, ", \"dns\": %s", r->dns ? "true" : "false");
-	run_network_put_text(out, "name", r->name);
-	run_network_put_text(out, "address", r->address);
-	run_network_put_number(out, "port", r->port);
+	json_open_map(w, NULL);
+	json_put_text(w, "event", kinds[r->kind]);
+	run_network_put_text(w, "target", r->target);
+	json_put_flag(w, "dns", r->dns);
+	run_network_put_text(w, "name", r->name);
+	run_network_put_text(w, "address", r->address);
+	json_put_count(w, "port", r->port);
 	if (r->kind == RECORD_CLOSED) {
-		run_network_put_number(out, "sent", r->sent);
-		run_network_put_number(out, "received", r->received);
+		json_put_count(w, "sent", r->sent);
+		json_put_count(w, "received", r->received);
 	} else {
-		run_network_put_text(out, "rule", r->rule);
-		run_network_put_text(out, "reason", r->reason);
-		run_network_put_text(out, "remedy", r->remedy);
+		run_network_put_text(w, "rule", r->rule);
+		run_network_put_text(w, "reason", r->reason);
+		run_network_put_text(w, "remedy", r->remedy);
 	}
-	run_network_put_number(out, "count", r->count);
-	buffer_addc(out, '}');
+	json_put_count(w, "count", r->count);
+	json_close(w);
 }
 
-void run_network_print(const struct run_network *n, struct buffer *out)
+void run_network_print(const struct run_network *n, struct json_writer *w, const char *key)
 {
-	buffer_addc(out, '[');
-	for (size_t i = 0; i < n->n; i++) {
-		buffer_adds(out, i ? ",\n    " : "\n    ");
-		run_network_print_one(&n->items[i], out);
-	}
-	buffer_adds(out, n->n ? "\n  ]" : "]");
+	w->style = JSON_PRETTY;
+	json_open_list(w, key);
+	w->style = JSON_SPACED;
+	for (size_t i = 0; i < n->n; i++)
+		run_network_print_one(&n->items[i], w);
+	json_close(w);
 }

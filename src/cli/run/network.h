@@ -25,5 +25,6 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 bool run_network_is_granted(const struct record *r, const struct policy *policy);
 /* For a person: what was denied or could not be reached, and what would help. */
 void run_network_tell(const struct run_network *n, struct output *o);
-/* For a program: a list of objects, as the value of a key that is indented by two. */
-void run_network_print(const struct run_network *n, struct buffer *out);
+/* For a program: a list of objects, each in a line of its own. */
+struct json_writer;
+void run_network_print(const struct run_network *n, struct json_writer *w, const char *key);

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/policy/report.h"
 #include "cli/run/internal.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "launch/program.h"
 #include "policy/explain.h"
 #include "policy/format/unit.h"
@@ -157,73 +157,50 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 
 /* For programs */
 
-/*
- * Written by hand: output may be larger than a node's text, and hold what no tree of nodes may
- * (NUL bytes, bytes that are no UTF-8; these become U+FFFD, and the flag `lossy` says so).
- */
-static void put_output(struct buffer *out, const char *key, const struct buffer *text)
-{
-	buffer_printf(out, "  \"%s\": ", key);
-	json_print_string(out, buffer_text(text), text->len);
-	buffer_adds(out, ",\n");
-}
-
-static void put_flag(struct buffer *out, const char *key, bool value)
-{
-	buffer_printf(out, "  \"%s\": %s,\n", key, value ? "true" : "false");
-}
-
-static void run_result_put_number(struct buffer *out, const char *key, uint64_t value)
-{
-	buffer_printf(out, "  \"%s\": %llu,\n", key, (unsigned long long)value);
-}
-
 /* report: all zero where there is none. */
-static void run_result_put_end(struct buffer *out, const struct report *report, bool has_ended)
+static void run_result_put_end(struct json_writer *w, const struct report *report, bool has_ended)
 {
 	if (has_ended && !report->signal)
-		buffer_printf(out, "  \"exit_code\": %d,\n", report->exit_code);
+		json_put_number(w, "exit_code", report->exit_code);
 	else
-		buffer_adds(out, "  \"exit_code\": null,\n");
+		json_put_null(w, "exit_code");
 	if (report->signal)
-		buffer_printf(out, "  \"signal\": %d,\n", report->signal);
+		json_put_number(w, "signal", report->signal);
 	else
-		buffer_adds(out, "  \"signal\": null,\n");
-	put_flag(out, "timed_out", report->flags & REPORT_TIMED_OUT);
-	put_flag(out, "out_of_memory", report->flags & REPORT_OUT_OF_MEMORY);
-	put_flag(out, "too_many_pids", report->flags & REPORT_TOO_MANY_PIDS);
-	run_result_put_number(out, "duration_ms", report->wall_us / 1000);
-	run_result_put_number(out, "user_ms", report->user_us / 1000);
-	run_result_put_number(out, "system_ms", report->system_us / 1000);
-	run_result_put_number(out, "peak_memory", report->peak_bytes);
+		json_put_null(w, "signal");
+	json_put_flag(w, "timed_out", report->flags & REPORT_TIMED_OUT);
+	json_put_flag(w, "out_of_memory", report->flags & REPORT_OUT_OF_MEMORY);
+	json_put_flag(w, "too_many_pids", report->flags & REPORT_TOO_MANY_PIDS);
+	json_put_count(w, "duration_ms", report->wall_us / 1000);
+	json_put_count(w, "user_ms", report->user_us / 1000);
+	json_put_count(w, "system_ms", report->system_us / 1000);
+	json_put_count(w, "peak_memory", report->peak_bytes);
 }
 
+/* NULL: nothing. */
 static const char *held_by(uint32_t by)
 {
 	static const char *const names[] = {
-		[REPORT_BY_NOTHING] = "null",
-		[REPORT_BY_CGROUP] = "\"cgroup\"",
-		[REPORT_BY_RLIMIT] = "\"rlimit\"",
-		[REPORT_BY_POLLING] = "\"polling\"",
+		[REPORT_BY_NOTHING] = NULL,
+		[REPORT_BY_CGROUP] = "cgroup",
+		[REPORT_BY_RLIMIT] = "rlimit",
+		[REPORT_BY_POLLING] = "polling",
 	};
 
-	return by < ROWS(names) ? names[by] : "null";
+	return by < ROWS(names) ? names[by] : NULL;
 }
 
 /* Those that it had: {"memory": 1024, "pids": 64}. */
-static void run_result_put_limits(struct buffer *out, const struct limits *limits)
+static void run_result_put_limits(struct json_writer *w, const struct limits *limits)
 {
-	const char *separator = "";
-
-	buffer_adds(out, "  \"limits\": {");
+	json_open_map(w, "limits");
 	for (int l = 0; l < LIMIT_COUNT; l++) {
 		if (limits->values[l] == LIMIT_NONE)
 			continue;
-		buffer_printf(out, "%s\"%s%s\": %llu", separator, limit_name((enum limit)l),
-			l == LIMIT_TIMEOUT_MS ? "_ms" : "", (unsigned long long)limits->values[l]);
-		separator = ", ";
+		json_put_count(w, l == LIMIT_TIMEOUT_MS ? "timeout_ms" : limit_name((enum limit)l),
+			limits->values[l]);
 	}
-	buffer_adds(out, "},\n");
+	json_close(w);
 }
 
 /* What an exit status of ours stands for, where no error was set on the way. */
@@ -244,80 +221,79 @@ static void run_result_find_error(
 	}
 }
 
-static void run_result_put_denied(struct buffer *out, const struct run *r)
+static void run_result_put_denied(struct json_writer *w, const struct run *r)
 {
-	buffer_printf(out, "  \"explained\": %s,\n  \"denied\": ",
-		r->explain && r->options.explain ? "true" : "false");
-	if (r->explain)
-		run_explain_print(r, out);
-	else
-		buffer_adds(out, "[],\n  \"denied_missed\": 0");
-	buffer_adds(out, ",\n");
+	json_put_flag(w, "explained", r->explain && r->options.explain);
+	if (r->explain) {
+		run_explain_print(r, w);
+		return;
+	}
+	json_open_list(w, "denied");
+	json_close(w);
+	json_put_count(w, "denied_missed", 0);
 }
 
 /* Of a skill, what it requires and does not get. */
-static void run_result_put_needs(struct buffer *out, const struct launch_needs *needs)
+static void run_result_put_needs(struct json_writer *w, const struct launch_needs *needs)
 {
-	const char *separator = "";
-
-	buffer_adds(out, "  \"requires\": [");
+	json_open_list(w, "requires");
 	for (size_t i = 0; i < needs->n; i++) {
 		const struct launch_need *n = &needs->items[i];
 
 		if (n->state == LAUNCH_NEED_MET)
 			continue;
-		buffer_printf(out, "%s{\"kind\": \"%s\", \"name\": ", separator,
-			n->is_program ? "bin" : "env");
-		json_print_string(out, n->name, strlen(n->name));
-		buffer_printf(out, ", \"state\": \"%s\"}", launch_need_state_name(n->state));
-		separator = ", ";
+		json_open_map(w, NULL);
+		json_put_text(w, "kind", n->is_program ? "bin" : "env");
+		json_put_text(w, "name", n->name);
+		json_put_text(w, "state", launch_need_state_name(n->state));
+		json_close(w);
 	}
-	buffer_adds(out, "],\n");
+	json_close(w);
 }
 
-static void run_result_put_outputs(struct buffer *out, const struct run_stdio *s)
+/* Bytes that are no UTF-8 become U+FFFD, and the flag `lossy` says so. */
+static void run_result_put_outputs(struct json_writer *w, const struct run_stdio *s)
 {
 	const struct buffer none = { 0 };
 	const struct buffer *kept[] = { s ? &s->kept[0] : &none, s ? &s->kept[1] : &none };
 
-	put_output(out, "stdout", kept[0]);
-	put_output(out, "stderr", kept[1]);
-	put_flag(out, "lossy",
+	json_put_buffer(w, "stdout", kept[0]);
+	json_put_buffer(w, "stderr", kept[1]);
+	json_put_flag(w, "lossy",
 		!utf8_valid(buffer_text(kept[0]), kept[0]->len, NULL) ||
 			!utf8_valid(buffer_text(kept[1]), kept[1]->len, NULL));
-	buffer_printf(out, "  \"truncated\": %s\n", s && s->budget.dropped ? "true" : "false");
-	out->failed = out->failed || kept[0]->failed || kept[1]->failed;
+	json_put_flag(w, "truncated", s && s->budget.dropped);
 }
 
+/* Each member in a line of its own; what is in it, in that line. */
 void run_result_print(
 	struct run *r, const struct run_stdio *s, const struct report *report, int status)
 {
 	static const struct report none;
 	auto_output o = { 0 };
-	struct buffer *out = &o.text;
+	struct json_writer w = { .out = &o.text, .style = JSON_PRETTY };
 	struct error error = *r->call->error;
 
 	run_result_find_error(r, report, &error);
-	buffer_printf(out, "{\n  \"status\": %d,\n  \"error\": ", status);
-	output_put_error(out, &error);
-	buffer_adds(out, ",\n");
-	run_result_put_end(out, report ? report : &none, report);
-	run_result_put_limits(out, &r->limits);
-	buffer_printf(out, "  \"memory_by\": %s,\n  \"pids_by\": %s,\n",
-		held_by(report ? report->memory_by : REPORT_BY_NOTHING),
-		held_by(report ? report->pids_by : REPORT_BY_NOTHING));
-	put_flag(out, "broker", r->plan && r->plan->has_broker);
-	run_later_print(r, out);
-	buffer_adds(out, "  \"network\": ");
-	run_network_print(&r->network, out);
-	buffer_adds(out, ",\n");
-	run_result_put_denied(out, r);
+	json_open_map(&w, NULL);
+	w.style = JSON_SPACED;
+	json_put_number(&w, "status", status);
+	output_put_error(&w, "error", &error);
+	run_result_put_end(&w, report ? report : &none, report);
+	run_result_put_limits(&w, &r->limits);
+	json_put_text(&w, "memory_by", report ? held_by(report->memory_by) : NULL);
+	json_put_text(&w, "pids_by", report ? held_by(report->pids_by) : NULL);
+	json_put_flag(&w, "broker", r->plan && r->plan->has_broker);
+	run_later_print(r, &w);
+	run_network_print(&r->network, &w, "network");
+	run_result_put_denied(&w, r);
 	if (r->options.skill)
-		run_result_put_needs(out, &r->needs);
-	run_result_put_outputs(out, s);
-	buffer_adds(out, "}\n");
+		run_result_put_needs(&w, &r->needs);
+	run_result_put_outputs(&w, s);
+	json_close(&w);
+	buffer_addc(&o.text, '\n');
 	r->is_printed = true;
-	if (!out->failed) {
+	if (!o.text.failed) {
 		(void)output_write(&o, STDOUT_FILENO, NULL);
 		return;
 	}

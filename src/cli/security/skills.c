@@ -30,7 +30,7 @@
 #include "cli/output.h"
 #include "cli/security/findings.h"
 #include "cli/skill/reading.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "launch/skill.h"
 #include "skill/walk.h"
 
@@ -46,6 +46,7 @@ struct skills {
 	struct security *s;
 	struct document before; /* skills.json: {"ID": "STAMP SECONDS STATE"} */
 	struct buffer after;
+	struct json_writer w;
 	uint64_t began, until; /* later ones are not read in this look */
 	bool is_late;          /* one was read in this look: others do not have all of its time */
 };
@@ -130,7 +131,8 @@ static void skills_open(struct skills *k)
 
 	if (skills_name(k->s, path) && file_read_regular(path, SKILLS_FILE_MAX, &text) == 0)
 		(void)json_read(&k->before, path, buffer_text(&text), text.len, &e);
-	buffer_adds(&k->after, "{");
+	k->w = (struct json_writer){ .out = &k->after };
+	json_open_map(&k->w, NULL);
 }
 
 static void skills_close(struct skills *k)
@@ -138,7 +140,9 @@ static void skills_close(struct skills *k)
 	char path[PATH_BYTES];
 	auto_buffer before = { 0 };
 
-	buffer_adds(&k->after, "\n}\n");
+	json_line(&k->w);
+	json_close(&k->w);
+	buffer_addc(&k->after, '\n');
 	if (k->s->records && !k->after.failed && skills_name(k->s, path) &&
 		(file_read(path, SKILLS_FILE_MAX, &before) < 0 || before.len != k->after.len ||
 			memcmp(before.data, k->after.data, before.len) != 0))
@@ -151,8 +155,9 @@ static void skills_close(struct skills *k)
 static void skills_record(
 	struct skills *k, const struct catalog_item *item, const struct skills_known *known)
 {
-	buffer_printf(&k->after, "%s\n\"%s\":\"%s %" PRIu64 " %s\"", k->after.len > 1 ? "," : "",
-		item->id, known->stamp, known->read_s, known->state);
+	json_line(&k->w);
+	json_put_format(
+		&k->w, item->id, "%s %" PRIu64 " %s", known->stamp, known->read_s, known->state);
 }
 
 static struct skills_known skills_recall(const struct skills *k, const struct catalog_item *item)

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "cli/stored/internal.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 
 int stored_refuse_absent(struct call *c, bool json, const char *name)
 {
@@ -361,6 +361,8 @@ const struct verb verb_stored_history = {
 static void stored_tell(struct output *o, bool json, const struct stored_file *f, const char *state,
 	const struct error *e)
 {
+	struct json_writer w = { .out = &o->text };
+
 	if (!json) {
 		output_foreign(o, f->name);
 		buffer_printf(&o->text, ": %s", state);
@@ -373,16 +375,20 @@ static void stored_tell(struct output *o, bool json, const struct stored_file *f
 		buffer_addc(&o->text, '\n');
 		return;
 	}
-	buffer_adds(&o->text, "{\"name\":");
-	json_print_string(&o->text, f->name, strlen(f->name));
-	buffer_printf(&o->text, ",\"state\":\"%s\",\"error\":", state);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "name", f->name);
+	json_put_text(&w, "state", state);
 	if (e) {
-		buffer_printf(&o->text, "{\"line\":%u,\"column\":%u,\"text\":", e->line, e->column);
-		json_print_string(&o->text, e->text, strlen(e->text));
-		buffer_adds(&o->text, "}}\n");
+		json_open_map(&w, "error");
+		json_put_count(&w, "line", e->line);
+		json_put_count(&w, "column", e->column);
+		json_put_text(&w, "text", e->text);
+		json_close(&w);
 	} else {
-		buffer_adds(&o->text, "null}\n");
+		json_put_null(&w, "error");
 	}
+	json_close(&w);
+	buffer_addc(&o->text, '\n');
 }
 
 static int stored_record_one(struct call *c, const struct stored_place *p,

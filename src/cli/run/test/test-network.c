@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "cli/run/network.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "codec/node.h"
 
 #define LINE "add network: {allow: [\"evil.example.com:443\"]} to "
@@ -256,7 +256,7 @@ static void read_list(struct document *d, const struct run_network *n)
 	auto_buffer text = { 0 };
 	struct error e = { 0 };
 
-	run_network_print(n, &text);
+	run_network_print(n, &(struct json_writer){ .out = &text }, NULL);
 	if (json_read(d, NULL, buffer_text(&text), text.len, &e) < 0)
 		fail_msg("%s in %s", e.text, buffer_text(&text));
 	assert_int_equal(d->root->type, NODE_LIST);
