@@ -1,97 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/openapi.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/route.h"
 
-static void openapi_text(struct buffer *out, const char *text)
+static void openapi_schema(struct json_writer *w, const char *key, const struct route_field *f)
 {
-	json_print_string(out, text, strlen(text));
-}
+	static const char *const types[] = {
+		[ROUTE_TEXT] = "string",
+		[ROUTE_LIST] = "array",
+		[ROUTE_NUMBER] = "integer",
+		[ROUTE_FLAG] = "boolean",
+		[ROUTE_WORD] = "string",
+	};
 
-static void openapi_schema(struct buffer *out, const struct route_field *f)
-{
+	json_open_map(w, key);
+	json_put_text(w, "type", types[f->kind]);
 	switch (f->kind) {
 	case ROUTE_TEXT:
-		buffer_printf(out,
-			"{\"type\":\"string\",\"minLength\":%d,\"maxLength\":%" PRIu64 "}",
-			f->may_be_empty ? 0 : 1, f->max);
+		json_put_count(w, "minLength", f->may_be_empty ? 0 : 1);
+		json_put_count(w, "maxLength", f->max);
 		break;
 	case ROUTE_LIST:
-		buffer_printf(out,
-			"{\"type\":\"array\",\"maxItems\":%d,\"items\":{\"type\":\"string\"}}",
-			ROUTE_ITEMS_MAX);
+		json_put_count(w, "maxItems", ROUTE_ITEMS_MAX);
+		json_open_map(w, "items");
+		json_put_text(w, "type", "string");
+		json_close(w);
 		break;
 	case ROUTE_NUMBER:
-		buffer_printf(out, "{\"type\":\"integer\",\"minimum\":0,\"maximum\":%" PRIu64 "}",
-			f->max);
+		json_put_count(w, "minimum", 0);
+		json_put_count(w, "maximum", f->max);
 		break;
 	case ROUTE_FLAG:
-		buffer_adds(out, "{\"type\":\"boolean\"}");
 		break;
 	case ROUTE_WORD:
-		buffer_adds(out, "{\"type\":\"string\",\"enum\":[");
-		for (size_t i = 0; f->words[i]; i++) {
-			buffer_adds(out, i ? "," : "");
-			openapi_text(out, f->words[i]);
-		}
-		buffer_adds(out, "]}");
+		json_open_list(w, "enum");
+		for (size_t i = 0; f->words[i]; i++)
+			json_put_text(w, NULL, f->words[i]);
+		json_close(w);
 		break;
 	}
+	json_close(w);
 }
 
-static void openapi_parameters(struct buffer *out, const struct route *r)
+static void openapi_parameters(struct json_writer *w, const struct route *r)
 {
-	size_t n = 0;
-
-	buffer_adds(out, ",\"parameters\":[");
+	json_open_list(w, "parameters");
 	for (const struct route_field *f = r->fields; f->name; f++) {
 		if (f->place == ROUTE_IN_BODY)
 			continue;
-		buffer_printf(out, "%s{\"name\":\"%s\",\"in\":\"%s\",\"required\":%s,\"schema\":",
-			n++ ? "," : "", f->name, f->place == ROUTE_IN_PATH ? "path" : "query",
-			f->required ? "true" : "false");
-		openapi_schema(out, f);
-		buffer_adds(out, ",\"description\":");
-		openapi_text(out, f->about);
-		buffer_addc(out, '}');
+		json_open_map(w, NULL);
+		json_put_text(w, "name", f->name);
+		json_put_text(w, "in", f->place == ROUTE_IN_PATH ? "path" : "query");
+		json_put_flag(w, "required", f->required);
+		openapi_schema(w, "schema", f);
+		json_put_text(w, "description", f->about);
+		json_close(w);
 	}
 	if (r->is_stream)
-		buffer_printf(out,
-			"%s{\"name\":\"Last-Event-ID\",\"in\":\"header\",\"required\":false,"
-			"\"schema\":{\"type\":\"integer\",\"minimum\":0}}",
-			n ? "," : "");
-	buffer_addc(out, ']');
+		json_put_raw(w, NULL,
+			"{\"name\":\"Last-Event-ID\",\"in\":\"header\",\"required\":false,"
+			"\"schema\":{\"type\":\"integer\",\"minimum\":0}}");
+	json_close(w);
 }
 
-static void openapi_body(struct buffer *out, const struct route *r)
+static void openapi_body(struct json_writer *w, const struct route *r)
 {
-	size_t n = 0;
-
-	buffer_printf(out,
-		",\"requestBody\":{\"required\":%s,\"content\":{\"application/json\":{\"schema\":{"
-		"\"type\":\"object\",\"additionalProperties\":false,\"properties\":{",
-		route_needs_body(r) ? "true" : "false");
-	for (const struct route_field *f = r->fields; f->name; f++) {
-		if (f->place != ROUTE_IN_BODY)
-			continue;
-		buffer_printf(out, "%s\"%s\":", n++ ? "," : "", f->name);
-		openapi_schema(out, f);
-	}
-	buffer_adds(out, "},\"required\":[");
-	n = 0;
+	json_open_map(w, "requestBody");
+	json_put_flag(w, "required", route_needs_body(r));
+	json_open_map(w, "content");
+	json_open_map(w, "application/json");
+	json_open_map(w, "schema");
+	json_put_text(w, "type", "object");
+	json_put_flag(w, "additionalProperties", false);
+	json_open_map(w, "properties");
+	for (const struct route_field *f = r->fields; f->name; f++)
+		if (f->place == ROUTE_IN_BODY)
+			openapi_schema(w, f->name, f);
+	json_close(w);
+	json_open_list(w, "required");
 	for (const struct route_field *f = r->fields; f->name; f++)
 		if (f->place == ROUTE_IN_BODY && f->required)
-			buffer_printf(out, "%s\"%s\"", n++ ? "," : "", f->name);
-	buffer_adds(out, "]}}}}");
+			json_put_text(w, NULL, f->name);
+	for (int i = 0; i < 5; i++)
+		json_close(w);
 }
 
-static void openapi_responses(struct buffer *out, const struct route *r)
+static void openapi_responses(struct json_writer *w, const struct route *r)
 {
 	static const struct {
 		const char *status, *about;
@@ -115,41 +114,48 @@ static void openapi_responses(struct buffer *out, const struct route *r)
 		{ "507", "a disk is full: nothing was changed" },
 	};
 
-	buffer_printf(out,
-		",\"responses\":{\"200\":{\"description\":\"the answer\",\"content\":{\"%s\":{"
-		"\"schema\":{}}}}",
+	json_open_map(w, "responses");
+	json_open_map(w, "200");
+	json_put_text(w, "description", "the answer");
+	json_open_map(w, "content");
+	json_put_raw(w,
 		r->is_stream ? "text/event-stream"
 		: r->is_text ? "text/plain"
-			     : "application/json");
+			     : "application/json",
+		"{\"schema\":{}}");
+	json_close(w);
+	json_close(w);
 	for (size_t i = 0; i < ROWS(refusals); i++) {
-		buffer_printf(out, ",\"%s\":{\"description\":\"%s\"", refusals[i].status,
-			refusals[i].about);
+		json_open_map(w, refusals[i].status);
+		json_put_text(w, "description", refusals[i].about);
 		if (strcmp(refusals[i].status, "429") == 0)
-			buffer_adds(out,
-				",\"headers\":{\"Retry-After\":{\"description\":\"seconds\","
+			json_put_raw(w, "headers",
+				"{\"Retry-After\":{\"description\":\"seconds\","
 				"\"schema\":{\"type\":\"integer\"}}}");
-		buffer_adds(out, ",\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
-				 "\"#/components/schemas/Error\"}}}}");
+		json_put_raw(w, "content",
+			"{\"application/json\":{\"schema\":{\"$ref\":"
+			"\"#/components/schemas/Error\"}}}");
+		json_close(w);
 	}
-	buffer_addc(out, '}');
+	json_close(w);
 }
 
-static void openapi_route(struct buffer *out, const struct route *r)
+static void openapi_route(struct json_writer *w, const struct route *r)
 {
 	static const char *const methods[][2] = { { "GET", "get" }, { "POST", "post" },
 		{ "PUT", "put" }, { "PATCH", "patch" }, { "DELETE", "delete" } };
 
 	for (size_t i = 0; i < ROWS(methods); i++)
 		if (strcmp(methods[i][0], r->method) == 0)
-			buffer_printf(out, "\"%s\":{\"summary\":", methods[i][1]);
-	openapi_text(out, r->summary);
-	openapi_parameters(out, r);
+			json_open_map(w, methods[i][1]);
+	json_put_text(w, "summary", r->summary);
+	openapi_parameters(w, r);
 	if (route_takes_body(r))
-		openapi_body(out, r);
-	openapi_responses(out, r);
+		openapi_body(w, r);
+	openapi_responses(w, r);
 	if (r->is_open)
-		buffer_adds(out, ",\"security\":[]");
-	buffer_addc(out, '}');
+		json_put_raw(w, "security", "[]");
+	json_close(w);
 }
 
 /* Whether an earlier row has the same path: it was printed with that one. */
@@ -163,29 +169,34 @@ static bool openapi_is_told(size_t i)
 
 void openapi_print(struct buffer *out, const char *version)
 {
-	buffer_printf(out,
-		"{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"corrald\",\"version\":\"%s\"},"
-		"\"security\":[{\"token\":[]}],\"paths\":{",
-		version);
-	for (size_t i = 0; i < ROUTE_COUNT; i++) {
-		size_t n = 0;
+	struct json_writer w = { .out = out };
 
+	json_open_map(&w, NULL);
+	json_put_text(&w, "openapi", "3.1.0");
+	json_open_map(&w, "info");
+	json_put_text(&w, "title", "corrald");
+	json_put_text(&w, "version", version);
+	json_close(&w);
+	json_put_raw(&w, "security", "[{\"token\":[]}]");
+	json_open_map(&w, "paths");
+	for (size_t i = 0; i < ROUTE_COUNT; i++) {
 		if (openapi_is_told(i))
 			continue;
-		buffer_printf(out, "%s\"%s\":{", i ? "," : "", routes[i].path);
-		for (size_t k = i; k < ROUTE_COUNT; k++) {
-			if (strcmp(routes[k].path, routes[i].path) != 0)
-				continue;
-			buffer_adds(out, n++ ? "," : "");
-			openapi_route(out, &routes[k]);
-		}
-		buffer_addc(out, '}');
+		json_open_map(&w, routes[i].path);
+		for (size_t k = i; k < ROUTE_COUNT; k++)
+			if (strcmp(routes[k].path, routes[i].path) == 0)
+				openapi_route(&w, &routes[k]);
+		json_close(&w);
 	}
-	buffer_adds(out, "},\"components\":{\"securitySchemes\":{\"token\":{\"type\":\"http\","
-			 "\"scheme\":\"bearer\"}},\"schemas\":{\"Error\":{\"type\":\"object\","
-			 "\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":\"string\"},"
-			 "\"hint\":{\"type\":[\"string\",\"null\"]},"
-			 "\"file\":{\"type\":[\"string\",\"null\"]},"
-			 "\"line\":{\"type\":[\"integer\",\"null\"]},"
-			 "\"column\":{\"type\":[\"integer\",\"null\"]}}}}}}\n");
+	json_close(&w);
+	json_put_raw(&w, "components",
+		"{\"securitySchemes\":{\"token\":{\"type\":\"http\","
+		"\"scheme\":\"bearer\"}},\"schemas\":{\"Error\":{\"type\":\"object\","
+		"\"required\":[\"error\"],\"properties\":{\"error\":{\"type\":\"string\"},"
+		"\"hint\":{\"type\":[\"string\",\"null\"]},"
+		"\"file\":{\"type\":[\"string\",\"null\"]},"
+		"\"line\":{\"type\":[\"integer\",\"null\"]},"
+		"\"column\":{\"type\":[\"integer\",\"null\"]}}}}}");
+	json_close(&w);
+	buffer_addc(out, '\n');
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
-#include "codec/encoding.h"
+#include "codec/json-writer.h"
 #include "daemon/enclave/internal.h"
 
 enum { FILES_ENTRIES_MAX = 10000, FILES_NS_PER_MS = 1000000 };
@@ -24,6 +23,7 @@ static bool files_is_flag(const struct bridge_call *c, const char *name)
 
 void bridge_fs_read(struct bridge_call *c)
 {
+	struct json_writer w = { .out = &c->json };
 	struct corral_file file = { .size = sizeof(file) };
 	struct corral_error *e = NULL;
 	char room[PATH_BYTES], *data = NULL;
@@ -39,10 +39,12 @@ void bridge_fs_read(struct bridge_call *c)
 		reply_refuse(c, r, e);
 		return;
 	}
-	buffer_addc(&c->json, '{');
-	reply_data(&c->json, "content", data, len, files_is_base64(c));
-	buffer_printf(&c->json, ",\"size\":%zu,\"modified_ms\":%" PRId64 "}\n", len,
-		file.modified_ns / FILES_NS_PER_MS);
+	json_open_map(&w, NULL);
+	reply_data(&w, "content", data, len, files_is_base64(c));
+	json_put_count(&w, "size", len);
+	json_put_number(&w, "modified_ms", file.modified_ns / FILES_NS_PER_MS);
+	json_close(&w);
+	buffer_addc(&c->json, '\n');
 	corral_free(data);
 }
 
@@ -50,6 +52,7 @@ void bridge_fs_write(struct bridge_call *c)
 {
 	const char *content = route_value(&c->call, "content"), *data = NULL, *path;
 	char room[PATH_BYTES];
+	struct json_writer w = { .out = &c->json };
 	struct corral_error *e = NULL;
 	auto_arena a = { 0 };
 	size_t len = 0;
@@ -64,14 +67,18 @@ void bridge_fs_write(struct bridge_call *c)
 	}
 	if (r == 0)
 		r = corral_enclave_fs_write(c->bridge->enclave, &bridge_by, path, data, len, &e);
-	if (r < 0)
+	if (r < 0) {
 		reply_refuse(c, r, e);
-	else
-		buffer_printf(&c->json, "{\"written\":%zu}\n", len);
+		return;
+	}
+	json_open_map(&w, NULL);
+	json_put_count(&w, "written", len);
+	json_close(&w);
+	buffer_addc(&c->json, '\n');
 }
 
 struct files_listing {
-	struct buffer *json;
+	struct json_writer w;
 	size_t n;
 	bool is_cut;
 };
@@ -84,14 +91,17 @@ static int files_on_entry(void *context, const struct corral_file *f)
 		[CORRAL_OTHER] = "other" };
 	struct files_listing *l = context;
 
-	l->is_cut = l->n == FILES_ENTRIES_MAX || l->json->len > BRIDGE_ANSWER_MAX - (64 << 10);
+	l->is_cut = l->n == FILES_ENTRIES_MAX || l->w.out->len > BRIDGE_ANSWER_MAX - (64 << 10);
 	if (l->is_cut)
 		return 1;
-	buffer_adds(l->json, l->n++ ? ",{" : "{");
-	reply_text(l->json, "name", f->name);
-	buffer_printf(l->json,
-		",\"kind\":\"%s\",\"size\":%" PRIu64 ",\"mode\":%u,\"modified_ms\":%" PRId64 "}",
-		kinds[f->kind], f->bytes, f->mode, f->modified_ns / FILES_NS_PER_MS);
+	l->n++;
+	json_open_map(&l->w, NULL);
+	json_put_text(&l->w, "name", f->name);
+	json_put_text(&l->w, "kind", kinds[f->kind]);
+	json_put_count(&l->w, "size", f->bytes);
+	json_put_count(&l->w, "mode", f->mode);
+	json_put_number(&l->w, "modified_ms", f->modified_ns / FILES_NS_PER_MS);
+	json_close(&l->w);
 	return 0;
 }
 
@@ -100,7 +110,7 @@ void bridge_fs_list(struct bridge_call *c)
 	const struct corral_list_options o = { .size = sizeof(o),
 		.pattern = route_value(&c->call, "pattern"),
 		.recursive = files_is_flag(c, "recursive") };
-	struct files_listing l = { .json = &c->json };
+	struct files_listing l = { .w.out = &c->json };
 	struct corral_error *e = NULL;
 	char room[PATH_BYTES];
 	const char *path;
@@ -108,11 +118,16 @@ void bridge_fs_list(struct bridge_call *c)
 
 	if (!bridge_path(c, "path", room, &path))
 		return;
-	buffer_adds(&c->json, "{\"entries\":[");
+	json_open_map(&l.w, NULL);
+	json_open_list(&l.w, "entries");
 	r = corral_enclave_fs_list_matching(
 		c->bridge->enclave, &bridge_by, path, &o, files_on_entry, &l, &e);
-	if (r < 0)
+	if (r < 0) {
 		reply_refuse(c, (int)r, e);
-	else
-		buffer_printf(&c->json, "],\"truncated\":%s}\n", l.is_cut ? "true" : "false");
+		return;
+	}
+	json_close(&l.w);
+	json_put_flag(&l.w, "truncated", l.is_cut);
+	json_close(&l.w);
+	buffer_addc(&c->json, '\n');
 }

@@ -92,13 +92,12 @@ void policy_refresh(struct bridge *b);
 void policy_print_missing(struct bridge *b, struct buffer *out);
 
 /* reply.c */
-/* Appends "key":"text", with a comma in front unless it is the first of its object. */
-void reply_text(struct buffer *json, const char *key, const char *text);
-/* Appends "key":DATA,"encoding":"utf8" or "base64": text where it is text and not too long. */
-void reply_data(struct buffer *json, const char *key, const char *data, size_t len, bool base64);
+struct json_writer;
+/* Adds the data, and "encoding": "utf8", or "base64" unless it is text and not too long. */
+void reply_data(struct json_writer *w, const char *key, const char *data, size_t len, bool base64);
 /* What a library call said: the status, and {"error": …}. Takes e over; may be NULL. */
 void reply_refuse(struct bridge_call *c, int r, struct corral_error *e);
 /* A sentence of our own. */
 void reply_fail(struct bridge_call *c, unsigned status, const char *text);
 /* {"op","target","rule","reason","remedy"} */
-void reply_denial(struct buffer *json, const struct corral_denial *d);
+void reply_denial(struct json_writer *w, const char *key, const struct corral_denial *d);

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "codec/json-writer.h"
 #include "daemon/enclave/internal.h"
 #include "host/daemon-place.h"
 
@@ -99,27 +100,30 @@ static int policy_guard(
 /* With the lock: what went wrong with a file, for get_policy and those who listen; r 0: nothing. */
 static void policy_note(struct bridge *b, char **place, int r, const struct corral_error *e)
 {
+	const char *file = e ? corral_error_file(e) : NULL;
 	auto_buffer error = { 0 }, json = { 0 };
+	struct json_writer w = { .out = &error };
 
 	free(*place);
 	*place = NULL;
 	if (r < 0) {
-		buffer_addc(&error, '{');
-		reply_text(&error, "text",
+		json_open_map(&w, NULL);
+		json_put_text(&w, "text",
 			e              ? corral_error_message(e)
 			: r == -EEXIST ? "there are two of it, with .yaml and .json; remove one"
 				       : strerror(-r));
-		reply_text(&error, "file",
-			e && corral_error_file(e) ? corral_error_file(e) : b->policy.folder);
-		buffer_printf(&error, ",\"line\":%u,\"column\":%u}", e ? corral_error_line(e) : 0,
-			e ? corral_error_column(e) : 0);
+		json_put_text(&w, "file", file ? file : b->policy.folder);
+		json_put_count(&w, "line", e ? corral_error_line(e) : 0);
+		json_put_count(&w, "column", e ? corral_error_column(e) : 0);
+		json_close(&w);
 		*place = buffer_take(&error);
 	}
-	buffer_printf(&json, "{\"name\":\"enclave\",\"state\":\"%s\",\"error\":%s}",
-		r < 0            ? "broken"
-		: b->policy.path ? "in force"
-				 : "removed",
-		*place ? *place : "null");
+	w = (struct json_writer){ .out = &json };
+	json_open_map(&w, NULL);
+	json_put_text(&w, "name", "enclave");
+	json_put_text(&w, "state", r < 0 ? "broken" : b->policy.path ? "in force" : "removed");
+	json_put_raw(&w, "error", *place);
+	json_close(&w);
 	(void)bridge_tell(b, "policy", &json);
 }
 
@@ -222,6 +226,7 @@ int policy_open(struct bridge *b, const char *folder)
 
 void bridge_get_policy(struct bridge_call *c)
 {
+	struct json_writer w = { .out = &c->json };
 	struct bridge_policy *y = &c->bridge->policy;
 	char *json = NULL;
 	int r = corral_enclave_get_policy(c->bridge->enclave, &json);
@@ -230,17 +235,15 @@ void bridge_get_policy(struct bridge_call *c)
 		reply_refuse(c, r, NULL);
 		return;
 	}
-	buffer_printf(&c->json, "{\"policy\":%s", json);
+	json_open_map(&w, NULL);
+	json_put_raw(&w, "policy", json);
 	corral_free(json);
 	(void)pthread_mutex_lock(&y->lock);
-	if (y->path)
-		reply_text(&c->json, "file", y->path);
-	else
-		buffer_adds(&c->json, ",\"file\":null");
-	buffer_printf(&c->json, ",\"ceiling\":%s,\"error\":%s}\n", y->ceiling ? "true" : "false",
-		y->error           ? y->error
-		: y->ceiling_error ? y->ceiling_error
-				   : "null");
+	json_put_text(&w, "file", y->path);
+	json_put_flag(&w, "ceiling", y->ceiling);
+	json_put_raw(&w, "error", y->error ? y->error : y->ceiling_error);
+	json_close(&w);
+	buffer_addc(&c->json, '\n');
 	(void)pthread_mutex_unlock(&y->lock);
 }
 
@@ -270,6 +273,7 @@ static int policy_is_above(struct bridge_call *c, const struct corral_permission
 void bridge_set_policy(struct bridge_call *c)
 {
 	const char *text = route_value(&c->call, "policy");
+	struct json_writer w = { .out = &c->json };
 	struct corral_update u = { .size = sizeof(u) };
 	struct corral_permissions *p = NULL;
 	struct corral_error *e = NULL;
@@ -285,11 +289,15 @@ void bridge_set_policy(struct bridge_call *c)
 		r = policy_apply(c->bridge, p, &u, &e);
 		c->bridge->policy.is_set |= r == 0;
 		(void)pthread_mutex_unlock(&c->bridge->policy.lock);
-		if (r < 0)
+		if (r < 0) {
 			reply_refuse(c, r, e);
-		else
-			buffer_printf(&c->json, "{\"applied\":true,\"running\":%llu}\n",
-				(unsigned long long)u.running);
+		} else {
+			json_open_map(&w, NULL);
+			json_put_flag(&w, "applied", true);
+			json_put_count(&w, "running", u.running);
+			json_close(&w);
+			buffer_addc(&c->json, '\n');
+		}
 	}
 	corral_permissions_free(p);
 }
@@ -297,15 +305,20 @@ void bridge_set_policy(struct bridge_call *c)
 void bridge_get_audit_log(struct bridge_call *c)
 {
 	const char *limit = route_value(&c->call, "limit");
+	struct json_writer w = { .out = &c->json };
 	struct corral_error *e = NULL;
 	char *json = NULL;
 	int r = corral_enclave_get_audit_log(c->bridge->enclave,
 		limit && strcmp(limit, "0") != 0 ? strtoull(limit, NULL, 10) : 100, &json, &e);
 
-	if (r < 0)
+	if (r < 0) {
 		reply_refuse(c, r, e);
-	else
-		buffer_printf(&c->json, "{\"entries\":%s}\n", json);
+	} else {
+		json_open_map(&w, NULL);
+		json_put_raw(&w, "entries", json);
+		json_close(&w);
+		buffer_addc(&c->json, '\n');
+	}
 	corral_free(json);
 }
 
@@ -332,6 +345,7 @@ void bridge_export_audit_log(struct bridge_call *c)
 	char room[PATH_BYTES];
 	const char *path;
 	const char *format = route_value(&c->call, "format");
+	struct json_writer w = { .out = &c->json };
 	struct corral_error *e = NULL;
 	auto_buffer text = { 0 };
 	int r;
@@ -347,10 +361,11 @@ void bridge_export_audit_log(struct bridge_call *c)
 		reply_refuse(c, r, e);
 		return;
 	}
-	buffer_addc(&c->json, '{');
+	json_open_map(&w, NULL);
 	if (path)
-		buffer_printf(&c->json, "\"written\":%zu", text.len);
+		json_put_count(&w, "written", text.len);
 	else
-		reply_data(&c->json, "content", buffer_text(&text), text.len, false);
-	buffer_adds(&c->json, "}\n");
+		reply_data(&w, "content", buffer_text(&text), text.len, false);
+	json_close(&w);
+	buffer_addc(&c->json, '\n');
 }

@@ -5,49 +5,40 @@
  * it.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "codec/encoding.h"
 #include "codec/json-writer.h"
 #include "daemon/enclave/internal.h"
 #include "policy/operation-names.h"
 
-void reply_text(struct buffer *json, const char *key, const char *text)
+void reply_data(struct json_writer *w, const char *key, const char *data, size_t len, bool base64)
 {
-	const bool is_first = json->len == 0 || json->data[json->len - 1] == '{';
+	auto_buffer text = { 0 };
 
-	buffer_printf(json, "%s\"%s\":", is_first ? "" : ",", key);
-	json_print_string(json, text, strlen(text));
-}
-
-void reply_data(struct buffer *json, const char *key, const char *data, size_t len, bool base64)
-{
-	const size_t before = json->len;
-	enum encoding e = base64 || !encoding_fits(ENCODING_UTF8, data, len) ? ENCODING_BASE64
-									     : ENCODING_UTF8;
-
-	buffer_printf(json, "\"%s\":", key);
-	json_put_encoded(&(struct json_writer){ .out = json }, NULL, e, data, len);
+	if (!base64 && encoding_fits(ENCODING_UTF8, data, len))
+		json_print_string(&text, data, len);
 	/* Each control character takes six bytes. */
-	if (e == ENCODING_UTF8 && !json->failed && json->len - before > 2 * len + 1024) {
-		json->len = before;
-		e = ENCODING_BASE64;
-		buffer_printf(json, "\"%s\":", key);
-		json_put_encoded(&(struct json_writer){ .out = json }, NULL, e, data, len);
+	if (text.len == 0 || strlen(key) + 3 + text.len > 2 * len + 1024) {
+		json_put_encoded(w, key, ENCODING_BASE64, data, len);
+		json_put_text(w, "encoding", "base64");
+	} else {
+		json_put_raw(w, key, text.data);
+		json_put_text(w, "encoding", "utf8");
 	}
-	buffer_printf(json, ",\"encoding\":\"%s\"", e == ENCODING_BASE64 ? "base64" : "utf8");
+	w->out->failed = w->out->failed || text.failed;
 }
 
-void reply_denial(struct buffer *json, const struct corral_denial *d)
+void reply_denial(struct json_writer *w, const char *key, const struct corral_denial *d)
 {
-	buffer_addc(json, '{');
-	reply_text(json, "op", (size_t)d->op < OPERATION_COUNT ? operation_names[d->op] : "?");
-	reply_text(json, "target", d->target);
-	reply_text(json, "rule", d->rule);
-	reply_text(json, "reason", d->reason);
-	reply_text(json, "remedy", d->remedy);
-	buffer_addc(json, '}');
+	json_open_map(w, key);
+	json_put_text(w, "op", (size_t)d->op < OPERATION_COUNT ? operation_names[d->op] : "?");
+	json_put_text(w, "target", d->target);
+	json_put_text(w, "rule", d->rule);
+	json_put_text(w, "reason", d->reason);
+	json_put_text(w, "remedy", d->remedy);
+	json_close(w);
 }
 
 static unsigned reply_status(int r)
@@ -96,6 +87,7 @@ void reply_refuse(struct bridge_call *c, int r, struct corral_error *e)
 	static const char denied[] = "permission denied: ";
 	const char *message = e ? corral_error_message(e) : strerror(-r);
 	const struct corral_denial *d = e ? corral_error_denial(e) : NULL;
+	struct json_writer w = { .out = &c->json };
 	auto_buffer text = { 0 };
 
 	c->status = reply_status(r);
@@ -111,26 +103,29 @@ void reply_refuse(struct bridge_call *c, int r, struct corral_error *e)
 	if (d && c->status == 403)
 		policy_print_missing(c->bridge, &text);
 	buffer_clear(&c->json);
-	buffer_addc(&c->json, '{');
-	reply_text(&c->json, "error", buffer_text(&text));
-	if (d) {
-		buffer_adds(&c->json, ",\"denial\":");
-		reply_denial(&c->json, d);
-	}
+	json_open_map(&w, NULL);
+	json_put_buffer(&w, "error", &text);
+	if (d)
+		reply_denial(&w, "denial", d);
 	if (e && corral_error_question(e))
-		buffer_printf(&c->json, ",\"question\":%" PRIu64, corral_error_question(e));
-	if (e && corral_error_line(e))
-		buffer_printf(&c->json, ",\"line\":%u,\"column\":%u", corral_error_line(e),
-			corral_error_column(e));
-	buffer_adds(&c->json, "}\n");
+		json_put_count(&w, "question", corral_error_question(e));
+	if (e && corral_error_line(e)) {
+		json_put_count(&w, "line", corral_error_line(e));
+		json_put_count(&w, "column", corral_error_column(e));
+	}
+	json_close(&w);
+	buffer_addc(&c->json, '\n');
 	corral_error_free(e);
 }
 
 void reply_fail(struct bridge_call *c, unsigned status, const char *text)
 {
+	struct json_writer w = { .out = &c->json };
+
 	c->status = status;
 	buffer_clear(&c->json);
-	buffer_addc(&c->json, '{');
-	reply_text(&c->json, "error", text);
-	buffer_adds(&c->json, "}\n");
+	json_open_map(&w, NULL);
+	json_put_text(&w, "error", text);
+	json_close(&w);
+	buffer_addc(&c->json, '\n');
 }

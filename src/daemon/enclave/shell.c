@@ -6,13 +6,12 @@
  * one ring. What is more is only in the answer, and the next event says how much was left out.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/enclave/internal.h"
 
 enum {
@@ -43,18 +42,19 @@ static void shell_tell(struct shell_run *x, struct shell_stream *s, bool is_end)
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
 	const size_t left = s->text.len - s->told, n = left < SHELL_PIECE ? left : SHELL_PIECE;
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	if (!x->id || left == 0 || (!is_end && s->told_ms && now - s->told_ms < SHELL_EVENT_MS))
 		return;
 	/* What a program printed faster than that: its end is of more use than its middle. */
 	s->skipped += left - n;
 	s->told += left - n;
-	buffer_addc(&json, '{');
-	reply_text(&json, "call", x->id);
-	reply_text(&json, "stream", s->name);
-	buffer_addc(&json, ',');
-	reply_data(&json, "data", s->text.data + s->told, n, false);
-	buffer_printf(&json, ",\"skipped\":%zu}", s->skipped);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "call", x->id);
+	json_put_text(&w, "stream", s->name);
+	reply_data(&w, "data", s->text.data + s->told, n, false);
+	json_put_count(&w, "skipped", s->skipped);
+	json_close(&w);
 	s->told += n;
 	s->told_ms = now;
 	s->skipped = json.failed || !bridge_tell(x->bridge, "output", &json) ? s->skipped + n : 0;
@@ -101,29 +101,31 @@ static void shell_print(struct bridge_call *c, const struct shell_run *x, struct
 {
 	const int signal = corral_result_signal(r);
 	const size_t denials = corral_result_denials(r);
+	struct json_writer w = { .out = &c->json };
 
-	buffer_printf(&c->json, "{\"exit_code\":%d,\"signal\":", corral_result_exit_code(r));
+	json_open_map(&w, NULL);
+	json_put_number(&w, "exit_code", corral_result_exit_code(r));
 	if (signal)
-		buffer_printf(&c->json, "%d", signal);
+		json_put_number(&w, "signal", signal);
 	else
-		buffer_adds(&c->json, "null");
-	buffer_printf(&c->json, ",\"timed_out\":%s,\"out_of_memory\":%s,\"duration_ms\":%" PRIu64,
-		corral_result_timed_out(r) ? "true" : "false",
-		corral_result_out_of_memory(r) ? "true" : "false",
-		corral_result_duration_us(r) / 1000);
+		json_put_null(&w, "signal");
+	json_put_flag(&w, "timed_out", corral_result_timed_out(r));
+	json_put_flag(&w, "out_of_memory", corral_result_out_of_memory(r));
+	json_put_count(&w, "duration_ms", corral_result_duration_us(r) / 1000);
 	for (int i = 0; i < 2; i++) {
 		const struct shell_stream *s = i == 0 ? &x->out : &x->err;
 
-		buffer_printf(&c->json, ",\"%s\":{", s->name);
-		reply_data(&c->json, "data", buffer_text(&s->text), s->text.len, false);
-		buffer_printf(&c->json, ",\"truncated\":%s}", s->is_cut ? "true" : "false");
+		json_open_map(&w, s->name);
+		reply_data(&w, "data", buffer_text(&s->text), s->text.len, false);
+		json_put_flag(&w, "truncated", s->is_cut);
+		json_close(&w);
 	}
-	buffer_adds(&c->json, ",\"denials\":[");
-	for (size_t i = 0; i < denials && i < SHELL_DENIALS_MAX; i++) {
-		buffer_adds(&c->json, i ? "," : "");
-		reply_denial(&c->json, corral_result_denial(r, i));
-	}
-	buffer_adds(&c->json, "]}\n");
+	json_open_list(&w, "denials");
+	for (size_t i = 0; i < denials && i < SHELL_DENIALS_MAX; i++)
+		reply_denial(&w, NULL, corral_result_denial(r, i));
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(&c->json, '\n');
 }
 
 static int shell_wait(struct shell_run *x, struct corral_shell *s, struct corral_result **ret,

@@ -4,14 +4,13 @@
  * is answered and closed. One that asks for events gets nothing else from then on.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/http/internal.h"
 #include "net/gate/http-served.h"
 
@@ -120,11 +119,13 @@ static void api_client_send(struct api_client *c, unsigned status, const char *j
 static void api_client_refuse(struct api_client *c, const struct api_request *q)
 {
 	auto_buffer text = { 0 };
+	struct json_writer w = { .out = &text };
 
 	server_note(c->server, q, c->by_unix);
-	buffer_adds(&text, "{\"error\":");
-	json_print_string(&text, q->reason, strlen(q->reason));
-	buffer_adds(&text, "}\n");
+	json_open_map(&w, NULL);
+	json_put_text(&w, "error", q->reason);
+	json_close(&w);
+	buffer_addc(&text, '\n');
 	c->is_last = true;
 	api_client_head(c, q->status, "application/json", buffer_text(&text), text.len);
 	if (q->allow[0])
@@ -180,6 +181,7 @@ static void api_client_note_local(struct api_client *c, struct api_request *q)
 
 static void api_client_listen(struct api_client *c, struct api_request *q)
 {
+	struct json_writer w = { .out = &c->out };
 	struct server *s = c->server;
 
 	if (s->n_streams >= SERVER_STREAMS_MAX) {
@@ -194,10 +196,12 @@ static void api_client_listen(struct api_client *c, struct api_request *q)
 	c->place = stream_find(&s->stream, q->after);
 	c->last_id = q->after ? q->after : s->stream.last_id;
 	api_client_head(c, 200, "text/event-stream", NULL, 0);
-	buffer_printf(&c->out,
-		"\r\nretry: 2000\n\nevent: connected\ndata: {\"version\":\"%s\",\"last\":%" PRIu64
-		"}\n\n",
-		s->version, s->stream.last_id);
+	buffer_adds(&c->out, "\r\nretry: 2000\n\nevent: connected\ndata: ");
+	json_open_map(&w, NULL);
+	json_put_text(&w, "version", s->version);
+	json_put_count(&w, "last", s->stream.last_id);
+	json_close(&w);
+	buffer_adds(&c->out, "\n\n");
 }
 
 void api_client_stream(struct api_client *c)
@@ -221,6 +225,7 @@ static void api_client_local(struct api_client *c, struct api_request *q)
 {
 	const struct route *r = q->call.route;
 	auto_buffer text = { 0 };
+	struct json_writer w = { .out = &text };
 
 	if (r->is_stream) {
 		api_client_listen(c, q);
@@ -231,7 +236,11 @@ static void api_client_local(struct api_client *c, struct api_request *q)
 		api_client_send(c, 200, c->server->openapi.data, c->server->openapi.len);
 		return;
 	}
-	buffer_printf(&text, "{\"status\":\"ok\",\"version\":\"%s\"}\n", c->server->version);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "status", "ok");
+	json_put_text(&w, "version", c->server->version);
+	json_close(&w);
+	buffer_addc(&text, '\n');
 	api_client_send(c, 200, text.data, text.len);
 }
 

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "codec/json-writer.h"
+
 static struct stream_item *stream_at(const struct stream *s, uint64_t place)
 {
 	return (struct stream_item *)&s->items[place % STREAM_EVENTS_MAX];
@@ -45,6 +47,19 @@ uint64_t stream_find(const struct stream *s, uint64_t id)
 	return place;
 }
 
+/* Numbers that the listener will not see. */
+static void stream_add_dropped(struct buffer *out, uint64_t from, uint64_t to)
+{
+	struct json_writer w = { .out = out };
+
+	buffer_adds(out, "event: dropped\ndata: ");
+	json_open_map(&w, NULL);
+	json_put_count(&w, "from", from);
+	json_put_count(&w, "to", to);
+	json_close(&w);
+	buffer_adds(out, "\n\n");
+}
+
 void stream_copy(
 	const struct stream *s, uint64_t *place, uint64_t *last, size_t room, struct buffer *out)
 {
@@ -54,10 +69,7 @@ void stream_copy(
 		const struct stream_item *item = stream_at(s, *place);
 
 		if (*last && item->id > *last + 1)
-			buffer_printf(out,
-				"event: dropped\ndata: {\"from\":%" PRIu64 ",\"to\":%" PRIu64
-				"}\n\n",
-				*last + 1, item->id - 1);
+			stream_add_dropped(out, *last + 1, item->id - 1);
 		buffer_add(out, item->text, item->len);
 		*last = item->id;
 	}
