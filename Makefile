@@ -36,7 +36,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test acceptance check asan fuzz coverage bench soak install uninstall format clean
+.PHONY: help build demo test golden acceptance check asan fuzz coverage bench soak install uninstall format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,10 @@ fetched:
 test: fetched build ## build and run all tests but those of `make acceptance`: unit, corpus, end to end …
 	@$(if $(filter true,$(CI)),,CORRAL_SETUP=$${CORRAL_SETUP:-try}) tools/setup check man programs net
 	@tools/run-tests $(BUILD) --no-suite acceptance --timeout-multiplier=3
+
+golden: fetched build ## write tests/golden/ anew: what users and programs see; the commit says why it changed
+	@tools/setup check
+	@tests/golden/golden.py $(BUILD) --write
 
 acceptance: fetched build ## run third-party clients that are slow to install: Chromium, coding agents, other sandboxes
 	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance dashboard-test
