@@ -18,7 +18,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
-PARTS = ("symbols", "broker")
+PARTS = ("help", "symbols", "broker")
 MARK = "=== "
 
 
