@@ -18,7 +18,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
-PARTS = ("help", "symbols", "broker")
+PARTS = ("help", "symbols", "broker", "openapi", "frames", "filters")
 MARK = "=== "
 
 
@@ -38,16 +38,26 @@ class Build:
         return self.installed.get(name) or self.others.get(name)
 
 
-def read(part):
-    """The sections of a file."""
-    path = FOLDER / f"{part}.golden"
+def parse(text):
+    """The sections of a golden file."""
     sections = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for line in text.splitlines():
         if line.startswith(MARK):
             lines = sections[line[len(MARK):]] = []
         elif line or sections:
             lines.append(line)
     return {name: "\n".join(lines).rstrip("\n") for name, lines in sections.items()}
+
+
+def read(part):
+    path = FOLDER / f"{part}.golden"
+    return parse(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def printed(build, what):
+    """The sections that golden-print makes."""
+    done = subprocess.run([build.program("golden-print"), what], check=True, stdout=subprocess.PIPE, text=True)
+    return parse(done.stdout).items()
 
 
 def write(part, made, kept):
