@@ -18,7 +18,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
-PARTS = ("help", "json", "symbols", "broker", "openapi", "frames", "filters")
+PARTS = ("help", "json", "symbols", "broker", "openapi", "frames", "filters", "calls")
 MARK = "=== "
 
 

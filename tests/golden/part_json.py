@@ -19,7 +19,7 @@ TYPES = {str: "string", int: "number", float: "number", bool: "true or false", t
 PATIENCE = 60
 # What the machine decides: what it lacks, what runs on it, what was found. Keys are compared, types are not; and of lists
 # that may be empty here, nothing.
-VARIES = {"doctor": (".findings[]",), "security": (".findings[]", ".ok[]"), "service test": (), "status": ()}
+VARIES = {"doctor": (".findings[]", ".tiers[].missing["), "security": (".findings[]", ".ok[]"), "service test": (), "status": ()}
 # Events that come when the watcher of the machine's state is ready, maybe after all else.
 LATE = {"finding", "security_status"}
 OF_RUNS = ("run", "shell", "audit")
