@@ -89,6 +89,54 @@ def scene_tier3():
     process.communicate("")
 
 
+def scene_notifications():
+    import bus
+    notifications = bus.Bus(scratch + "/bus")
+    with run(call("notifications.send", "title=x"), services={"notifications": {"access": "send"}}) as process:
+        show("notifications", process.pid)
+    notifications.close()
+
+
+def scene_clipboard():
+    xclip = write(scratch + "/programs/xclip", "#!/bin/sh\ncat >/dev/null\n", 0o755)
+    configure(clipboard={"program": "xclip", "programs": os.path.dirname(xclip)})
+    with run(call("clipboard.write", "text=x"), env={"DISPLAY": ":77"}, services={"clipboard": {"access": "write"}}) as process:
+        show("clipboard", process.pid)
+
+
+def scene_open():
+    configure(browser={"open_with": write(scratch + "/programs/browse", "#!/bin/sh\n", 0o755)})
+    with run(call("browser.open", "url=https://example.com/"), services={"browser": {"access": "open", "domains": ["example.com"]}}) as process:
+        show("open", process.pid)
+
+
+def scene_reminders():
+    os.makedirs(scratch + "/lists/home")
+    configure(reminders={"folder": scratch + "/lists"})
+    with run(call("reminders.list"), services={"reminders": {"access": "read"}}) as process:
+        show("reminders", process.pid)
+
+
+def scene_mail():
+    """The server refuses to talk; what matters is there by then."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+        configure(email={"server": "127.0.0.1", "port": server.getsockname()[1], "tls": "plain", "from": "agent@example.com"})
+        with run("sandbox-call email.send 'to:=[\"a@example.com\"]' subject=s body=b --json >/dev/null 2>&1",
+                 services={"email": {"access": "send", "recipients": ["*@example.com"]}}) as process:
+            show("mail", process.pid)
+
+
+def scene_fetch():
+    """One that waits for its server."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://localhost:{server.getsockname()[1]}"
+        with run(f"sandbox-call http_request url={url}/ >/dev/null 2>&1 &", "--broker", "--net", url[len("http://"):]) as process:
+            connection = server.accept()[0]
+            show("fetch", process.pid)
+            connection.close()
+
+
 def scene_host():
     """A program with the library's sandbox, and a broker."""
     policy = write(scratch + "/host.yaml", json.dumps({"fs": {"read": ["/usr/**", "/lib/**", "/bin/**", "/etc/**"]}, "exec": ["/**"]}))
@@ -96,6 +144,55 @@ def scene_host():
                                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "up\n"
     show("host", process.pid)
+    process.communicate("on\n")
+
+
+def scene_daemon():
+    import daemon_tap
+    daemon = daemon_tap.Daemon()
+    daemon.env["CORRAL_WARDEN"] = os.environ["CORRAL_WARDEN"]
+    try:
+        daemon.start()
+        folder = daemon.place + "/granted"
+        os.mkdir(folder)
+        os.mkfifo(folder + "/up")
+        policy = {"fs": {"read": [folder + "/{,**}"], "write": [folder + "/{,**}"]}, "exec": ["sh"]}
+        status, _, body = daemon.get("/api/invoke/set_policy", method="POST", body={"policy": json.dumps(policy)})
+        assert status == 200, body
+        waiting = threading.Thread(target=daemon.get, args=("/api/invoke/shell_exec",), daemon=True, kwargs={
+            "method": "POST", "body": {"cmd": "sh", "args": ["-c", f"echo up >{folder}/up; read -r _ <{folder}/up"]}})
+        waiting.start()
+        with open(folder + "/up", encoding="utf-8") as file:
+            assert file.readline() == "up\n"
+        show("daemon", daemon.process.pid)
+        with open(folder + "/up", "w", encoding="utf-8") as file:
+            file.write("on\n")
+        waiting.join()
+    finally:
+        daemon.end()
+
+
+WAITING = """(module
+  (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 8) "\\40\\00\\00\\00\\03\\00\\00\\00")
+  (data (i32.const 64) "up\\0a")
+  (func (export "_start")
+    (drop (call $write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 32)))
+    (drop (call $read (i32.const 0) (i32.const 8) (i32.const 1) (i32.const 32)))))
+"""
+
+
+def scene_wasm():
+    skill = scratch + "/skill"
+    write(skill + "/SKILL.md", "---\nname: skill\ndescription: a test\n---\n# Test\n")
+    write(skill + "/manifest.yaml", 'name: skill\nversion: "0.1.0"\nwasm: {file: skill.wasm}\n')
+    subprocess.run(["wat2wasm", write(scratch + "/skill.wat", WAITING), "-o", skill + "/skill.wasm"], check=True)
+    process = subprocess.Popen([CORRAL, "run", "--yes", "--skill", skill], cwd=home, env=environment, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
+    show("wasm", process.pid)
     process.communicate("on\n")
 
 
@@ -107,11 +204,17 @@ def held(name, command):
     process.communicate()
 
 
+def scene_compile():
+    held("compile", [os.environ["CORRAL_WASM"], "compile"])
+
+
 def scene_inspector():
     held("inspector", [os.environ["HOLD_INSPECTOR"], scratch])
 
 
-SCENES = {"run": scene_run, "explain": scene_explain, "writes": scene_tier3, "host": scene_host, "inspector": scene_inspector}
+SCENES = {"run": scene_run, "explain": scene_explain, "writes": scene_tier3, "notifications": scene_notifications,
+          "clipboard": scene_clipboard, "open": scene_open, "reminders": scene_reminders, "mail": scene_mail, "fetch": scene_fetch, "host": scene_host,
+          "daemon": scene_daemon, "wasm": scene_wasm, "compile": scene_compile, "inspector": scene_inspector}
 
 
 if __name__ == "__main__":

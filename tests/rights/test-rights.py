@@ -22,7 +22,8 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e")]
 import rights_view  # noqa: E402
 from broker_tap import USER, end, ok  # noqa: E402
 
-SCENES = ["run", "explain", "writes", "host", "inspector"]
+SCENES = ["run", "explain", "writes", "notifications", "clipboard", "open", "reminders", "mail", "fetch", "host", "daemon", "wasm", "compile",
+          "inspector"]
 NEEDS = {  # variables that are empty where the build has none of it
          "notifications": "BACKENDS", "clipboard": "BACKENDS", "open": "BACKENDS", "reminders": "CALENDAR", "mail": "MAIL",
          "fetch": "CORRAL_FETCH", "host": "QUESTION_HOST", "daemon": "CORRALD",
