@@ -81,7 +81,9 @@ static char daemon_client_state(long pid)
 	if (pid <= 0 || file_read(path, DAEMON_STAT_MAX, &text) < 0)
 		return '\0';
 	name_end = strrchr(buffer_text(&text), ')');
-	return name_end && name_end[1] == ' ' ? name_end[2] : '\0';
+	if (!name_end || name_end[1] != ' ')
+		return '\0';
+	return name_end[2];
 }
 
 static bool daemon_client_is_stopped(void)
