@@ -177,7 +177,7 @@ static void warden_tell_question(struct warden *w, const struct session_event *e
 
 	/* The host knows how long a question waits. */
 	if (event->kind == SESSION_QUESTION_OVER)
-		outbox_offer(&w->out, FRAME_QUESTION_OVER, event->id, &end, sizeof(end));
+		(void)outbox_offer(&w->out, FRAME_QUESTION_OVER, event->id, &end, sizeof(end));
 	else if (w->out.n >= QUESTIONS_CROWDED)
 		(void)session_answer(
 			w->session, event->id, &(struct answer){ .ttl_ms = 1, .pattern = "" });
@@ -212,13 +212,13 @@ static void warden_on_event(void *context, const struct session_event *event)
 {
 	struct warden *w = context;
 	auto_fd terminal = event->kind == SESSION_STARTED ? event->fd : -1;
-	auto_buffer body = { 0 };
 
 	switch (event->kind) {
 	case SESSION_STARTED:
 		outbox_add(&w->out, FRAME_STARTED, event->id, NULL, 0, terminal);
 		break;
 	case SESSION_EXITED:
+		outbox_report_dropped(&w->out);
 		outbox_add(&w->out, FRAME_EXITED, event->id, &event->report, sizeof(event->report),
 			-1);
 		break;
@@ -230,8 +230,7 @@ static void warden_on_event(void *context, const struct session_event *event)
 		w->over = true;
 		break;
 	case SESSION_RECORD:
-		if (record_encode(event->record, &body) == 0 && !body.failed)
-			outbox_offer(&w->out, FRAME_RECORD, 0, body.data, body.len);
+		outbox_offer_record(&w->out, event->record);
 		break;
 	case SESSION_POLICY:
 		/* Of a change that came with the number 0 the host does not wait to hear. */

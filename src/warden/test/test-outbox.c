@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,12 +115,120 @@ static void test_a_flood_ends(void **state)
 	close_fixture(&f);
 }
 
+/* Of each kind: what was received, and what is said to be lost. */
+struct tally {
+	uint64_t count[4], lost[4], sent, received;
+	unsigned reports;
+};
+
+static void take_record(struct tally *t, const struct frame *f)
+{
+	unsigned long long lost = 0;
+	struct record r;
+	size_t kind;
+
+	assert_int_equal(record_decode(&r, f->body, f->len), 0);
+	kind = r.dns ? 3 : (size_t)r.kind;
+	t->count[kind] += r.count;
+	t->sent += r.sent;
+	t->received += r.received;
+	if (strcmp(r.target, "*") != 0)
+		return;
+	assert_int_equal(sscanf(r.reason, "%llu network records were lost: ", &lost), 1);
+	t->lost[kind] += lost;
+	t->reports++;
+}
+
+/* Each counts for two, so that what is lost can be told from what it had counted. */
+static void offer_records(struct fixture *f, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		const struct record r = { .kind = (enum record_kind)(i % 3),
+			.dns = i % 12 == 0,
+			.target = "a.example:443",
+			.reason = "not granted",
+			.sent = 3,
+			.received = 5,
+			.count = 2 };
+
+		outbox_offer_record(&f->out, &r);
+	}
+}
+
+static void drain_records(struct fixture *f, struct tally *t)
+{
+	for (enum frame_type type = next(f); type != FRAME_NONE; type = next(f))
+		if (type == FRAME_RECORD)
+			take_record(t, &f->frame);
+}
+
+static void test_what_is_dropped_is_counted(void **state)
+{
+	enum { MANY = 12000 };
+	struct fixture f;
+	struct tally t = { 0 };
+
+	(void)state;
+	open_fixture(&f);
+	for (unsigned times = 1; times <= 2; times++) {
+		uint64_t lost = 0;
+
+		offer_records(&f, MANY);
+		assert_int_equal(f.out.n, OUTBOX_CROWDED);
+		for (size_t i = 0; i < 4; i++)
+			lost += f.out.dropped[i].frames;
+		assert_true(lost > MANY / 2);
+		drain_records(&f, &t);
+		assert_int_equal(t.reports, 4 * times);
+		for (size_t i = 0; i < 4; i++) {
+			assert_int_equal(f.out.dropped[i].frames, 0);
+			lost -= t.lost[i];
+			t.lost[i] = 0;
+		}
+		assert_int_equal(lost, 0);
+		assert_int_equal(t.count[RECORD_DENIED] + t.count[3], 2 * MANY / 3 * times);
+		assert_int_equal(t.count[3], 2 * MANY / 12 * times);
+		assert_int_equal(t.count[RECORD_FAILED], 2 * MANY / 3 * times);
+		assert_int_equal(t.count[RECORD_CLOSED], 2 * MANY / 3 * times);
+		assert_int_equal(t.sent, 3 * MANY * times);
+		assert_int_equal(t.received, 5 * MANY * times);
+	}
+	close_fixture(&f);
+}
+
+/* Whoever reads up to a command's end knows what is missing. */
+static void test_dropped_before_an_end(void **state)
+{
+	struct fixture f;
+	struct tally t = { 0 };
+	enum frame_type type;
+
+	(void)state;
+	open_fixture(&f);
+	offer_records(&f, 12000);
+	outbox_report_dropped(&f.out);
+	outbox_add(&f.out, FRAME_EXITED, 1, NULL, 0, -1);
+	assert_int_equal(f.out.n, OUTBOX_CROWDED + 4 + 1);
+	for (type = next(&f); type == FRAME_RECORD; type = next(&f))
+		take_record(&t, &f.frame);
+	assert_int_equal(type, FRAME_EXITED);
+	assert_int_equal(t.reports, 4);
+	assert_int_equal(t.sent, 3 * 12000);
+	/* Once. */
+	assert_int_equal(next(&f), FRAME_NONE);
+	outbox_report_dropped(&f.out);
+	assert_int_equal(next(&f), FRAME_NONE);
+	close_fixture(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_flood_has_a_bound),
 		cmocka_unit_test(test_others_are_not_dropped),
 		cmocka_unit_test(test_a_flood_ends),
+		cmocka_unit_test(test_what_is_dropped_is_counted),
+		cmocka_unit_test(test_dropped_before_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,11 +21,13 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "jail/probe/probe.h"
 #include "test/scratch.h"
 #include "warden/session/test/test-box.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/question.h"
+#include "wire/record.h"
 #include "wire/report.h"
 #include "wire/start.h"
 
@@ -787,6 +789,78 @@ static void has_no_broker_to_grant(void **state)
 	assert_int_equal(host_end(&h), 0);
 }
 
+static bool has_tables(void)
+{
+	static struct probe_result r;
+	const struct probe_finding *f = probe_run(&r) < 0 ? NULL : probe_find(&r, "nf_tables");
+
+	return f && f->held;
+}
+
+/* The id is free again: the warden has handled the end of what had it. Nothing is read for that. */
+static void await_free_id(struct host *h)
+{
+	char byte = 0;
+
+	while (byte != 'x') {
+		int ends[2];
+
+		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+		send_start(h, 1, "printf x", ends[1]);
+		(void)close(ends[1]);
+		assert_in_range(read(ends[0], &byte, 1), 0, 1);
+		(void)close(ends[0]);
+	}
+}
+
+/* A command is denied more than a host that does not read is told of: it is told how much. */
+static void tells_what_it_dropped(void **state)
+{
+	static const char *const env[] = { "CORRAL_POLICY={\"fs\":{\"read\":[\"/usr/**\"]},"
+					   "\"network\":{\"allow\":[\"a.example:443\"]}}",
+		NULL };
+	enum { MANY = 4000 };
+	unsigned long long n = 0, lost = 0;
+	uint64_t records = 0, counted = 0;
+	struct record r;
+	struct host h;
+	int ends[2];
+	char byte;
+
+	(void)state;
+	if (!has_tables())
+		skip();
+	host_begin(&h, -1, env);
+	host_ready(&h);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	send_start(&h, 1,
+		"exec bash -c 'for ((i = 1; i <= 4000; i++)); do echo x >/dev/udp/192.0.2.7/$i; "
+		"done'",
+		ends[1]);
+	(void)close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	(void)close(ends[0]);
+	await_free_id(&h);
+	for (;;) {
+		enum frame_type type = host_receive(&h);
+
+		if (type == FRAME_EXITED)
+			break;
+		if (type != FRAME_RECORD)
+			continue;
+		assert_int_equal(record_decode(&r, h.frame.body, h.frame.len), 0);
+		records++;
+		counted += r.count;
+		if (strcmp(r.target, "*") == 0 &&
+			sscanf(r.reason, "%llu network records were lost: ", &n) == 1)
+			lost += n;
+	}
+	assert_true(lost > 0);
+	assert_true(records < MANY && counted > records);
+	assert_in_range(counted, records + lost - 1, MANY);
+	assert_int_equal(host_end(&h), 0);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -819,6 +893,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(has_room),
 		cmocka_unit_test(has_no_relay_to_change),
 		cmocka_unit_test(has_no_broker_to_grant),
+		cmocka_unit_test(tells_what_it_dropped),
 	};
 
 	if (argc != 2)
