@@ -482,6 +482,26 @@ attack 'echo 4 >file && git add file && GIT_EDITOR=true git rebase --continue'
 status_is 0 'worktree: it can go on inside'
 [ ! -e .git/rebase-merge ]
 ok $? 'worktree: and ends'
+
+# --- and work goes on in it, while git's settings of it are kept, and all of worktrees elsewhere ---
+git worktree add -q "$scratch/far" -b far || exit 1
+attack 'cd .worktrees/wt && echo 5 >file && git commit -q -a -m five && echo 6 >more && git add more && git commit -q -m six'
+status_is 0 'worktree: commits in it'
+attack 'cd .worktrees/wt && git rebase side >/dev/null 2>&1; [ -e ../../.git/worktrees/wt/rebase-merge ] && echo stopped
+echo 7 >file && git add file && GIT_EDITOR=true git rebase --continue >/dev/null 2>&1 && git log --format=%s | head -n 2'
+out_is 'stopped
+six
+five' 'worktree: a rebase in it stops and goes on'
+git -C .worktrees/wt rebase HEAD~1 --exec false >/dev/null 2>&1
+attack 'GIT_EDITOR=true git -C .worktrees/wt rebase --abort'
+status_is 0 'worktree: one that the user began is ended inside'
+for file in wt/commondir wt/gitdir far/commondir far/HEAD far/config.worktree; do
+	run_stops "worktree: $file is not written" -- sh -c "echo x >.git/worktrees/$file 2>/dev/null"
+done
+run_stops 'worktree: nor is their folder exchanged' -- sh -c 'mv .git/worktrees .git/x 2>/dev/null || mv .git/worktrees/wt .git/x 2>/dev/null'
+git config extensions.worktreeConfig true
+run run -- sh -c 'echo x >.git/worktrees/wt/config.worktree'
+err_has 'created .git/worktrees/wt/config.worktree' 'worktree: settings of it that are new are reported'
 cd "$scratch" || exit 1
 
 done_testing

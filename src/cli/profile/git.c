@@ -9,6 +9,7 @@
  * and never followed for anything but to learn their names.
  */
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -27,6 +28,8 @@
 
 /* Files of settings that one folder's git reads, and how deep they include each other. */
 enum { SETTINGS_MAX = 1 << 20, FILES_MAX = 64, DEPTH_MAX = 10, WORD_MAX = 64 };
+/* Worktrees of a repository that are looked at. */
+enum { WORKTREES_MAX = 128 };
 /* Of all repositories in a folder. */
 enum { ALL_SETTINGS_MAX = 8 << 20, ALL_FILES_MAX = 1024 };
 
@@ -137,6 +140,55 @@ static int tell_parts(const struct profile_git_leads *l, const char *repository)
 					THREAT_SOON);
 	}
 	return r;
+}
+
+/* Worktrees */
+
+static const char profile_git_worktree[] = "git takes the settings of other worktrees from it";
+
+/*
+ * What git keeps about one worktree. If that lies in the folder, work in it writes there (its
+ * index, a rebase), and only what leads git to settings is kept; else all of it.
+ */
+static int tell_worktree(const struct profile_git_leads *l, const char *entry)
+{
+	char checkout[PATH_BYTES], base[PATH_BYTES], path[PATH_BYTES], back[PATH_BYTES];
+	int r = profile_git_resolve(entry, "gitdir", path) < 0
+			? 0
+			: profile_git_read_path(path, "", entry, checkout);
+
+	if (r < 0)
+		return r;
+	/* It has to lead back, or it is no worktree that git would use from there. */
+	if (r == 0 || !path_is_below(checkout, l->folder) ||
+		profile_git_resolve(checkout, "..", base) < 0 ||
+		profile_git_read_path(checkout, "gitdir: ", base, back) != 1 ||
+		strcmp(back, entry) != 0)
+		return profile_git_tell(l, entry, profile_git_worktree);
+	r = profile_git_tell(l, path, profile_git_worktree);
+	return r < 0 ? r : tell_parts(l, entry);
+}
+
+static int tell_worktrees(const struct profile_git_leads *l, const char *repository)
+{
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	DIR *dir =
+		profile_git_resolve(repository, "worktrees", folder) < 0 ? NULL : opendir(folder);
+	unsigned left = WORKTREES_MAX;
+	const struct dirent *d;
+	int r = 0;
+
+	while (dir && r == 0 && left && (d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		left--;
+		if (profile_git_resolve(folder, d->d_name, path) == 0)
+			r = tell_worktree(l, path);
+	}
+	if (dir)
+		(void)closedir(dir);
+	/* Nothing is left out: then none of them can be used. */
+	return r == 0 && !left ? profile_git_tell(l, folder, profile_git_worktree) : r;
 }
 
 /* Settings */
@@ -356,6 +408,8 @@ int profile_git_leads(const char *folder, const char *worktree, bool is_bare,
 		r = strcmp(own, usual) == 0 ? 0 : tell_parts(&l, own);
 	if (r == 0 && strcmp(common, own) != 0)
 		r = tell_parts(&l, common);
+	if (r == 0)
+		r = tell_worktrees(&l, common);
 	if (r == 0 && profile_git_resolve(common, "config", path) == 0)
 		r = profile_git_read_file(&l, path, 0);
 	if (r == 0 && profile_git_resolve(own, "config.worktree", path) == 0)

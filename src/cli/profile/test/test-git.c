@@ -172,7 +172,7 @@ static void test_file(void **state)
 	put_text(".git", "gitdir: ./.g\n");
 	expect_leads(
 		".g/hooks\n.g/config\n.g/config.worktree\n.g/commondir\n.g/modules\n"
-		".g/worktrees\n.g/remotes\n.g/branches\n.g/rebase-merge?\n.g/rebase-apply?\n.g/"
+		".g/worktrees?\n.g/remotes\n.g/branches\n.g/rebase-merge?\n.g/rebase-apply?\n.g/"
 		"sequencer?\n.g/lazygit.yml\n");
 	put_text(".git", "gitdir: /elsewhere\n");
 	expect_leads("");
@@ -183,9 +183,33 @@ static void test_common(void **state)
 	(void)state;
 	put_text(".git/commondir", "../c\n");
 	put_text("c/config", "[core]\nhooksPath=h\n");
-	expect_leads("c/hooks\nc/config\nc/config.worktree\nc/commondir\nc/modules\nc/worktrees\nc/"
-		     "remotes\nc/branches\n"
-		     "c/rebase-merge?\nc/rebase-apply?\nc/sequencer?\nc/lazygit.yml\nh\n");
+	expect_leads(
+		"c/hooks\nc/config\nc/config.worktree\nc/commondir\nc/modules\nc/worktrees?\nc/"
+		"remotes\nc/branches\n"
+		"c/rebase-merge?\nc/rebase-apply?\nc/sequencer?\nc/lazygit.yml\nh\n");
+}
+
+/* Of those in the folder, what leads git to settings; of others, all. */
+static void test_worktrees(void **state)
+{
+	char text[2 * PATH_BYTES];
+
+	(void)state;
+	put_text(".git/config", "");
+	(void)snprintf(text, sizeof(text), "%s/wt/.git\n", work);
+	put_text(".git/worktrees/wt/gitdir", text);
+	expect_leads(".git/worktrees/wt\n");
+	put_text("wt/.git", "gitdir: ../.git/worktrees/wt\n");
+	expect_leads(".git/worktrees/wt/gitdir\n.git/worktrees/wt/hooks\n.git/worktrees/wt/config\n"
+		     ".git/worktrees/wt/config.worktree\n.git/worktrees/wt/commondir\n"
+		     ".git/worktrees/wt/modules\n.git/worktrees/wt/worktrees?\n"
+		     ".git/worktrees/wt/remotes\n.git/worktrees/wt/branches\n"
+		     ".git/worktrees/wt/rebase-merge?\n.git/worktrees/wt/rebase-apply?\n"
+		     ".git/worktrees/wt/sequencer?\n.git/worktrees/wt/lazygit.yml\n");
+	put_text("wt/.git", "gitdir: ../.git/worktrees/another\n");
+	expect_leads(".git/worktrees/wt\n");
+	put_text(".git/worktrees/wt/gitdir", "/elsewhere/.git\n");
+	expect_leads(".git/worktrees/wt\n");
 }
 
 static void test_settings(void **state)
@@ -690,6 +714,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_programs, begin),
 		cmocka_unit_test_setup(test_environment, begin),
+		cmocka_unit_test_setup(test_worktrees, begin),
 		cmocka_unit_test_setup(test_none, begin),
 		cmocka_unit_test_setup(test_file, begin),
 		cmocka_unit_test_setup(test_common, begin),
