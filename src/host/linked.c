@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/fd.h"
 
 /* As the kernel fills it. */
@@ -172,5 +173,18 @@ int linked_each(
 			r = linked_read(&w, in, i > 0 ? fd : top);
 	}
 	arena_deinit(&w.arena);
+	return r;
+}
+
+int linked_each_known(linked_found *found, void *data)
+{
+	static const char names[][20] = { "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa",
+		"id_ed25519_sk", "id_ecdsa_sk", "authorized_keys", "config", "config.json",
+		"credentials", "credentials.json", "credentials.db", "access_tokens.db",
+		"hosts.yml", "token" };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ROWS(names); i++)
+		r = found(data, names[i]);
 	return r;
 }

@@ -43,3 +43,6 @@ typedef int linked_found(void *data, const char *path);
  */
 int linked_each(
 	struct linked *l, const char *folder, unsigned depth, linked_found *found, void *data);
+/* Names that a secret folder may have, for one that cannot be listed: found is called for each,
+ * whether it is there or not. */
+int linked_each_known(linked_found *found, void *data);

@@ -269,6 +269,24 @@ def closed_folder(scene):
     rename(scene, "stage/docker", ".docker")
 
 
+def closed_secret(scene):
+    """Of mode 0311, with a link in it: neither the folder nor what the link leads to."""
+    scene.write("project/key")
+    scene.write("stage/aws/config")
+    os.symlink(f"{scene.home}/project/key", f"{scene.home}/stage/aws/credentials")
+    os.chmod(f"{scene.home}/stage/aws", 0o311)
+    rename(scene, "stage/aws", ".aws")
+
+
+def opened_secret(scene):
+    """It cannot even be searched when it comes, and can be later."""
+    scene.write("stage/aws/config")
+    os.chmod(f"{scene.home}/stage/aws", 0o200)
+    os.rename(f"{scene.home}/stage/aws", f"{scene.home}/.aws")
+    time.sleep(scene.pause)
+    os.chmod(f"{scene.home}/.aws", 0o755)
+
+
 def own_log(scene):
     done = subprocess.run([CORRAL, "run", "--audit", "default", "--", "true"], cwd=f"{scene.home}/project",
                           env=scene.environment(), check=False, stdin=subprocess.DEVNULL)
@@ -304,6 +322,8 @@ CASES = (
     ("a link to a folder on the way", AGENT, link_folder, (".config/gh/hosts.yml", "project/dot/gh/hosts.yml")),
     ("a link to a folder that is exchanged", AGENT, link_exchanged, (".config/gh/hosts.yml", "stage/dot/gh/hosts.yml")),
     ("a folder that cannot be listed", AGENT, closed_folder, (".docker/config.json",)),
+    ("a secret folder that cannot be listed", AGENT, closed_secret, (".aws/config", ".aws/credentials", "project/key")),
+    ("a secret folder that is closed, and open later", AGENT, opened_secret, (".aws/config",)),
     ("the first log of the user's own", AGENT, own_log, (".local/state/corral/canary", ".local/state/corral/audit.db.key")),
     ("a home that is granted, not all", READ_HOME, saved, (".netrc",)),
     ("a path that the policy denies", (*READ_HOME, "--deny", "~/project/sub/secret.txt"), denied,

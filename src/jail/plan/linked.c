@@ -41,11 +41,6 @@ static const char *const plan_linked_git[] = { ".git", "node_modules", NULL };
 static const char plan_linked_fillers[][24] = { "~/.kube/**", "~/.aws/**", "~/.azure/**",
 	"~/.config/gcloud/**", "~/.oci/**" };
 
-/* Names that are looked for where a secret folder cannot be listed. */
-static const char plan_linked_known[][20] = { "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa",
-	"id_ed25519_sk", "id_ecdsa_sk", "authorized_keys", "config", "config.json", "credentials",
-	"credentials.json", "credentials.db", "access_tokens.db", "hosts.yml", "token" };
-
 /* Names of one folder that are kept, and folders that are read on the way. */
 enum { NAMES_MAX = 16384, LISTS_MAX = 256 };
 /* How deep links are looked for in folders that are not secret: editors and services fill these. */
@@ -360,8 +355,8 @@ static int plan_linked_closed(struct linked_search *s, const char *closed)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && !*closed && i < ROWS(plan_linked_known); i++)
-		r = plan_linked_follow(s, plan_linked_known[i]);
+	if (!*closed)
+		r = linked_each_known(plan_linked_follow, s);
 	return r < 0 ? r
 		     : plan_add_note(s->planner, NULL,
 			       "%s%s%s cannot be listed: what symbolic links in it lead to is not "

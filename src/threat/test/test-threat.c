@@ -22,10 +22,10 @@ static const struct threat *find(const struct threat *rows, size_t n, const char
 /* Files */
 
 static const char *const protected[] = { ".git/hooks", ".git/config", ".git/config.worktree",
-	".git/commondir", ".git/modules", ".git/worktrees", ".git/remotes", ".git/branches",
-	".git/lazygit.yml", ".lazygit.yml", ".git", ".hg/hgrc", ".hg/hgrc-not-shared",
-	".hg/sharedpath", ".sl/sharedpath", ".jj/repo", ".jj/repo/config.toml", ".sl/config",
-	".husky", ".pre-commit-config.yaml", ".lefthook.yml", ".lefthook.yaml", ".lefthook.toml",
+	".git/commondir", ".git/modules", ".git/remotes", ".git/branches", ".git/lazygit.yml",
+	".lazygit.yml", ".git", ".hg/hgrc", ".hg/hgrc-not-shared", ".hg/sharedpath",
+	".sl/sharedpath", ".jj/repo", ".jj/repo/config.toml", ".sl/config", ".husky",
+	".pre-commit-config.yaml", ".lefthook.yml", ".lefthook.yaml", ".lefthook.toml",
 	".lefthook.json", ".lefthook-local.yml", ".lefthook-local.yaml", ".lefthook-local.toml",
 	".lefthook-local.json", "lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json",
 	"lefthook-local.yml", "lefthook-local.yaml", "lefthook-local.toml", "lefthook-local.json",

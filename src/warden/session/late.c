@@ -418,6 +418,9 @@ static int late_mask_folder(const struct late_walk *w, const char *real)
 	struct linked bounds = linked_start(none);
 	int r = linked_each(&bounds, real, LINKED_DEPTH_MAX, late_follow_inside, &in);
 
+	/* As the plan does with one that was there. */
+	if (r == 0 && bounds.is_closed && !bounds.closed[0])
+		r = linked_each_known(late_follow_inside, &in);
 	return r < 0 ? r : late_mask(w, real);
 }
 
