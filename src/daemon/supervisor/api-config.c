@@ -8,49 +8,43 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 
-static void api_config_print(const struct supervisor *s, struct buffer *json)
+/* As members of a map. */
+static void api_config_print(const struct supervisor *s, struct json_writer *w)
 {
 	const struct config *f = &s->config;
 
-	buffer_adds(json, "{");
-	if (f->source[0])
-		api_text(json, "file", f->source);
-	else
-		buffer_adds(json, "\"file\":null");
-	buffer_adds(json, ",\"daemon\":{\"port\":");
+	json_put_text(w, "file", f->source[0] ? f->source : NULL);
+	json_open_map(w, "daemon");
 	if (f->no_port)
-		buffer_adds(json, "\"none\",");
+		json_put_text(w, "port", "none");
 	else
-		buffer_printf(json, "%u,", f->port);
-	buffer_printf(json, "\"host\":\"%s\",\"logLevel\":\"%s\",\"heartbeat\":%u,\"watch\":%u,",
-		f->is_v6 ? "::1" : "127.0.0.1", config_level_name(f->level), f->heartbeat_ms / 1000,
-		f->watch_ms / 1000);
-	if (f->has_mode)
-		buffer_printf(json, "\"mode\":\"%s\",", config_mode_name(f->mode));
-	else
-		buffer_adds(json, "\"mode\":null,");
-	if (f->log_file[0])
-		api_text(json, "logFile", f->log_file);
-	else
-		buffer_adds(json, "\"logFile\":null");
-	buffer_adds(json, ",\"skills\":[");
-	for (const char *path = f->skills; *path; path += strlen(path) + 1) {
-		buffer_adds(json, path == f->skills ? "" : ",");
-		json_print_string(json, path, strlen(path));
-	}
-	buffer_adds(json, "]}");
+		json_put_count(w, "port", f->port);
+	json_put_text(w, "host", f->is_v6 ? "::1" : "127.0.0.1");
+	json_put_text(w, "logLevel", config_level_name(f->level));
+	json_put_count(w, "heartbeat", f->heartbeat_ms / 1000);
+	json_put_count(w, "watch", f->watch_ms / 1000);
+	json_put_text(w, "mode", f->has_mode ? config_mode_name(f->mode) : NULL);
+	json_put_text(w, "logFile", f->log_file[0] ? f->log_file : NULL);
+	json_open_list(w, "skills");
+	for (const char *path = f->skills; *path; path += strlen(path) + 1)
+		json_put_text(w, NULL, path);
+	json_close(w);
+	json_close(w);
 }
 
 void api_config(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	(void)c;
-	api_config_print(s, &json);
-	buffer_adds(&json, "}\n");
+	json_open_map(&w, NULL);
+	api_config_print(s, &w);
+	json_close(&w);
+	buffer_addc(&json, '\n');
 	api_send(s, id, &json);
 }
 
@@ -70,22 +64,32 @@ static bool api_config_apply(struct supervisor *s, const char *key, const struct
 	return true;
 }
 
+static void api_config_put_keys(struct json_writer *w, const char *name,
+	const struct config_change *changes, size_t n, const bool *are, bool wanted)
+{
+	json_open_list(w, name);
+	for (size_t i = 0; i < n; i++)
+		if (are[i] == wanted)
+			json_put_text(w, NULL, changes[i].key);
+	json_close(w);
+}
+
 static void api_config_tell(struct supervisor *s, uint64_t id, const struct config_change *changes,
 	size_t n, const struct config *now)
 {
-	auto_buffer json = { 0 }, later = { 0 };
-	size_t applied = 0;
+	bool at_once[CONFIG_CHANGES_MAX];
+	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	(void)snprintf(s->config.source, sizeof(s->config.source), "%s", now->source);
 	for (size_t i = 0; i < n; i++)
-		if (!api_config_apply(s, changes[i].key, now))
-			buffer_printf(&later, "%s\"%s\"", later.len ? "," : "", changes[i].key);
-	api_config_print(s, &json);
-	buffer_adds(&json, ",\"at_once\":[");
-	for (size_t i = 0; i < n; i++)
-		if (api_config_apply(s, changes[i].key, now))
-			buffer_printf(&json, "%s\"%s\"", applied++ ? "," : "", changes[i].key);
-	buffer_printf(&json, "],\"at_next_start\":[%s]}\n", buffer_text(&later));
+		at_once[i] = api_config_apply(s, changes[i].key, now);
+	json_open_map(&w, NULL);
+	api_config_print(s, &w);
+	api_config_put_keys(&w, "at_once", changes, n, at_once, true);
+	api_config_put_keys(&w, "at_next_start", changes, n, at_once, false);
+	json_close(&w);
+	buffer_addc(&json, '\n');
 	journal_record(s, &(struct audit_event){ .action = AUDIT_POLICY,
 				  .program = "corrald",
 				  .target = s->config.source,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a tab of the page gets its key: `corral dashboard` asks for a link, and the page proves that
  * it knows what stands in it (daemon/login.h). */
-#include <inttypes.h>
 #include <sodium.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 
 void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -14,6 +14,7 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 	uint8_t secret[LOGIN_SECRET];
 	char code[2 * LOGIN_SECRET + 1];
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	(void)c;
 	if (!s->port) {
@@ -28,10 +29,12 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 	}
 	login_begin(&s->login, secret, loop_boot_now(s->loop));
 	proof_hex(secret, sizeof(secret), code);
-	buffer_printf(&json,
-		"{\"code\":\"%s\",\"url\":\"http://%s.localhost:%u/"
-		"#code=%s\",\"expires_ms\":%" PRIu64 "}\n",
-		code, s->label, s->port, code, clock_ms(CLOCK_REALTIME) + LOGIN_MS);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "code", code);
+	json_put_format(&w, "url", "http://%s.localhost:%u/#code=%s", s->label, s->port, code);
+	json_put_count(&w, "expires_ms", clock_ms(CLOCK_REALTIME) + LOGIN_MS);
+	json_close(&w);
+	buffer_addc(&json, '\n');
 	sodium_memzero(secret, sizeof(secret));
 	api_send(s, id, &json);
 }
@@ -46,6 +49,7 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 		.tab = t.id,
 		.start = s->http.start };
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
 		api_fail(s, id, 503, "no random numbers");
@@ -61,7 +65,11 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 		api_fail(s, id, 503, "out of memory");
 		return;
 	}
-	buffer_printf(&json, "{\"tab\":\"%s\",\"start\":\"%s\",\"proof\":\"%s\"}\n", t.id,
-		s->http.start, a.proof);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "tab", t.id);
+	json_put_text(&w, "start", s->http.start);
+	json_put_text(&w, "proof", a.proof);
+	json_close(&w);
+	buffer_addc(&json, '\n');
 	api_send(s, id, &json);
 }

@@ -43,7 +43,7 @@ void api_answer(struct supervisor *s, uint64_t id, const struct route_call *c)
 		.pattern = scope ? scope : "" };
 	auto_buffer body = { 0 };
 	const struct order_request order = {
-		.type = FRAME_ANSWER, .call = id, .body = &body, .done = "{\"answered\":true}\n"
+		.type = FRAME_ANSWER, .call = id, .body = &body, .done = "answered"
 	};
 	struct sandbox *b = NULL;
 
@@ -112,8 +112,7 @@ void api_revoke(struct supervisor *s, uint64_t id, const struct route_call *c)
 		return;
 	}
 	buffer_add(&body, &number, sizeof(number));
-	orders_send(b, &(struct order_request){ .type = FRAME_REVOKE,
-			       .call = id,
-			       .body = &body,
-			       .done = "{\"removed\":true}\n" });
+	orders_send(
+		b, &(struct order_request){
+			   .type = FRAME_REVOKE, .call = id, .body = &body, .done = "removed" });
 }

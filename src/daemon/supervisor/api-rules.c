@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 
 enum { API_RULE_WORDS = 8 };
@@ -14,9 +14,9 @@ enum { API_RULE_WORDS = 8 };
 /* The values of the body that are keys of a rule, as one object. */
 static void api_rule_print(struct buffer *out, const struct route_call *c)
 {
-	size_t n = 0;
+	struct json_writer w = { .out = out };
 
-	buffer_addc(out, '{');
+	json_open_map(&w, NULL);
 	for (size_t i = 0; c->route->fields[i].name; i++) {
 		const struct route_field *f = &c->route->fields[i];
 		const char *value = c->values[i];
@@ -24,27 +24,26 @@ static void api_rule_print(struct buffer *out, const struct route_call *c)
 		if (f->place != ROUTE_IN_BODY || !value || strcmp(f->name, "etag") == 0 ||
 			strcmp(f->name, "policy") == 0)
 			continue;
-		buffer_printf(out, "%s\"%s\":", n++ ? "," : "", f->name);
 		if (f->kind == ROUTE_TEXT || f->kind == ROUTE_WORD)
-			json_print_string(out, value, strlen(value));
+			json_put_text(&w, f->name, value);
 		else
-			buffer_adds(out, value);
+			json_put_raw(&w, f->name, value);
 	}
-	buffer_addc(out, '}');
+	json_close(&w);
 }
 
 /* {"policy": "custom/team", "rule": …, "state": "added"}; of one that is there, its whole id. */
 static void api_rule_print_record(struct buffer *out, const struct route_call *c, const char *state)
 {
 	const char *policy = route_value(c, "policy");
+	struct json_writer w = { .out = out };
 
-	buffer_addc(out, '{');
-	if (policy) {
-		api_text(out, "policy", policy);
-		buffer_addc(out, ',');
-	}
-	api_text(out, "rule", route_value(c, "id"));
-	buffer_printf(out, ",\"state\":\"%s\"}", state);
+	json_open_map(&w, NULL);
+	if (policy)
+		json_put_text(&w, "policy", policy);
+	json_put_text(&w, "rule", route_value(c, "id"));
+	json_put_text(&w, "state", state);
+	json_close(&w);
 }
 
 /* option: NULL, or the one with the id in the path. */

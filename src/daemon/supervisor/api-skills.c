@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 
 enum { API_SKILL_ID = 64, API_SKILL_WORDS = 8 };
@@ -55,13 +55,13 @@ static void api_skill_publish(struct supervisor *s, const struct document *d)
 {
 	static const char *const keys[] = { "id", "name", "path", "digest" };
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
-	buffer_adds(&json, "{\"state\":\"approved\"");
-	for (size_t i = 0; i < ROWS(keys); i++) {
-		buffer_addc(&json, ',');
-		api_text(&json, keys[i], node_get_text(d->root, keys[i]));
-	}
-	buffer_addc(&json, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "state", "approved");
+	for (size_t i = 0; i < ROWS(keys); i++)
+		json_put_text(&w, keys[i], node_get_text(d->root, keys[i]));
+	json_close(&w);
 	if (!json.failed)
 		bus_publish(s, "skill", json.data);
 }

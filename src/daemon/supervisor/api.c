@@ -3,21 +3,14 @@
  * What a call does: one row for each route. A handler answers at once, or starts what answers later
  * (tool.c). Each call is in the audit log, and an event, when it was answered.
  */
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 #include "wire/question.h"
-
-void api_text(struct buffer *out, const char *key, const char *text)
-{
-	buffer_printf(out, "\"%s\":", key);
-	json_print_string(out, text, strlen(text));
-}
 
 void api_send(struct supervisor *s, uint64_t id, const struct buffer *json)
 {
@@ -30,49 +23,54 @@ void api_send(struct supervisor *s, uint64_t id, const struct buffer *json)
 void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *text)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	api_answered(s, id, status, text);
-	buffer_addc(&json, '{');
-	api_text(&json, "error", text);
-	buffer_adds(&json, "}\n");
+	json_open_map(&w, NULL);
+	json_put_text(&w, "error", text);
+	json_close(&w);
+	buffer_addc(&json, '\n');
 	if (!json.failed)
 		http_process_answer(s, id, status, json.data, json.len);
 }
 
 static void api_status(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	const uint64_t now = clock_ms(CLOCK_REALTIME);
+	const int failure = audit_trail_failure(s->trail);
 	auto_buffer json = { 0 }, watch = { 0 };
+	struct json_writer w = { .out = &json };
 
 	(void)c;
-	buffer_printf(&json, "{\"version\":\"%s\",\"pid\":%d,\"mode\":\"%s\",", CORRAL_VERSION,
-		(int)getpid(), s->is_system ? "system" : "user");
-	buffer_printf(&json, "\"started_ms\":%" PRIu64 ",\"uptime_ms\":%" PRIu64 ",", s->started_ms,
-		now - s->started_ms);
+	json_open_map(&w, NULL);
+	json_put_text(&w, "version", CORRAL_VERSION);
+	json_put_number(&w, "pid", getpid());
+	json_put_text(&w, "mode", s->is_system ? "system" : "user");
+	json_put_count(&w, "started_ms", s->started_ms);
+	json_put_count(&w, "uptime_ms", clock_ms(CLOCK_REALTIME) - s->started_ms);
 	if (s->port)
-		buffer_printf(&json, "\"port\":%u,", s->port);
+		json_put_count(&w, "port", s->port);
 	else
-		buffer_adds(&json, "\"port\":null,");
-	api_text(&json, "runtime", buffer_text(&s->folder.path));
-	buffer_printf(&json, ",\"http\":{\"pid\":%d,\"restarts\":%zu},\"log\":{",
-		(int)s->http.child.pid, s->http.n_started ? s->http.n_started - 1 : 0);
-	api_text(&json, "path", buffer_text(&s->log_path));
-	buffer_printf(&json, ",\"lost\":%" PRIu64 ",\"error\":", audit_trail_lost(s->trail));
-	if (audit_trail_failure(s->trail) < 0) {
-		const char *why = strerror(-audit_trail_failure(s->trail));
-
-		json_print_string(&json, why, strlen(why));
-	} else {
-		buffer_adds(&json, "null");
-	}
-	buffer_adds(&json, "},\"watch\":{\"error\":");
+		json_put_null(&w, "port");
+	json_put_text(&w, "runtime", buffer_text(&s->folder.path));
+	json_open_map(&w, "http");
+	json_put_number(&w, "pid", s->http.child.pid);
+	json_put_count(&w, "restarts", s->http.n_started ? s->http.n_started - 1 : 0);
+	json_close(&w);
+	json_open_map(&w, "log");
+	json_put_text(&w, "path", buffer_text(&s->log_path));
+	json_put_count(&w, "lost", audit_trail_lost(s->trail));
+	json_put_text(&w, "error", failure < 0 ? strerror(-failure) : NULL);
+	json_close(&w);
 	changes_why(s, &watch);
-	if (watch.len)
-		json_print_string(&json, buffer_text(&watch), watch.len);
-	else
-		buffer_adds(&json, "null");
-	buffer_printf(&json, "},\"sandboxes\":%zu,\"events\":{\"next\":%" PRIu64 "}}\n",
-		s->n_sandboxes, s->bus.next_id);
+	json_open_map(&w, "watch");
+	json_put_text(&w, "error", watch.len ? watch.data : NULL);
+	json_close(&w);
+	json_put_count(&w, "sandboxes", s->n_sandboxes);
+	json_open_map(&w, "events");
+	json_put_count(&w, "next", s->bus.next_id);
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(&json, '\n');
 	api_send(s, id, &json);
 }
 
@@ -398,6 +396,7 @@ static void api_tell(struct supervisor *s, const char *target, unsigned status, 
 	const char *reason, uint64_t count)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	s->metrics.requests[status / 100 % ROWS(s->metrics.requests)] += count;
 	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
@@ -411,12 +410,13 @@ static void api_tell(struct supervisor *s, const char *target, unsigned status, 
 				  .status = status,
 				  .count = count,
 				  .exact = true });
-	buffer_addc(&json, '{');
-	api_text(&json, "request", target);
-	buffer_printf(&json, ",\"status\":%u,\"channel\":\"%s\",\"count\":%" PRIu64 ",", status,
-		by_unix ? "unix" : "tcp", count);
-	api_text(&json, "reason", reason);
-	buffer_addc(&json, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "request", target);
+	json_put_count(&w, "status", status);
+	json_put_text(&w, "channel", by_unix ? "unix" : "tcp");
+	json_put_count(&w, "count", count);
+	json_put_text(&w, "reason", reason);
+	json_close(&w);
 	if (!json.failed)
 		bus_add(s, "api_request", json.data);
 }

@@ -129,6 +129,7 @@ struct tool_queue {
 struct tool;
 struct order;
 struct questions;
+struct json_writer;
 
 /* What finds. A look of one replaces what it found before. */
 enum security_source { WATCH_SCAN, WATCH_LOG, WATCH_OWN, WATCH_PEER };
@@ -195,7 +196,9 @@ struct sandbox {
 	struct acks acks;
 	bool is_stopping, is_reset;
 	struct questions *questions; /* and its grants; NULL: none yet */
-	struct buffer details;       /* what it may do, as JSON: ,"permissions":[…] … */
+	struct {
+		struct buffer permissions, ceiling, limits;
+	} details; /* what it may do, each as JSON; empty: it was not said yet */
 };
 
 /* The folder policy.d, custom/ in it, and the nearest folder above that is there. */
@@ -380,8 +383,6 @@ void api_send(struct supervisor *s, uint64_t id, const struct buffer *json);
 typedef void api_handler(struct supervisor *s, uint64_t id, const struct route_call *c);
 /* A word "--option=value" for a tool: a value may begin with "-". */
 const char *api_option(struct arena *a, const char *option, const char *value);
-/* "key":"text" */
-void api_text(struct buffer *out, const char *key, const char *text);
 /* api-config.c */
 api_handler api_config, api_config_put;
 /* api-policies.c */
@@ -509,7 +510,6 @@ int sandboxes_open(struct supervisor *s, int listener);
 void sandboxes_close(struct supervisor *s);
 /* Each appends one JSON value. */
 void sandboxes_print(const struct supervisor *s, struct buffer *out);
-void sandboxes_print_one(const struct sandbox *b, struct buffer *out);
 struct sandbox *sandboxes_find(const struct supervisor *s, const char *id);
 /* Closes its connection; its holder comes again, and sends what was not acknowledged. */
 void sandboxes_drop(struct sandbox *b);
@@ -525,7 +525,7 @@ int questions_on_frame(struct sandbox *b, const struct frame *f);
 void questions_free(struct sandbox *b);
 void questions_print(const struct supervisor *s, struct buffer *out);
 void questions_print_all_grants(const struct supervisor *s, struct buffer *out);
-void questions_print_grants(const struct sandbox *b, struct buffer *out);
+void questions_print_grants(const struct sandbox *b, struct json_writer *w);
 size_t questions_count(const struct sandbox *b);
 /* What is known of an id, "SANDBOX.N". */
 enum questions_state { QUESTIONS_UNKNOWN, QUESTIONS_OPEN, QUESTIONS_ANSWERED, QUESTIONS_EXPIRED };
@@ -546,7 +546,7 @@ struct order_request {
 	enum frame_type type;
 	const struct buffer *body;
 	uint64_t call;
-	const char *done; /* the JSON of an answer; NULL: {"id": …} of what was made */
+	const char *done; /* {DONE: true} is the answer; NULL: {"id": …} of what was made */
 };
 void orders_send(struct sandbox *b, const struct order_request *r);
 int orders_on_reply(struct sandbox *b, const struct frame *f);

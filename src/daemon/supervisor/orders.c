@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 #include "wire/question.h"
 
@@ -95,11 +96,15 @@ void orders_send(struct sandbox *b, const struct order_request *r)
 static void order_answer(struct order *o, const struct join_reply *reply)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
+	json_open_map(&w, NULL);
 	if (o->done)
-		buffer_adds(&json, o->done);
+		json_put_flag(&w, o->done, true);
 	else
-		buffer_printf(&json, "{\"id\":\"%s.%" PRIu64 "\"}\n", o->to->who.id, reply->made);
+		json_put_format(&w, "id", "%s.%" PRIu64, o->to->who.id, reply->made);
+	json_close(&w);
+	buffer_addc(&json, '\n');
 	if (o->generation == o->s->http.n_started)
 		api_send(o->s, o->call, &json);
 	http_process_flush(o->s);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 #include "policy/operation-names.h"
 #include "wire/question.h"
@@ -54,64 +54,59 @@ static int questions_text(struct arena *a, const char **text)
 
 /* Printing */
 
-static void questions_key(struct buffer *out, const char *key, const char *text)
+static void questions_put_id(const struct sandbox *b, uint64_t number, struct json_writer *w)
 {
-	buffer_printf(out, ",\"%s\":", key);
-	json_print_string(out, text, strlen(text));
+	json_put_format(w, "id", "%s.%" PRIu64, b->who.id, number);
+	json_put_text(w, "sandbox", b->who.id);
 }
 
-static void questions_print_one(const struct sandbox *b, const struct asked *x, struct buffer *out)
+static void questions_print_one(
+	const struct sandbox *b, const struct asked *x, struct json_writer *w, const char *key)
 {
-	buffer_printf(out, "{\"id\":\"%s.%" PRIu64 "\",\"sandbox\":\"%s\"", b->who.id, x->number,
-		b->who.id);
-	questions_key(out, "name", b->who.name);
-	questions_key(out, "command", b->who.command);
-	questions_key(out, "program", x->q.program);
-	questions_key(out, "method", x->q.method);
-	buffer_printf(out, ",\"pid\":%u", x->q.pid);
-	questions_key(out, "action", operation_names[x->q.op]);
-	questions_key(out, "target", x->q.target);
-	questions_key(out, "rule", x->q.rule);
-	questions_key(out, "reason", x->q.reason);
-	buffer_printf(out,
-		",\"asked_ms\":%" PRIu64 ",\"expires_ms\":%" PRIu64 ",\"count\":%" PRIu64
-		",\"scopes\":[",
-		x->asked_ms, x->expires_ms, x->count);
-	for (size_t i = 0; i < x->q.n_scopes; i++) {
-		buffer_adds(out, i ? "," : "");
-		json_print_string(out, x->q.scopes[i], strlen(x->q.scopes[i]));
-	}
-	buffer_adds(out, "]}");
+	json_open_map(w, key);
+	questions_put_id(b, x->number, w);
+	json_put_text(w, "name", b->who.name);
+	json_put_text(w, "command", b->who.command);
+	json_put_text(w, "program", x->q.program);
+	json_put_text(w, "method", x->q.method);
+	json_put_count(w, "pid", x->q.pid);
+	json_put_text(w, "action", operation_names[x->q.op]);
+	json_put_text(w, "target", x->q.target);
+	json_put_text(w, "rule", x->q.rule);
+	json_put_text(w, "reason", x->q.reason);
+	json_put_count(w, "asked_ms", x->asked_ms);
+	json_put_count(w, "expires_ms", x->expires_ms);
+	json_put_count(w, "count", x->count);
+	json_open_list(w, "scopes");
+	for (size_t i = 0; i < x->q.n_scopes; i++)
+		json_put_text(w, NULL, x->q.scopes[i]);
+	json_close(w);
+	json_close(w);
 }
 
 static void questions_print_grant(
-	const struct sandbox *b, const struct granted *x, struct buffer *out)
+	const struct sandbox *b, const struct granted *x, struct json_writer *w, const char *key)
 {
 	static const char *const by[GRANT_BY_COUNT] = { "api", "answer" };
 
-	buffer_printf(out, "{\"id\":\"%s.%" PRIu64 "\",\"sandbox\":\"%s\"", b->who.id, x->number,
-		b->who.id);
-	questions_key(out, "action", operation_names[x->g.op]);
-	questions_key(out, "target", x->g.pattern);
-	buffer_printf(out, ",\"since_ms\":%" PRIu64 ",\"expires_ms\":", x->g.since_ms);
+	json_open_map(w, key);
+	questions_put_id(b, x->number, w);
+	json_put_text(w, "action", operation_names[x->g.op]);
+	json_put_text(w, "target", x->g.pattern);
+	json_put_count(w, "since_ms", x->g.since_ms);
 	if (x->g.until_ms)
-		buffer_printf(out, "%" PRIu64, x->g.until_ms);
+		json_put_count(w, "expires_ms", x->g.until_ms);
 	else
-		buffer_adds(out, "null");
-	questions_key(out, "by", by[x->g.by]);
-	buffer_addc(out, '}');
+		json_put_null(w, "expires_ms");
+	json_put_text(w, "by", by[x->g.by]);
+	json_close(w);
 }
 
-void questions_print_grants(const struct sandbox *b, struct buffer *out)
+void questions_print_grants(const struct sandbox *b, struct json_writer *w)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; b->questions && i < QUESTION_GRANTS_MAX; i++) {
-		if (!b->questions->granted[i].number)
-			continue;
-		buffer_adds(out, n++ ? "," : "");
-		questions_print_grant(b, &b->questions->granted[i], out);
-	}
+	for (size_t i = 0; b->questions && i < QUESTION_GRANTS_MAX; i++)
+		if (b->questions->granted[i].number)
+			questions_print_grant(b, &b->questions->granted[i], w, NULL);
 }
 
 size_t questions_count(const struct sandbox *b)
@@ -123,42 +118,35 @@ size_t questions_count(const struct sandbox *b)
 	return n;
 }
 
-static void questions_print_sandbox(const struct sandbox *b, struct buffer *out, size_t *n)
-{
-	for (size_t i = 0; b->questions && i < QUESTIONS_MAX; i++) {
-		if (!b->questions->asked[i].number)
-			continue;
-		buffer_adds(out, (*n)++ ? "," : "");
-		questions_print_one(b, &b->questions->asked[i], out);
-	}
-}
-
 void questions_print(const struct supervisor *s, struct buffer *out)
 {
-	size_t n = 0;
+	struct json_writer w = { .out = out };
 
-	buffer_adds(out, "{\"questions\":[");
-	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next)
-		questions_print_sandbox(container_of(l, struct sandbox, link), out, &n);
-	buffer_adds(out, "]}\n");
+	json_open_map(&w, NULL);
+	json_open_list(&w, "questions");
+	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next) {
+		const struct sandbox *b = container_of(l, struct sandbox, link);
+
+		for (size_t i = 0; b->questions && i < QUESTIONS_MAX; i++)
+			if (b->questions->asked[i].number)
+				questions_print_one(b, &b->questions->asked[i], &w, NULL);
+	}
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(out, '\n');
 }
 
 void questions_print_all_grants(const struct supervisor *s, struct buffer *out)
 {
-	size_t n = 0;
+	struct json_writer w = { .out = out };
 
-	buffer_adds(out, "{\"grants\":[");
-	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next) {
-		auto_buffer one = { 0 };
-
-		questions_print_grants(container_of(l, struct sandbox, link), &one);
-		if (one.len == 0)
-			continue;
-		buffer_adds(out, n++ ? "," : "");
-		buffer_add(out, one.data, one.len);
-		out->failed = out->failed || one.failed;
-	}
-	buffer_adds(out, "]}\n");
+	json_open_map(&w, NULL);
+	json_open_list(&w, "grants");
+	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next)
+		questions_print_grants(container_of(l, struct sandbox, link), &w);
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(out, '\n');
 }
 
 /* Telling */
@@ -166,10 +154,12 @@ void questions_print_all_grants(const struct supervisor *s, struct buffer *out)
 static void questions_tell(const struct sandbox *b, const struct asked *x, const char *state)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
-	buffer_printf(&json, "{\"state\":\"%s\",\"question\":", state);
-	questions_print_one(b, x, &json);
-	buffer_addc(&json, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "state", state);
+	questions_print_one(b, x, &w, "question");
+	json_close(&w);
 	if (!json.failed)
 		bus_publish(b->s, "question", json.data);
 }
@@ -178,10 +168,12 @@ static void questions_tell_grant(
 	const struct sandbox *b, const struct granted *x, const char *state)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
-	buffer_printf(&json, "{\"state\":\"%s\",\"grant\":", state);
-	questions_print_grant(b, x, &json);
-	buffer_addc(&json, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "state", state);
+	questions_print_grant(b, x, &w, "grant");
+	json_close(&w);
 	if (!json.failed)
 		bus_publish(b->s, "grant", json.data);
 }

@@ -6,61 +6,72 @@
  * announce others or fill the log.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 
 enum { SANDBOXES_ACCEPT_MAX = 32, SANDBOX_TURN_MAX = 64, SANDBOX_LAST_MAX = 4096 };
 
-static void sandboxes_text(struct buffer *out, const char *key, const char *text)
+static void sandboxes_put_members(const struct sandbox *b, struct json_writer *w)
 {
-	buffer_printf(out, ",\"%s\":", key);
-	json_print_string(out, text, strlen(text));
+	json_put_text(w, "id", b->who.id);
+	json_put_number(w, "pid", b->peer.pid);
+	json_put_count(w, "started_ms", b->who.started_ms);
+	json_put_count(w, "events", b->events);
+	json_put_count(w, "denied", b->denied);
+	json_put_flag(w, "stopping", b->is_stopping);
+	json_put_text(w, "name", b->who.name);
+	json_put_text(w, "command", b->who.command);
+	json_put_text(w, "folder", b->who.folder);
+	json_put_text(w, "policy", b->who.policy);
+	json_put_text(w, "kind", join_kinds[b->who.kind]);
+	json_put_count(w, "questions", questions_count(b));
 }
 
-void sandboxes_print_one(const struct sandbox *b, struct buffer *out)
+static void sandboxes_print_one(const struct sandbox *b, struct json_writer *w, const char *key)
 {
-	buffer_printf(out,
-		"{\"id\":\"%s\",\"pid\":%d,\"started_ms\":%" PRIu64 ",\"events\":%" PRIu64
-		",\"denied\":%" PRIu64 ",\"stopping\":%s",
-		b->who.id, (int)b->peer.pid, b->who.started_ms, b->events, b->denied,
-		b->is_stopping ? "true" : "false");
-	sandboxes_text(out, "name", b->who.name);
-	sandboxes_text(out, "command", b->who.command);
-	sandboxes_text(out, "folder", b->who.folder);
-	sandboxes_text(out, "policy", b->who.policy);
-	sandboxes_text(out, "kind", join_kinds[b->who.kind]);
-	buffer_printf(out, ",\"questions\":%zu}", questions_count(b));
+	json_open_map(w, key);
+	sandboxes_put_members(b, w);
+	json_close(w);
 }
 
 void sandboxes_print_details(const struct sandbox *b, struct buffer *out)
 {
-	sandboxes_print_one(b, out);
-	out->len--; /* the brace */
-	if (b->details.len)
-		buffer_add(out, b->details.data, b->details.len);
-	else
-		buffer_adds(out, ",\"permissions\":[],\"ceiling\":[],\"limits\":{}");
-	buffer_adds(out, ",\"grants\":[");
-	questions_print_grants(b, out);
-	buffer_adds(out, "]}");
+	const bool is_known = b->details.limits.len > 0;
+	struct json_writer w = { .out = out };
+
+	json_open_map(&w, NULL);
+	sandboxes_put_members(b, &w);
+	json_put_raw(&w, "permissions", is_known ? b->details.permissions.data : "[]");
+	json_put_raw(&w, "ceiling", is_known ? b->details.ceiling.data : "[]");
+	json_put_raw(&w, "limits", is_known ? b->details.limits.data : "{}");
+	json_open_list(&w, "grants");
+	questions_print_grants(b, &w);
+	json_close(&w);
+	json_close(&w);
 }
 
-static void sandboxes_print_lines(
-	struct buffer *out, const char *key, const char *const *lines, uint32_t n)
+static void sandboxes_forget_details(struct sandbox *b)
 {
-	buffer_printf(out, ",\"%s\":[", key);
-	for (uint32_t i = 0; i < n; i++) {
-		buffer_adds(out, i ? "," : "");
-		json_print_string(out, lines[i], strlen(lines[i]));
-	}
-	buffer_addc(out, ']');
+	buffer_deinit(&b->details.permissions);
+	buffer_deinit(&b->details.ceiling);
+	buffer_deinit(&b->details.limits);
+}
+
+static int sandboxes_keep_lines(struct buffer *out, const char *const *lines, uint32_t n)
+{
+	struct json_writer w = { .out = out };
+
+	json_open_list(&w, NULL);
+	for (uint32_t i = 0; i < n; i++)
+		json_put_text(&w, NULL, lines[i]);
+	json_close(&w);
+	return json_end(&w);
 }
 
 static int sandboxes_on_details(struct sandbox *b, const struct frame *f)
@@ -68,35 +79,36 @@ static int sandboxes_on_details(struct sandbox *b, const struct frame *f)
 	static const char *const limits[LIMIT_COUNT] = { "timeout_ms", "memory", "pids", "output",
 		"file_size", "open_files", "fuel", "wasm_memory" };
 	static struct join_details d;
-	size_t n = 0;
+	struct json_writer w = { .out = &b->details.limits };
 
 	if (!b->who.id || join_details_decode(&d, f->body, f->len) < 0)
 		return -EPROTO;
-	buffer_deinit(&b->details);
-	sandboxes_print_lines(&b->details, "permissions", d.permissions, d.n_permissions);
-	sandboxes_print_lines(&b->details, "ceiling", d.ceiling, d.n_ceiling);
-	buffer_adds(&b->details, ",\"limits\":{");
+	sandboxes_forget_details(b);
+	if (sandboxes_keep_lines(&b->details.permissions, d.permissions, d.n_permissions) < 0 ||
+		sandboxes_keep_lines(&b->details.ceiling, d.ceiling, d.n_ceiling) < 0)
+		return -ENOMEM;
+	json_open_map(&w, NULL);
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		if (d.limits[i] != LIMIT_NONE)
-			buffer_printf(&b->details, "%s\"%s\":%" PRIu64, n++ ? "," : "", limits[i],
-				d.limits[i]);
-	buffer_addc(&b->details, '}');
-	return b->details.failed ? -ENOMEM : 0;
+			json_put_count(&w, limits[i], d.limits[i]);
+	json_close(&w);
+	return json_end(&w);
 }
 
 void sandboxes_print(const struct supervisor *s, struct buffer *out)
 {
-	size_t n = 0;
+	struct json_writer w = { .out = out };
 
-	buffer_adds(out, "{\"sandboxes\":[");
+	json_open_map(&w, NULL);
+	json_open_list(&w, "sandboxes");
 	sandboxes_for_each(b, s)
 	{
-		if (!b->who.id)
-			continue;
-		buffer_adds(out, n++ ? "," : "");
-		sandboxes_print_one(b, out);
+		if (b->who.id)
+			sandboxes_print_one(b, &w, NULL);
 	}
-	buffer_adds(out, "]}\n");
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(out, '\n');
 }
 
 struct sandbox *sandboxes_find(const struct supervisor *s, const char *id)
@@ -122,10 +134,12 @@ int sandboxes_stop(struct sandbox *b)
 static void sandboxes_tell(const struct sandbox *b, const char *state)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
-	buffer_printf(&json, "{\"state\":\"%s\",\"sandbox\":", state);
-	sandboxes_print_one(b, &json);
-	buffer_addc(&json, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "state", state);
+	sandboxes_print_one(b, &w, "sandbox");
+	json_close(&w);
 	if (!json.failed)
 		bus_publish(b->s, "sandbox", json.data);
 }
@@ -144,7 +158,7 @@ void sandboxes_drop(struct sandbox *b)
 	orders_drop(s, b);
 	questions_free(b);
 	acks_close(b);
-	buffer_deinit(&b->details);
+	sandboxes_forget_details(b);
 	fd_close(&fd);
 	arena_deinit(&b->arena);
 	free(b);
@@ -196,6 +210,7 @@ static const char *sandboxes_type(const struct audit_event *e)
 static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 	struct audit_event e;
 
 	/* Its records are its own: no other's session. */
@@ -212,17 +227,19 @@ static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 	b->events++;
 	b->denied += e.decision == AUDIT_DENIED;
 	b->s->metrics.decisions[e.decision]++;
-	buffer_printf(&json,
-		"{\"id\":\"%s\",\"time_ms\":%" PRIu64 ",\"pid\":%u,\"status\":%" PRId64
-		",\"count\":%" PRIu64,
-		b->who.id, e.time_ns / 1000000, e.pid, e.status, e.count);
-	sandboxes_text(&json, "action", audit_action_name(e.action));
-	sandboxes_text(&json, "decision", audit_decision_name(e.decision));
-	sandboxes_text(&json, "target", e.target);
-	sandboxes_text(&json, "program", e.program);
-	sandboxes_text(&json, "rule", e.rule);
-	sandboxes_text(&json, "reason", e.reason);
-	buffer_addc(&json, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "id", b->who.id);
+	json_put_count(&w, "time_ms", e.time_ns / 1000000);
+	json_put_count(&w, "pid", e.pid);
+	json_put_number(&w, "status", e.status);
+	json_put_count(&w, "count", e.count);
+	json_put_text(&w, "action", audit_action_name(e.action));
+	json_put_text(&w, "decision", audit_decision_name(e.decision));
+	json_put_text(&w, "target", e.target);
+	json_put_text(&w, "program", e.program);
+	json_put_text(&w, "rule", e.rule);
+	json_put_text(&w, "reason", e.reason);
+	json_close(&w);
 	if (!json.failed)
 		bus_publish(b->s, sandboxes_type(&e), json.data);
 	return 0;

@@ -23,7 +23,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/words.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 
 enum {
@@ -50,20 +50,18 @@ static const char *security_watch_word(const char *const *words, const char *wor
 
 /* Findings */
 
-static void security_watch_text(struct buffer *out, const char *key, const char *text)
+static void security_watch_print_one(
+	const struct security_finding *f, struct json_writer *w, const char *key)
 {
-	buffer_printf(out, ",\"%s\":", key);
-	json_print_string(out, text, strlen(text));
-}
-
-static void security_watch_print_one(const struct security_finding *f, struct buffer *out)
-{
-	buffer_printf(out, "{\"id\":\"%s\",\"severity\":\"%s\",\"kind\":\"%s\"", f->id, f->severity,
-		f->kind);
-	security_watch_text(out, "text", f->text);
-	security_watch_text(out, "where", f->where);
-	security_watch_text(out, "remedy", f->remedy);
-	buffer_printf(out, ",\"since_ms\":%" PRIu64 "}", f->since_ms);
+	json_open_map(w, key);
+	json_put_text(w, "id", f->id);
+	json_put_text(w, "severity", f->severity);
+	json_put_text(w, "kind", f->kind);
+	json_put_text(w, "text", f->text);
+	json_put_text(w, "where", f->where);
+	json_put_text(w, "remedy", f->remedy);
+	json_put_count(w, "since_ms", f->since_ms);
+	json_close(w);
 }
 
 size_t security_watch_count(const struct supervisor *s, const char *severity)
@@ -85,36 +83,41 @@ static bool security_watch_is_found(const struct security_watch *w, const char *
 
 void security_watch_print(const struct supervisor *s, struct buffer *out)
 {
-	const struct security_watch *w = &s->watch;
-	size_t n = 0;
+	const struct security_watch *watch = &s->watch;
+	struct json_writer w = { .out = out };
 
-	buffer_printf(out, "{\"checked_ms\":%" PRIu64 ",\"verified_ms\":%" PRIu64 ",\"findings\":[",
-		w->checked_ms, w->verified_ms);
-	for (size_t i = 0; i < w->n; i++) {
-		buffer_adds(out, i ? "," : "");
-		security_watch_print_one(&w->findings[i], out);
-	}
-	buffer_adds(out, "],\"ok\":[");
-	for (size_t i = 0; w->checked_ms && security_watch_kinds[i]; i++) {
+	json_open_map(&w, NULL);
+	json_put_count(&w, "checked_ms", watch->checked_ms);
+	json_put_count(&w, "verified_ms", watch->verified_ms);
+	json_open_list(&w, "findings");
+	for (size_t i = 0; i < watch->n; i++)
+		security_watch_print_one(&watch->findings[i], &w, NULL);
+	json_close(&w);
+	json_open_list(&w, "ok");
+	for (size_t i = 0; watch->checked_ms && security_watch_kinds[i]; i++) {
 		const bool is_log = strcmp(security_watch_kinds[i], "log_unverified") == 0;
 
-		if (!security_watch_is_found(w, security_watch_kinds[i]) &&
-			(!is_log || w->verified_ms))
-			buffer_printf(out, "%s\"%s\"", n++ ? "," : "", security_watch_kinds[i]);
+		if (!security_watch_is_found(watch, security_watch_kinds[i]) &&
+			(!is_log || watch->verified_ms))
+			json_put_text(&w, NULL, security_watch_kinds[i]);
 	}
-	buffer_adds(out, "]}\n");
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(out, '\n');
 }
 
 static void security_watch_publish(
 	struct supervisor *s, const struct security_finding *f, const char *state)
 {
 	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	journal_say(s, strcmp(state, "found") == 0 ? CONFIG_WARN : CONFIG_INFO, "%s: %s", state,
 		f->text);
-	buffer_printf(&json, "{\"state\":\"%s\",\"finding\":", state);
-	security_watch_print_one(f, &json);
-	buffer_addc(&json, '}');
+	json_open_map(&w, NULL);
+	json_put_text(&w, "state", state);
+	security_watch_print_one(f, &w, "finding");
+	json_close(&w);
 	if (!json.failed)
 		bus_publish(s, "finding", json.data);
 	s->watch.is_changed = true;
@@ -122,14 +125,18 @@ static void security_watch_publish(
 
 static void security_watch_publish_status(struct supervisor *s)
 {
-	char json[96];
+	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
 
 	if (!s->watch.is_changed)
 		return;
 	s->watch.is_changed = false;
-	(void)snprintf(json, sizeof(json), "{\"findings\":%zu,\"high\":%zu}",
-		security_watch_count(s, NULL), security_watch_count(s, "high"));
-	bus_publish(s, "security_status", json);
+	json_open_map(&w, NULL);
+	json_put_count(&w, "findings", security_watch_count(s, NULL));
+	json_put_count(&w, "high", security_watch_count(s, "high"));
+	json_close(&w);
+	if (!json.failed)
+		bus_publish(s, "security_status", json.data);
 }
 
 static void security_watch_free(struct security_finding *f)

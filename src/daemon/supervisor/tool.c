@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/supervisor/internal.h"
 
 enum { TOOL_WORDS_MAX = 24 };
@@ -60,42 +59,20 @@ static void tool_free(struct tool *t)
 static void tool_join_lines(struct buffer *text)
 {
 	auto_buffer out = { 0 };
-	size_t n = 0;
+	struct json_writer w = { .out = &out };
+	char *rest = text->data, *line;
 
-	buffer_adds(&out, "{\"records\":[");
-	for (const char *line = buffer_text(text); *line;) {
-		const size_t len = strcspn(line, "\n");
-
-		if (len > 0) {
-			buffer_adds(&out, n++ ? "," : "");
-			buffer_add(&out, line, len);
-		}
-		line += len + (line[len] == '\n');
-	}
-	buffer_adds(&out, "]}\n");
+	json_open_map(&w, NULL);
+	json_open_list(&w, "records");
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			json_put_raw(&w, NULL, line);
+	json_close(&w);
+	json_close(&w);
+	buffer_addc(&out, '\n');
 	buffer_deinit(text);
 	*text = out;
 	out = (struct buffer){ 0 };
-}
-
-static void tool_put_text(struct buffer *out, const char *key, const struct node *n)
-{
-	const char *text = n ? node_text(n) : NULL;
-
-	buffer_printf(out, "%s\"%s\":", out->len > 1 ? "," : "", key);
-	if (text)
-		json_print_string(out, text, strlen(text));
-	else
-		buffer_adds(out, "null");
-}
-
-static void tool_put_number(struct buffer *out, const char *key, const struct node *n)
-{
-	int64_t number = 0;
-
-	if (!n || node_integer(n, &number) < 0)
-		number = 0;
-	buffer_printf(out, ",\"%s\":%" PRId64, key, number);
 }
 
 /* What corral refused, {"status", "error": {"text" …}}, as an error of the API: {"error": text …}.
@@ -105,6 +82,7 @@ static void tool_flatten_error(struct buffer *text)
 	static const char *const texts[] = { "hint", "file" }, *const numbers[] = { "line",
 		"column" };
 	auto_buffer out = { 0 };
+	struct json_writer w = { .out = &out };
 	auto_document d = { 0 };
 	const struct node *error;
 	struct error e;
@@ -112,13 +90,18 @@ static void tool_flatten_error(struct buffer *text)
 	if (json_read(&d, NULL, buffer_text(text), text->len, &e) < 0 ||
 		!(error = node_get(d.root, "error")) || !node_get(error, "text"))
 		return;
-	buffer_addc(&out, '{');
-	tool_put_text(&out, "error", node_get(error, "text"));
+	json_open_map(&w, NULL);
+	json_put_text(&w, "error", node_text(node_get(error, "text")));
 	for (size_t i = 0; i < ROWS(texts); i++)
-		tool_put_text(&out, texts[i], node_get(error, texts[i]));
-	for (size_t i = 0; i < ROWS(numbers); i++)
-		tool_put_number(&out, numbers[i], node_get(error, numbers[i]));
-	buffer_adds(&out, "}\n");
+		json_put_text(&w, texts[i], node_text(node_get(error, texts[i])));
+	for (size_t i = 0; i < ROWS(numbers); i++) {
+		int64_t number = 0;
+
+		(void)node_integer(node_get(error, numbers[i]), &number);
+		json_put_number(&w, numbers[i], number);
+	}
+	json_close(&w);
+	buffer_addc(&out, '\n');
 	buffer_deinit(text);
 	*text = out;
 	out = (struct buffer){ 0 };
