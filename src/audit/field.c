@@ -2,10 +2,11 @@
 #include "audit/field.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "codec/encoding.h"
 
 #define AT(member) offsetof(struct audit_row, member), sizeof(((struct audit_row *)NULL)->member)
 #define TEXT(member) AUDIT_TYPE_TEXT, AT(event.member)
@@ -86,7 +87,7 @@ const char *audit_field_print(
 		return text ? text : "";
 	}
 	if (f->type == AUDIT_TYPE_HASH)
-		return sodium_bin2hex(out, AUDIT_FIELD_BYTES, (const uint8_t *)at, f->size);
+		return encoding_hex(at, f->size, out);
 	n = audit_field_number(f, r);
 	switch (f->type) {
 	case AUDIT_TYPE_TIME:

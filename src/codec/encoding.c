@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A text means its bytes in one way only: bits of base64 that are left over are 0, and padding is
- * there where it belongs. Digits are computed, not looked up, since tokens are written here, too.
+ * Bits of base64 that are left over are 0, and padding is there where it belongs: such a text has
+ * one meaning, and bytes have one text. What is written is computed, not looked up, since keys and
+ * tokens are written here, too.
  */
 #include "codec/encoding.h"
 
@@ -31,7 +32,7 @@ static char encoding_digit(unsigned value)
 	return (char)('0' + value + (((9 - value) >> 8) & ('a' - '0' - 10)));
 }
 
-void encoding_hex(const void *data, size_t len, char *ret)
+const char *encoding_hex(const void *data, size_t len, char *ret)
 {
 	const uint8_t *bytes = data;
 
@@ -40,6 +41,7 @@ void encoding_hex(const void *data, size_t len, char *ret)
 		ret[2 * i + 1] = encoding_digit(bytes[i] & 15u);
 	}
 	ret[2 * len] = '\0';
+	return ret;
 }
 
 static int encoding_read_hex(const char *text, size_t len, uint8_t *ret, size_t *ret_len)
@@ -178,8 +180,7 @@ void encoding_print(enum encoding encoding, const void *data, size_t len, struct
 		for (size_t i = 0; i < len; i++) {
 			char digits[3];
 
-			encoding_hex(bytes + i, 1, digits);
-			buffer_add(out, digits, 2);
+			buffer_add(out, encoding_hex(bytes + i, 1, digits), 2);
 		}
 	}
 }

@@ -32,8 +32,8 @@ bool encoding_fits(enum encoding encoding, const char *data, size_t len);
 /* Appends them. But for UTF-8 these are characters that JSON does not escape. */
 void encoding_print(enum encoding encoding, const void *data, size_t len, struct buffer *out);
 
-/* 2 * len digits and a NUL. */
-void encoding_hex(const void *data, size_t len, char *ret);
+/* 2 * len digits and a NUL; returns them. */
+const char *encoding_hex(const void *data, size_t len, char *ret);
 
 /* Appends text for a URL: all but letters, digits and what `plain` lists becomes %XX. */
 void encoding_percent(const char *text, size_t len, const char *plain, struct buffer *out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "codec/encoding.h"
 
 void login_begin(struct login *l, const uint8_t secret[LOGIN_SECRET], uint64_t now_ms)
 {
@@ -21,7 +22,7 @@ static bool login_knows(const struct login *l, const struct login_request *q)
 	if (!ascii_is_hex_text(q->nonce, PROOF_ID) || !ascii_is_hex_text(q->proof, PROOF_MAC))
 		return false;
 	proof_mac(l->secret, lines, mac);
-	proof_hex(mac, sizeof(mac), proof);
+	encoding_hex(mac, sizeof(mac), proof);
 	return sodium_memcmp(proof, q->proof, PROOF_MAC) == 0;
 }
 
@@ -37,7 +38,7 @@ bool login_take(
 	if (is_it) {
 		proof_mac(l->secret, tab, ret->key);
 		proof_mac(l->secret, own, mac);
-		proof_hex(mac, sizeof(mac), ret->proof);
+		encoding_hex(mac, sizeof(mac), ret->proof);
 	}
 	if (is_it || is_late)
 		sodium_memzero(l, sizeof(*l));

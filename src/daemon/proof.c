@@ -8,22 +8,16 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/ascii.h"
+#include "codec/encoding.h"
 
 enum { PROOF_COUNT_TEXT = 21, PROOF_COUNT_DIGITS = 15, PROOF_HOST = 288, PROOF_STATUS = 12 };
-
-void proof_hex(const uint8_t *bytes, size_t n, char *ret)
-{
-	for (size_t i = 0; i < n; i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-}
 
 static void proof_digest(const void *data, size_t len, char ret[PROOF_MAC + 1])
 {
 	uint8_t bytes[crypto_hash_sha256_BYTES];
 
 	(void)crypto_hash_sha256(bytes, data, len);
-	proof_hex(bytes, sizeof(bytes), ret);
+	encoding_hex(bytes, sizeof(bytes), ret);
 }
 
 void proof_mac(const uint8_t key[PROOF_KEY], const char *const *lines, uint8_t ret[PROOF_MAC / 2])
@@ -86,7 +80,7 @@ bool proof_is_right(
 	(void)snprintf(count, sizeof(count), "%" PRIu64, c->count);
 	(void)snprintf(host, sizeof(host), "%s:%u", r->host, r->port);
 	proof_mac(t->key, lines, bytes);
-	proof_hex(bytes, sizeof(bytes), mac);
+	encoding_hex(bytes, sizeof(bytes), mac);
 	return sodium_memcmp(mac, c->mac, PROOF_MAC) == 0;
 }
 
@@ -134,5 +128,5 @@ void proof_of_answer(
 	if (a->body)
 		proof_digest(a->body, a->len, digest);
 	proof_mac(t->key, lines, bytes);
-	proof_hex(bytes, sizeof(bytes), ret);
+	encoding_hex(bytes, sizeof(bytes), ret);
 }

@@ -69,4 +69,3 @@ void proof_of_answer(
 
 /* The HMAC-SHA-256 of lines, which are joined by line feeds; the last is NULL. */
 void proof_mac(const uint8_t key[PROOF_KEY], const char *const *lines, uint8_t ret[PROOF_MAC / 2]);
-void proof_hex(const uint8_t *bytes, size_t n, char *ret);

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "event/wait.h"
+#include "codec/encoding.h"
 #include "host/cpu.h"
 #include "host/state-cache.h"
 #include "launch/compile-limits.h"
@@ -103,7 +104,7 @@ static int module_cache_open(struct cached *c, const struct module_input *in, st
 			      "names another place");
 		return -ENOENT;
 	}
-	(void)sodium_bin2hex(hex, sizeof(hex), c->question, sizeof(c->question));
+	encoding_hex(c->question, sizeof(c->question), hex);
 	(void)snprintf(c->name, sizeof(c->name), "%s", hex);
 	(void)snprintf(c->mark_name, sizeof(c->mark_name), "%s.mark", hex);
 	return 0;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "codec/encoding.h"
 #include "skill/content.h"
 
 _Static_assert(SKILL_DIGEST_BYTES == crypto_hash_sha256_BYTES, "the digest is a SHA-256");
@@ -98,7 +99,7 @@ void skill_digest_print(const struct skill_content *c, struct buffer *out)
 
 void skill_digest_hex(const struct skill_digest *d, char out[SKILL_DIGEST_HEX])
 {
-	(void)sodium_bin2hex(out, SKILL_DIGEST_HEX, d->bytes, sizeof(d->bytes));
+	encoding_hex(d->bytes, sizeof(d->bytes), out);
 }
 
 int skill_digest_parse(const char *hex, struct skill_digest *ret)

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 /* Quotes */
@@ -82,13 +83,11 @@ static uint32_t shell_quote_number(struct shell_parser *p, unsigned base, size_t
 	uint32_t value = 0;
 
 	for (size_t i = 0; i < max; i++) {
-		const char *digits = "0123456789abcdef";
-		char c = shell_peek(p, 0);
-		const char *d = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
+		const int digit = ascii_hex(shell_peek(p, 0));
 
-		if (!d || d - digits >= (int)base)
+		if (digit < 0 || digit >= (int)base)
 			break;
-		value = value * base + (uint32_t)(d - digits);
+		value = value * base + (uint32_t)digit;
 		p->in.at++;
 	}
 	return value;

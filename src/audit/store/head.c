@@ -33,7 +33,7 @@ _Static_assert(
 /* 32 bytes as a line, and back. */
 static void key_print_line(const uint8_t bytes[SEED_BYTES], char line[LINE_BYTES])
 {
-	(void)sodium_bin2hex(line, LINE_BYTES, bytes, SEED_BYTES);
+	encoding_hex(bytes, SEED_BYTES, line);
 	line[LINE_BYTES - 1] = '\n';
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "codec/encoding.h"
 
 enum { BUSY_MS = 2000, VALUE_MAX = 1 << 20 };
 
@@ -100,12 +101,7 @@ static int sql_open_immutable(struct sql *s)
 
 	sql_close(s);
 	buffer_adds(&name, "file:");
-	for (const char *c = s->path; *c; c++) {
-		if (strchr("%?#", *c) || (unsigned char)*c <= ' ')
-			buffer_printf(&name, "%%%02X", (unsigned char)*c);
-		else
-			buffer_addc(&name, *c);
-	}
+	encoding_percent(s->path, strlen(s->path), "/._-", &name);
 	buffer_adds(&name, "?immutable=1");
 	if (name.failed)
 		return SQLITE_NOMEM;

@@ -31,6 +31,7 @@
 #include "base/fd.h"
 #include "cli/profile/internal.h"
 #include "cli/profile/look.h"
+#include "codec/encoding.h"
 
 /* How deep submodules are followed, and how many. */
 enum { DEPTH_MAX = 10, MODULES_MAX = 256 };
@@ -287,8 +288,7 @@ static int read_extensions(struct index *x, uint64_t at)
 		if (memcmp(p, "link", 4) == 0) {
 			if (x->shared[0] || size < x->hash)
 				return -EBADMSG;
-			for (size_t i = 0; i < x->hash; i++)
-				(void)snprintf(x->shared + 2 * i, 3, "%02x", p[8 + i]);
+			encoding_hex(p + 8, x->hash, x->shared);
 		} else if (memcmp(p, "IEOT", 4) == 0) {
 			r = profile_git_index_check_blocks(x, at + 8, size);
 		}

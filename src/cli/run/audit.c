@@ -23,6 +23,7 @@
 #include "cli/explain/explain.h"
 #include "cli/run/internal.h"
 #include "cli/run/run.h"
+#include "codec/encoding.h"
 #include "codec/json.h"
 #include "host/account.h"
 #include "host/daemon-place.h"
@@ -100,8 +101,7 @@ static int run_audit_open_trail(struct run *r)
 		return error_no_memory(r->call->error);
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return error_set(r->call->error, -errno, NULL, "getrandom: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(session + 2 * i, 3, "%02x", bytes[i]);
+	encoding_hex(bytes, sizeof(bytes), session);
 	/* Of an attempt that was made good, nothing must be left to tell. */
 	ret = audit_trail_new(&r->audit.trail, &o, &e);
 	if (ret < 0)

@@ -11,6 +11,7 @@
 
 #include "cli/output.h"
 #include "cli/run/internal.h"
+#include "codec/encoding.h"
 #include "host/environment.h"
 #include "launch/command.h"
 #include "policy/format/image.h"
@@ -47,7 +48,7 @@ static void run_broker_make_token(struct run *r)
 	unsigned char bytes[sizeof(r->http_token) / 2];
 
 	randombytes_buf(bytes, sizeof(bytes));
-	(void)sodium_bin2hex(r->http_token, sizeof(r->http_token), bytes, sizeof(bytes));
+	encoding_hex(bytes, sizeof(bytes), r->http_token);
 }
 
 /* Once before there are layers, and once after that: the sooner it starts, the better. */

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/suggest.h"
+#include "codec/encoding.h"
 #include "codec/json.h"
 #include "net/gate/http-served.h"
 
@@ -92,14 +93,6 @@ static int api_request_judge_body(const struct http_served *s, struct api_reques
 
 /* Values */
 
-static int api_request_hex(char c)
-{
-	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) % 16 : -1;
-}
-
 /* Percent-encoding away; NULL: it is none, holds a NUL, or there is no memory. */
 static char *api_request_plain(struct arena *a, const char *text, size_t len)
 {
@@ -107,17 +100,15 @@ static char *api_request_plain(struct arena *a, const char *text, size_t len)
 	size_t n = 0;
 
 	for (size_t i = 0; out && i < len; i++) {
-		int high, low;
+		const int byte = encoding_percent_byte(text + i, len - i);
 
 		if (text[i] != '%') {
 			out[n++] = text[i] == '+' ? ' ' : text[i];
 			continue;
 		}
-		high = len - i > 2 ? api_request_hex(text[i + 1]) : -1;
-		low = len - i > 2 ? api_request_hex(text[i + 2]) : -1;
-		if (high < 0 || low < 0 || (high == 0 && low == 0))
+		if (byte <= 0)
 			return NULL;
-		out[n++] = (char)(high << 4 | low);
+		out[n++] = (char)byte;
 		i += 2;
 	}
 	return out;

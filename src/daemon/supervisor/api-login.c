@@ -28,7 +28,7 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 		return;
 	}
 	login_begin(&s->login, secret, loop_boot_now(s->loop));
-	proof_hex(secret, sizeof(secret), code);
+	encoding_hex(secret, sizeof(secret), code);
 	json_open_map(&w, NULL);
 	json_put_text(&w, "code", code);
 	json_put_format(&w, "url", "http://%s.localhost:%u/#code=%s", s->label, s->port, code);
@@ -55,7 +55,7 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 		api_fail(s, id, 503, "no random numbers");
 		return;
 	}
-	proof_hex(bytes, sizeof(bytes), t.id);
+	encoding_hex(bytes, sizeof(bytes), t.id);
 	if (!login_take(&s->login, &q, loop_boot_now(s->loop), &a)) {
 		api_fail(s, id, 401, API_WRONG_LINK);
 		return;

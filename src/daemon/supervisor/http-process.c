@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "codec/encoding.h"
 #include "daemon/supervisor/internal.h"
 
 enum { HTTP_WAITING_MAX = 64 };
@@ -108,7 +109,7 @@ static int http_process_name_page(struct supervisor *s)
 		return 0;
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
-	proof_hex(bytes, sizeof(bytes), s->label);
+	encoding_hex(bytes, sizeof(bytes), s->label);
 	return 0;
 }
 
@@ -123,7 +124,7 @@ static int http_process_equip(struct supervisor *s)
 	if (http_process_name_page(s) < 0 ||
 		getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
-	proof_hex(bytes, sizeof(bytes), s->http.start);
+	encoding_hex(bytes, sizeof(bytes), s->http.start);
 	memcpy(m.start, s->http.start, sizeof(m.start));
 	memcpy(m.label, s->label, sizeof(m.label));
 	memcpy(m.token, s->folder.token, sizeof(m.token));

@@ -19,6 +19,7 @@
 #include "audit/store/store.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "codec/encoding.h"
 #include "daemon/supervisor/internal.h"
 #include "host/account.h"
 
@@ -104,8 +105,7 @@ int journal_open(struct supervisor *s, struct error *e)
 		return error_no_memory(e);
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return error_set(e, -errno, NULL, "getrandom: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(session + 2 * i, 3, "%02x", bytes[i]);
+	encoding_hex(bytes, sizeof(bytes), session);
 	return audit_trail_new(&s->trail, &o, e);
 }
 

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "codec/encoding.h"
 #include "host/daemon-place.h"
 #include "host/own.h"
 
@@ -118,8 +119,7 @@ int runtime_folder_token(struct runtime_folder *f, struct error *e)
 	runtime_folder_name(f, "token", path);
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return error_set(e, -errno, NULL, "getrandom: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(f->token + 2 * i, 3, "%02x", bytes[i]);
+	encoding_hex(bytes, sizeof(bytes), f->token);
 	(void)snprintf(line, sizeof(line), "%s\n", f->token);
 	r = file_replace(path, line, MESSAGE_TOKEN + 1, 0600);
 	return r < 0 ? error_set(e, r, NULL, "cannot write %s: %s", path, strerror(-r)) : 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "codec/encoding.h"
 #include "daemon/login.h"
 
 #define NONCE "00112233445566778899aabbccddeeff"
@@ -17,7 +18,7 @@ static void prove(const uint8_t *with, const char *const *lines, char ret[PROOF_
 	uint8_t mac[PROOF_MAC / 2];
 
 	proof_mac(with, lines, mac);
-	proof_hex(mac, sizeof(mac), ret);
+	encoding_hex(mac, sizeof(mac), ret);
 }
 
 static struct login_request ask(const uint8_t *with, const char *nonce)

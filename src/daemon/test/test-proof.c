@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "codec/encoding.h"
 #include "daemon/proof.h"
 
 #define TAB "0123456789abcdef0123456789abcdef"
@@ -29,7 +30,7 @@ static struct proof_claim claim(void)
 	uint8_t mac[PROOF_MAC / 2];
 
 	proof_mac(tab.key, lines, mac);
-	proof_hex(mac, sizeof(mac), c.mac);
+	encoding_hex(mac, sizeof(mac), c.mac);
 	return c;
 }
 
@@ -43,7 +44,7 @@ static void test_vector(void **state)
 	(void)state;
 	memset(key, 0x0b, 20);
 	proof_mac(key, lines, mac);
-	proof_hex(mac, sizeof(mac), text);
+	encoding_hex(mac, sizeof(mac), text);
 	assert_string_equal(
 		text, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
 }

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "codec/encoding.h"
 #include "host/account.h"
 #include "host/links.h"
 #include "lib/api/audit-handle.h"
@@ -48,7 +49,7 @@ static int open_trail(struct corral_audit *a, const struct corral_audit_options 
 	if (account_name("/etc/passwd", geteuid(), user) < 0)
 		return error_no_memory(e);
 	randombytes_buf(bytes, sizeof(bytes));
-	(void)sodium_bin2hex(session, sizeof(session), bytes, sizeof(bytes));
+	encoding_hex(bytes, sizeof(bytes), session);
 	crypto_shorthash_keygen(a->key);
 	return audit_trail_new(&a->trail, &trail, e);
 }
@@ -394,7 +395,7 @@ int corral_audit_verify(const char *path, const char *public_path, const char *h
 		.number = v.number,
 		.records = v.records,
 		.signed_up_to = v.signed_up_to };
-	(void)sodium_bin2hex(shown.key, sizeof(shown.key), v.key, sizeof(v.key));
+	encoding_hex(v.key, sizeof(v.key), shown.key);
 	(void)snprintf(shown.text, sizeof(shown.text), "%s", v.text);
 	memcpy(ret, &shown, size < sizeof(shown) ? size : sizeof(shown));
 	return v.fault == AUDIT_FINE;

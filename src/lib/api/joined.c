@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/lock.h"
+#include "codec/encoding.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/internal.h"
 #include "wire/question.h"
@@ -75,7 +76,7 @@ static int joined_begin(struct joined *j, const struct joined_options *o)
 	if (r < 0)
 		return r;
 	randombytes_buf(bytes, sizeof(bytes));
-	(void)sodium_bin2hex(id, sizeof(id), bytes, sizeof(bytes));
+	encoding_hex(bytes, sizeof(bytes), id);
 	r = launch_join_hello(&j->join, &who);
 	if (r == 0)
 		r = lib_audit_new_told(&j->audit,

@@ -162,7 +162,7 @@ static int enclave_make_token(struct corral_enclave *enclave, struct error *e)
 	/* So few bytes come whole, or not at all. */
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return error_set(e, -EIO, NULL, "the system provides no random numbers");
-	(void)sodium_bin2hex(enclave->token, sizeof(enclave->token), bytes, sizeof(bytes));
+	encoding_hex(bytes, sizeof(bytes), enclave->token);
 	sodium_memzero(bytes, sizeof(bytes));
 	return 0;
 }

@@ -32,6 +32,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "codec/encoding.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/draft.h"
@@ -65,7 +66,7 @@ static bool save_part_name(const char *name, const char *resume, char out[NAME_M
 			0 ||
 		crypto_generichash_final(&state, hash, sizeof(hash)) < 0)
 		return false;
-	(void)sodium_bin2hex(hex, sizeof(hex), hash, HASH);
+	encoding_hex(hash, HASH, hex);
 	(void)snprintf(out, NAME_MAX + 1, ".%.*s.%s.corral-part", CLIP, name, hex);
 	return true;
 }

@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
+#include "codec/encoding.h"
 #include "host/resolver.h"
 #include "launch/record.h"
 #include "lib/api/handles.h"
@@ -207,7 +208,7 @@ static int shell_describe(struct corral_shell *s)
 		buffer_adds(&whole, " < a descriptor of the host");
 	if (call->input_len) {
 		(void)crypto_generichash(hash, sizeof(hash), call->input, call->input_len, NULL, 0);
-		(void)sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+		encoding_hex(hash, sizeof(hash), hex);
 		buffer_printf(&whole, " < %zu bytes, %s", call->input_len, hex);
 	}
 	if (command.failed || whole.failed)

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "codec/encoding.h"
 #include "host/account.h"
 #include "host/planted.h"
 #include "launch/settings.h"
@@ -158,7 +159,7 @@ static void builder_make_token(struct sandbox_base *s)
 	unsigned char bytes[sizeof(s->http_token) / 2];
 
 	randombytes_buf(bytes, sizeof(bytes));
-	(void)sodium_bin2hex(s->http_token, sizeof(s->http_token), bytes, sizeof(bytes));
+	encoding_hex(bytes, sizeof(bytes), s->http_token);
 }
 
 static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "codec/encoding.h"
 #include "policy/operation.h"
 
 /* Of the layout below: who changes it, or what a member means, adds one. */
@@ -480,20 +481,14 @@ int image_read(struct permissions *p, const char *bytes, size_t len)
 
 #define IMAGE_WORD "image:"
 
-static const char image_digits[] = "0123456789abcdef";
-
 int image_write_text(const struct permissions *p, struct buffer *out)
 {
 	auto_buffer bytes = { 0 };
 	int r = image_write(p, &bytes);
 
 	buffer_adds(out, IMAGE_WORD);
-	for (size_t i = 0; r == 0 && i < bytes.len; i++) {
-		const unsigned char c = (unsigned char)bytes.data[i];
-
-		buffer_addc(out, image_digits[c >> 4]);
-		buffer_addc(out, image_digits[c & 15]);
-	}
+	if (r == 0)
+		encoding_print(ENCODING_HEX, bytes.data, bytes.len, out);
 	out->failed = out->failed || bytes.failed;
 	return r;
 }
@@ -503,35 +498,17 @@ bool image_is_text(const char *text)
 	return strncmp(text, IMAGE_WORD, strlen(IMAGE_WORD)) == 0;
 }
 
-/* -1: it is no digit. */
-static int image_digit(char c)
-{
-	const char *at = c ? strchr(image_digits, c) : NULL;
-
-	return at ? (int)(at - image_digits) : -1;
-}
-
 int image_read_text(struct permissions *p, const char *text)
 {
-	const char *digits;
-	char *bytes;
+	const char *digits, *bytes;
 	size_t len;
+	int r;
 
 	if (!image_is_text(text))
 		return -EBADMSG;
 	digits = text + strlen(IMAGE_WORD);
-	len = strlen(digits) / 2;
-	if (strlen(digits) % 2)
-		return -EBADMSG;
-	bytes = arena_alloc(p->arena, len + 1);
-	if (!bytes)
-		return -ENOMEM;
-	for (size_t i = 0; i < len; i++) {
-		const int high = image_digit(digits[2 * i]), low = image_digit(digits[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return -EBADMSG;
-		bytes[i] = (char)(high << 4 | low);
-	}
+	r = encoding_decode(ENCODING_HEX, digits, strlen(digits), p->arena, &bytes, &len);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EBADMSG;
 	return image_read(p, bytes, len);
 }

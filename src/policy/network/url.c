@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/ascii.h"
+#include "codec/encoding.h"
 #include "policy/network/idna.h"
 
 enum {
@@ -118,22 +119,13 @@ static bool is_unreserved(unsigned char c)
 	       (c && strchr("-._~", c));
 }
 
-/* The byte that "%XX" at the start of the text stands for, or -1. */
-static int url_escape(const char *text, size_t len)
-{
-	int high = len >= 3 && text[0] == '%' ? ascii_hex(text[1]) : -1;
-	int low = high >= 0 ? ascii_hex(text[2]) : -1;
-
-	return low >= 0 ? high << 4 | low : -1;
-}
-
 /* NAME or NAME:PASSWORD, of characters that end a host in no program, escaped or not. */
 static bool url_userinfo_is_plain(struct url_span s)
 {
 	bool colon = false, empty = true;
 
 	for (size_t i = 0; i < s.len; i++) {
-		int escaped = url_escape(s.text + i, s.len - i);
+		int escaped = encoding_percent_byte(s.text + i, s.len - i);
 		unsigned char c = (unsigned char)(escaped < 0 ? s.text[i] : escaped);
 
 		if (c == ':' && escaped < 0 && !colon) {
@@ -238,7 +230,7 @@ static int url_take_host(struct url *u, struct url_span host, struct error *e)
 	}
 	/* One pass, as the standard has it: %2541 becomes %41 and is then refused. */
 	for (size_t i = 0; i < host.len; i++) {
-		int escaped = url_escape(host.text + i, host.len - i);
+		int escaped = encoding_percent_byte(host.text + i, host.len - i);
 
 		decoded[n++] = escaped < 0 ? host.text[i] : (char)escaped;
 		i += escaped < 0 ? 0 : 2;
@@ -283,7 +275,7 @@ static int put_normal(
 {
 	static const char digits[] = "0123456789ABCDEF";
 	unsigned char c = (unsigned char)text[0];
-	int escaped = url_escape(text, len);
+	int escaped = encoding_percent_byte(text, len);
 	bool plain;
 
 	*ret_used = escaped < 0 ? 1 : 3;

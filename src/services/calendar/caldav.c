@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "codec/encoding.h"
 #include "services/calendar/dav-answer.h"
 #include "services/calendar/dav-client.h"
 
@@ -138,12 +139,10 @@ static const char *caldav_last_part(const char *path, struct arena *a)
 		from--;
 	out = arena_strndup(a, from, (size_t)(path + len - from));
 	for (char *c = out; c && *c; c++, n++) {
-		/* Both digits are there: dav_answer_path() has looked. */
-		if (*c == '%') {
-			out[n] = (char)(ascii_hex(c[1]) * 16 + ascii_hex(c[2]));
-			c += 2;
-		} else
-			out[n] = *c;
+		const int byte = encoding_percent_byte(c, strlen(c));
+
+		out[n] = byte < 0 ? *c : (char)byte;
+		c += byte < 0 ? 0 : 2;
 	}
 	if (out)
 		out[n] = '\0';
@@ -329,7 +328,7 @@ static int caldav_add(struct store *s, const struct store_list *list, const char
 	/* Never by what someone chose as an id: that may be a path. */
 	(void)crypto_generichash(
 		hash, sizeof(hash), (const unsigned char *)uid, strlen(uid), NULL, 0);
-	(void)sodium_bin2hex(name, sizeof(name), hash, sizeof(hash));
+	encoding_hex(hash, sizeof(hash), name);
 	buffer_printf(&path, "%s%s.ics", list->id, name);
 	q.path = path.failed ? NULL : path.data;
 	return q.path ? caldav_write(d, &q, ret_tag, e) : error_no_memory(e);

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/ascii.h"
 #include "base/buffer.h"
+#include "codec/encoding.h"
 #include "services/calendar/lines.h"
 
 #define DAV "DAV:"
@@ -316,8 +317,7 @@ static bool dav_path_is_plain(const char *path)
 		if ((unsigned char)*c <= 0x20 || *c == 0x7f || strchr("\\?#\"<>", *c))
 			return false;
 		if (*c == '%') {
-			const int high = ascii_hex(c[1]), low = high < 0 ? -1 : ascii_hex(c[2]);
-			const int value = low < 0 ? 0 : high * 16 + low;
+			const int value = encoding_percent_byte(c, strnlen(c, 3));
 
 			if (value < 0x20 || value == '/' || value == '.' || value == '\\' ||
 				value == 0x7f)

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "codec/encoding.h"
 
 enum {
 	VDIR_HASH = 16,            /* bytes of a tag */
@@ -86,7 +87,7 @@ static void vdir_tag(const char *text, size_t len, char ret[2 * VDIR_HASH + 1])
 	unsigned char hash[VDIR_HASH];
 
 	(void)crypto_generichash(hash, sizeof(hash), (const unsigned char *)text, len, NULL, 0);
-	(void)sodium_bin2hex(ret, 2 * VDIR_HASH + 1, hash, sizeof(hash));
+	encoding_hex(hash, sizeof(hash), ret);
 }
 
 /* Names */
@@ -478,7 +479,7 @@ static int vdir_add(struct store *s, const struct store_list *list, const char *
 	/* Never by what someone chose as an id: that may be a path, or longer than a name. */
 	(void)crypto_generichash(
 		hash, sizeof(hash), (const unsigned char *)uid, strlen(uid), NULL, 0);
-	(void)sodium_bin2hex(name, 2 * VDIR_HASH + 1, hash, sizeof(hash));
+	encoding_hex(hash, sizeof(hash), name);
 	(void)stpcpy(name + strlen(name), ".ics");
 	r = vdir_write_temporary(folder, text, len, 0600, temporary);
 	if (r == 0) {

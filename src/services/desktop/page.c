@@ -5,25 +5,12 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "codec/encoding.h"
 #include "policy/network/url.h"
 
-/* What stands in a URL as it is; everything else is escaped. No quotes, and nothing of a shell's
- * but $ & ; ( ) *, which URLs have. */
-static bool page_is_plain(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("-._~:/?#[]@!$&()*+,;=%", c));
-}
-
-static void page_add_escaped(struct buffer *out, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (page_is_plain(text[i]))
-			buffer_addc(out, text[i]);
-		else
-			buffer_printf(out, "%%%02X", (unsigned)(unsigned char)text[i]);
-	}
-}
+/* What stands in a URL as it is, with letters and digits; everything else is escaped. No quotes,
+ * and nothing of a shell's but $ & ; ( ) *, which URLs have. */
+static const char page_plain[] = "-._~:/?#[]@!$&()*+,;=%";
 
 static void page_add_host(struct buffer *out, const struct url *u)
 {
@@ -65,8 +52,9 @@ int page_normal(const char *text, size_t len, struct buffer *out, struct error *
 	page_add_host(out, &u);
 	if (u.port != url_scheme_port(u.scheme, strlen(u.scheme)))
 		buffer_printf(out, ":%u", u.port);
-	page_add_escaped(out, u.path[0] ? u.path : "/", strlen(u.path[0] ? u.path : "/"));
-	page_add_escaped(out, rest, (size_t)(end - rest));
+	encoding_percent(
+		u.path[0] ? u.path : "/", strlen(u.path[0] ? u.path : "/"), page_plain, out);
+	encoding_percent(rest, (size_t)(end - rest), page_plain, out);
 	if (out->failed)
 		return error_no_memory(e);
 	return out->len > PAGE_BYTES_MAX ? error_set(e, -EINVAL, NULL, "the URL is too long") : 0;
@@ -78,7 +66,7 @@ bool page_is_normal(const char *text, size_t len)
 			     (len > 8 && memcmp(text, "https://", 8) == 0);
 
 	for (size_t i = 0; is_page && i < len; i++)
-		if (!page_is_plain(text[i]))
+		if (!ascii_is_alnum(text[i]) && (!text[i] || !strchr(page_plain, text[i])))
 			return false;
 	return is_page && len <= PAGE_BYTES_MAX;
 }

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "codec/encoding.h"
 #include "policy/network/idna.h"
 
 /* Bytes that stand for themselves on the way, and cannot be guessed. */
@@ -20,16 +21,11 @@ struct compose_lists {
 /* 32 digits. */
 static int compose_random(char out[MESSAGE_BOUNDARY_BYTES])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char bytes[COMPOSE_RANDOM_BYTES];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		out[2 * i] = digits[bytes[i] >> 4];
-		out[2 * i + 1] = digits[bytes[i] & 0xf];
-	}
-	out[2 * sizeof(bytes)] = '\0';
+	encoding_hex(bytes, sizeof(bytes), out);
 	return 0;
 }
 

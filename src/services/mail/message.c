@@ -6,12 +6,11 @@
 #include <strings.h>
 #include <time.h>
 
-#include <sodium/utils.h>
-
 #include "base/array.h"
 #include "base/ascii.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
+#include "codec/encoding.h"
 
 enum {
 	/*
@@ -20,10 +19,8 @@ enum {
 	 * of RFC 2047.
 	 */
 	WORD_BYTES = 39,
-	WORD_TEXT = 4 * WORD_BYTES / 3 + 2,
-	PLAIN_MAX = 64,     /* characters of a text that needs no encoding */
-	LINE_BYTES = 57,    /* 76 characters of base64 */
-	LINE_TEXT = 76 + 2, /* with a NUL, which the library counts */
+	PLAIN_MAX = 64,  /* characters of a text that needs no encoding */
+	LINE_BYTES = 57, /* 76 characters of base64 */
 };
 
 const char *message_subject_fault(const char *subject, size_t len)
@@ -55,8 +52,6 @@ static bool message_is_plain(const char *text, size_t len)
 /* Encoded words (RFC 2047), each on a line of its own, that hold whole characters. */
 static void message_print_words(struct buffer *out, const char *text, size_t len)
 {
-	char word[WORD_TEXT];
-
 	for (size_t at = 0; at < len;) {
 		size_t n = 0, more;
 		uint32_t c;
@@ -67,9 +62,9 @@ static void message_print_words(struct buffer *out, const char *text, size_t len
 		} while (more > 0 && at + n < len && n + 4 <= WORD_BYTES);
 		/* Bytes that are no text do not come here; they would stand for themselves. */
 		n = n > 0 ? n : 1;
-		(void)sodium_bin2base64(word, sizeof(word), (const unsigned char *)text + at, n,
-			sodium_base64_VARIANT_ORIGINAL);
-		buffer_printf(out, "%s=?UTF-8?B?%s?=", at > 0 ? "\r\n " : "", word);
+		buffer_adds(out, at > 0 ? "\r\n =?UTF-8?B?" : "=?UTF-8?B?");
+		encoding_print(ENCODING_BASE64, text + at, n, out);
+		buffer_adds(out, "?=");
 		at += n;
 	}
 }
@@ -142,13 +137,10 @@ static void message_print_head(struct buffer *out, const struct message *m)
 
 static void message_print_base64(struct buffer *out, const unsigned char *data, size_t len)
 {
-	char line[LINE_TEXT];
-
 	for (size_t at = 0; at < len; at += LINE_BYTES) {
-		(void)sodium_bin2base64(line, sizeof(line), data + at,
-			len - at < LINE_BYTES ? len - at : LINE_BYTES,
-			sodium_base64_VARIANT_ORIGINAL);
-		buffer_printf(out, "%s\r\n", line);
+		encoding_print(ENCODING_BASE64, data + at,
+			len - at < LINE_BYTES ? len - at : LINE_BYTES, out);
+		buffer_adds(out, "\r\n");
 	}
 }
 
@@ -234,12 +226,7 @@ static void message_print_file_name(struct buffer *out, const char *name)
 		return;
 	}
 	buffer_adds(out, "filename*=utf-8''");
-	for (const char *c = buffer_text(&shown); *c; c++) {
-		if (ascii_is_alnum(*c) || strchr("._-", *c))
-			buffer_addc(out, *c);
-		else
-			buffer_printf(out, "%%%02X", (unsigned char)*c);
-	}
+	encoding_percent(buffer_text(&shown), shown.len, "._-", out);
 }
 
 static void message_print_file(struct buffer *out, const struct message_file *f)

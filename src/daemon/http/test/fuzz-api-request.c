@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "codec/encoding.h"
 #include "daemon/http/request.h"
 #include "net/gate/http-served.h"
 
@@ -54,7 +55,7 @@ static void prove(char *data, size_t len)
 			served.head.request.method, host, served.head.request.path,
 			served.head.request.query ? served.head.request.query : "", c.body, NULL },
 		mac);
-	proof_hex(mac, sizeof(mac), text);
+	encoding_hex(mac, sizeof(mac), text);
 	memcpy(at, text, PROOF_MAC);
 }
 
