@@ -16,8 +16,9 @@
 #include "audit/place.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/formats.h"
 
-static const char missed_head[] = "corral missed 1\n";
+static const char missed_head[] = "corral missed 1\n", missed_start[] = "corral missed ";
 enum { HEAD_BYTES = sizeof(missed_head) - 1, LENGTH_BYTES = 4, NUMBER_DIGITS = 18 };
 #define MISSED_NUMBER_MAX UINT64_C(999999999999999999) /* of so many digits */
 
@@ -288,12 +289,28 @@ static int missed_read_one(const uint8_t *data, size_t len, size_t *at, struct a
 	return 1;
 }
 
+uint64_t audit_missed_version(const void *data, size_t len)
+{
+	const size_t start = sizeof(missed_start) - 1;
+	const char *text = data;
+	uint64_t version = 0;
+	size_t at = start;
+
+	if (len < HEAD_BYTES || memcmp(text, missed_start, start) != 0)
+		return 0;
+	while (at < len && at < start + NUMBER_DIGITS && text[at] >= '0' && text[at] <= '9')
+		version = version * 10 + (uint64_t)(text[at++] - '0');
+	return at < len && text[at] == '\n' ? version : 0;
+}
+
 int audit_missed_check(const void *data, size_t len, const char *id)
 {
 	size_t at = HEAD_BYTES;
 	struct audit_event e;
 	int n = 0, r;
 
+	if (audit_missed_version(data, len) > formats_rows[FORMAT_MISSED].version)
+		return -ENOTSUP;
 	if (len < HEAD_BYTES || len > AUDIT_MISSED_BYTES_MAX ||
 		memcmp(data, missed_head, HEAD_BYTES) != 0)
 		return -EBADMSG;

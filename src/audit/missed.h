@@ -90,7 +90,10 @@ int audit_missed_take_count(int folder);
 /* What AUDIT_MISSED_TAKEN says, as audit_missed_read(), after so many runs. *ret_events is a sum.
  */
 int audit_missed_counted(int folder, uint64_t after, uint64_t *ret_runs, uint64_t *ret_events);
-/* How many events are in it; -EBADMSG: it is not complete, or has events of another session. */
+/* The version that the first line has; 0: it is no such file. */
+uint64_t audit_missed_version(const void *data, size_t len);
+/* How many events are in it; -EBADMSG: it is not complete, or has events of another session.
+ * -ENOTSUP: its version is newer. */
 int audit_missed_check(const void *data, size_t len, const char *id);
 /* The events of checked bytes, one after the other, from *at = 0 on. False: that was the last. */
 bool audit_missed_next(const void *data, size_t len, size_t *at, struct audit_event *ret);

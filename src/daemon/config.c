@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/formats.h"
 #include "base/path.h"
 #include "base/suggest.h"
 #include "base/words.h"
@@ -208,6 +210,19 @@ static int config_read_map(struct config *c, const struct document *d, const str
 	return 0;
 }
 
+/* "1", "1.2.0": what stands before the dot counts. Other texts are AgenShield's matter. */
+static int config_check_version(const struct node *root, const char *file, struct error *e)
+{
+	const char *text = node_get_text(root, "version");
+	const size_t digits = strspn(text, "0123456789");
+	int r;
+
+	if (digits == 0 || (text[digits] && text[digits] != '.'))
+		return 0;
+	r = formats_check(FORMAT_DAEMON, strtoull(text, NULL, 10), file, e);
+	return r < 0 ? r : 0;
+}
+
 int config_read(struct config *c, const char *file, const char *text, size_t len, struct error *e)
 {
 	const size_t n = strlen(file);
@@ -223,7 +238,11 @@ int config_read(struct config *c, const char *file, const char *text, size_t len
 
 		return error_set(e, -EINVAL, &where, "a map with the key `daemon` is expected");
 	}
-	r = config_read_map(&changed, &d, d.root, true, e);
+	/* Before its keys, which may be others in another version. */
+	if (d.root->type == NODE_MAP)
+		r = config_check_version(d.root, file, e);
+	if (r == 0)
+		r = config_read_map(&changed, &d, d.root, true, e);
 	if (r < 0)
 		return r;
 	(void)snprintf(changed.source, sizeof(changed.source), "%s", file);
@@ -280,6 +299,9 @@ static struct node *config_value(struct arena *a, const char *value)
 	return n;
 }
 
+/* Of a file that is made here. */
+#define CONFIG_VERSION "1.0"
+
 /* The tree with these keys of `daemon`; NULL: out of memory. */
 static struct node *config_merge(
 	struct arena *a, const struct node *old, const struct config_change *changes, size_t n)
@@ -304,6 +326,9 @@ static struct node *config_merge(
 				is_whole = is_whole &&
 					   node_put(a, root, child->key, node_copy(a, child));
 		}
+	} else {
+		is_whole =
+			is_whole && node_put(a, root, "version", node_new_text(a, CONFIG_VERSION));
 	}
 	is_whole = is_whole && node_put(a, root, "daemon", inner);
 	return is_whole ? root : NULL;

@@ -17,9 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/formats.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "codec/json.h"
@@ -116,7 +118,9 @@ static int approval_print(const struct approval *a, struct buffer *out)
 
 	skill_digest_hex(&a->digest, digest);
 	(void)strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &tm));
-	ok = node_put(&arena, map, "path", node_new_text(&arena, a->skill)) &&
+	ok = node_put(&arena, map, "version",
+		     node_new_integer(&arena, formats_rows[FORMAT_APPROVAL].version)) &&
+	     node_put(&arena, map, "path", node_new_text(&arena, a->skill)) &&
 	     node_put(&arena, map, "digest", node_new_text(&arena, digest)) &&
 	     node_put(&arena, map, "approved_at", node_new_text(&arena, now)) &&
 	     node_put(&arena, map, "permissions", node_new_text(&arena, a->permissions));
@@ -203,6 +207,44 @@ static const char *approval_text(const struct node *map, const char *key)
 	return n && n->type == NODE_STRING ? n->text : NULL;
 }
 
+/*
+ * Version 0 has no version, and is otherwise the same. Where it cannot be replaced, it counts as it
+ * is.
+ */
+static void approval_migrate(const char *name, struct document *d)
+{
+	auto_arena arena = { 0 };
+	auto_buffer text = { 0 };
+	struct node *map = node_new(&arena, NODE_MAP);
+	static const char *const keys[] = { "path", "digest", "approved_at", "permissions" };
+	bool ok = node_put(&arena, map, "version",
+		node_new_integer(&arena, formats_rows[FORMAT_APPROVAL].version));
+
+	for (size_t i = 0; i < ROWS(keys) && ok; i++) {
+		const char *value = approval_text(d->root, keys[i]);
+
+		ok = node_put(&arena, map, keys[i], node_new_text(&arena, value ? value : ""));
+	}
+	if (!ok)
+		return;
+	json_print(&text, map, JSON_PRETTY);
+	buffer_addc(&text, '\n');
+	if (!text.failed)
+		(void)formats_replace(name, 0, text.data, text.len, 0600);
+}
+
+/* 0: the current version, 1: an older one; negative: neither. */
+static int approval_check_version(const char *name, const struct document *d, struct error *e)
+{
+	const struct node *n = node_get(d->root, "version");
+	const struct location where = node_location(d, d->root);
+	int64_t version = 0;
+
+	if (n && (node_integer(n, &version) < 0 || version < 0))
+		return error_set(e, -EINVAL, &where, "`version` must be a number");
+	return formats_check(FORMAT_APPROVAL, (uint64_t)version, name, e);
+}
+
 /* The file of an approval. 1: there is none. */
 static int approval_open(const struct approval *a, struct document *d, struct error *e)
 {
@@ -223,10 +265,16 @@ static int approval_open(const struct approval *a, struct document *d, struct er
 		return r;
 	where = node_location(d, d->root);
 	path = approval_text(d->root, "path");
-	return path && strcmp(path, a->skill) == 0
-		       ? 0
-		       : error_set(
-				 e, -EINVAL, &where, "the file is not an approval of %s", a->skill);
+	if (d->root->type == NODE_MAP) {
+		r = approval_check_version(buffer_text(&name), d, e);
+		if (r < 0)
+			return r;
+	}
+	if (!path || strcmp(path, a->skill) != 0)
+		return error_set(e, -EINVAL, &where, "the file is not an approval of %s", a->skill);
+	if (r == 1)
+		approval_migrate(buffer_text(&name), d);
+	return 0;
 }
 
 static bool approval_is_text(const struct node *map, const char *key, const char *text)

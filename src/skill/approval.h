@@ -5,8 +5,8 @@
  * as one small JSON file per skill in a folder that only its user can write; anything about a file
  * or the folder that another user could have arranged is refused, and refused means not approved.
  *
- *     {"path": "/home/me/skills/mail", "digest": "9f86d0…", "approved_at": "2026-01-31T12:00:00Z",
- *      "permissions": "…"}
+ *     {"version": 1, "path": "/home/me/skills/mail", "digest": "9f86d0…",
+ *      "approved_at": "2026-01-31T12:00:00Z", "permissions": "…"}
  *
  * Beside it lies what the skill held then (skill/inventory.h), to list what changed; it decides
  * nothing.

@@ -164,7 +164,7 @@ def test_config(d):
     ok(status == 200 and answer["at_once"] == ["mode", "logLevel"] and answer["at_next_start"] == ["heartbeat", "port"] and answer["file"] == file
        and answer["daemon"]["mode"] == "monitor" and answer["daemon"]["logLevel"] == "debug" and answer["daemon"]["port"] == 0, "PUT says what counts at once", status, answer)
     ok(d.reads() is True and d.call("GET")[1]["mode"] == "monitor", "the mode is in force for the next run")
-    ok(json.load(open(file)) == {"daemon": {"mode": "monitor", "logLevel": "debug", "heartbeat": 7, "port": 4000}} and os.stat(file).st_mode & 0o777 == 0o600,
+    ok(json.load(open(file)) == {"version": "1.0", "daemon": {"mode": "monitor", "logLevel": "debug", "heartbeat": 7, "port": 4000}} and os.stat(file).st_mode & 0o777 == 0o600,
        "the file has it", open(file).read())
     put(mode="enforce")
     ok(d.reads() is False and json.load(open(file))["daemon"]["heartbeat"] == 7, "other keys stay")

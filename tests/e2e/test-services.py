@@ -458,7 +458,7 @@ def test_verb(bus):
         ok(status == 1 and "program: xclip" in text.read() and os.stat(file).st_mode & 0o777 == 0o600,
            "set-up: writes, and tries it", status, out, err)
     status, out, err = service("set-up", "clipboard", "program=terminal")
-    ok(status == 2 and f"{file}:1" in err, "set-up: does not replace what is there", err)
+    ok(status == 2 and f"{file}:2" in err, "set-up: does not replace what is there", err)
     status, out, err = service("set-up", "browser-open", f"open_with={shutil.which('true')}")
     ok(status == 0 and "opens pages" in out, "set-up: a second section", status, out, err)
     lines, err = run(call("browser.open", "url=https://example.com/"), OPEN)

@@ -2,9 +2,10 @@
 /*
  * golden-print WHAT: what golden.py compares and only code can make, as sections of a golden file.
  *
- *   filters   each seccomp filter, for both architectures: how many instructions, and a hash of
- * them frames    a packet, and a sample of each body: their bytes are the layout openapi   the
- * document of the daemon's API
+ *   filters   each seccomp filter, for both architectures: its length and a hash
+ *   formats   the table of stored formats, as Markdown
+ *   frames    a packet, and a sample of each body: their bytes are the layout
+ *   openapi   the document of the daemon's API
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/formats.h"
 #include "jail/notify.h"
 #include "jail/seccomp/table.h"
 #include "wire/broker.h"
@@ -31,6 +33,21 @@
 #include "daemon/message.h"
 #include "daemon/openapi.h"
 #endif
+
+/* Stored formats */
+
+static int print_formats(void)
+{
+	printf("=== table\n| what | where | its version | now | older | newer: upgrade, or |\n"
+	       "|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		const struct format_row *row = &formats_rows[i];
+
+		printf("| %s | %s | %s | %u | %s | %s |\n", row->name, row->file, row->where,
+			row->version, row->older[0] ? row->older : "there is none", row->instead);
+	}
+	return 0;
+}
 
 /* Filters */
 
@@ -448,6 +465,7 @@ int main(int argc, char **argv)
 		int (*print)(void);
 	} parts[] = {
 		{ "filters", print_filters },
+		{ "formats", print_formats },
 		{ "frames", print_frames },
 #ifdef GOLDEN_DAEMON
 		{ "openapi", print_openapi },
@@ -457,6 +475,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < ROWS(parts); i++)
 		if (argc == 2 && strcmp(argv[1], parts[i].name) == 0)
 			return parts[i].print() < 0 || fflush(stdout) != 0;
-	fprintf(stderr, "usage: golden-print filters|frames|openapi\n");
+	fprintf(stderr, "usage: golden-print filters|formats|frames|openapi\n");
 	return 2;
 }

@@ -18,7 +18,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
-PARTS = ("help", "json", "symbols", "broker", "openapi", "frames", "filters", "calls")
+PARTS = ("help", "json", "symbols", "broker", "openapi", "formats", "frames", "filters", "calls")
 MARK = "=== "
 
 

@@ -9,12 +9,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "audit/store/internal.h"
+#include "base/formats.h"
 #include "codec/json-writer.h"
+#include "codec/json.h"
 
-static const char format_name[] = "corral-audit-proof-1";
+static const char format_name[] = "corral-audit-proof-1", format_start[] = "corral-audit-proof-";
 
 struct proof {
 	uint64_t number;
@@ -181,6 +184,20 @@ static int proof_parse(const struct node *root, uint8_t *record, struct proof *p
 	return 0;
 }
 
+/* Only whether it is a newer one. */
+static int proof_check_version(const struct node *root, struct error *e)
+{
+	const char *name = node_get_text(root, "format");
+	const size_t start = sizeof(format_start) - 1;
+	int r;
+
+	if (strncmp(name, format_start, start) != 0 || !name[start] ||
+		strspn(name + start, "0123456789") != strlen(name + start))
+		return 0;
+	r = formats_check(FORMAT_PROOF, strtoull(name + start, NULL, 10), "the proof", e);
+	return r < 0 ? r : 0;
+}
+
 int audit_proof_check(const char *text, size_t len, const char *public_path, struct audit_row *ret,
 	struct buffer *texts, struct error *e)
 {
@@ -193,7 +210,12 @@ int audit_proof_check(const char *text, size_t len, const char *public_path, str
 
 	if (sodium_init() < 0)
 		return error_set(e, -EIO, NULL, "libsodium could not be initialized");
-	if (json_read(&d, NULL, text, len, NULL) < 0 || proof_parse(d.root, record, &p) < 0)
+	if (json_read(&d, NULL, text, len, NULL) < 0)
+		return error_set(e, -EBADMSG, NULL, "not a proof of Corral");
+	r = proof_check_version(d.root, e);
+	if (r < 0)
+		return r;
+	if (proof_parse(d.root, record, &p) < 0)
 		return error_set(e, -EBADMSG, NULL, "not a proof of Corral");
 	r = key_public_read(&key, public_path, e);
 	if (r < 0)

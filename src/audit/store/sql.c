@@ -2,11 +2,14 @@
 #include "audit/store/internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/formats.h"
 #include "codec/encoding.h"
 
 enum { BUSY_MS = 2000, VALUE_MAX = 1 << 20 };
@@ -208,8 +211,8 @@ int sql_answers(struct sql *s, const char *text, const char *wanted, struct erro
 	return answer && strcmp(answer, wanted) == 0;
 }
 
-/* "CrAu", and the version of the format. */
-#define SETTINGS "PRAGMA application_id=1131561333; PRAGMA user_version=1;"
+/* "CrAu" */
+#define APPLICATION "1131561333"
 
 /* As SQLite keeps them, in the order of their names. */
 static const char *const tables[] = {
@@ -223,8 +226,13 @@ enum { TABLES = ROWS(tables) };
 
 int schema_create(struct sql *s, struct error *e)
 {
-	int r = sql_run(s, SETTINGS, e);
+	char settings[96];
+	int r;
 
+	(void)snprintf(settings, sizeof(settings),
+		"PRAGMA application_id=" APPLICATION "; PRAGMA user_version=%" PRIu32 ";",
+		formats_rows[FORMAT_AUDIT_LOG].version);
+	r = sql_run(s, settings, e);
 	for (size_t i = 0; i < TABLES && r == 0; i++)
 		r = sql_run(s, tables[i], e);
 	return r;
@@ -235,12 +243,34 @@ static int schema_refuse(struct sql *s, struct error *e)
 	return error_set(e, -EBADMSG, NULL, "%s: not an audit log of Corral", s->path);
 }
 
+/* A log of a newer version may have other tables, or the same with another meaning. */
+static int schema_check_version(struct sql *s, struct error *e)
+{
+	auto_statement *st = NULL;
+	int64_t version;
+	int r = sql_answers(s, "PRAGMA application_id", APPLICATION, e);
+
+	if (r <= 0)
+		return r;
+	r = sql_prepare(s, &st, "PRAGMA user_version", e);
+	if (r == 0)
+		r = sql_step(s, st, e);
+	if (r < 0)
+		return r;
+	version = r > 0 ? sqlite3_column_int64(st, 0) : 0;
+	r = formats_check(
+		FORMAT_AUDIT_LOG, version < 0 ? UINT64_MAX : (uint64_t)version, s->path, e);
+	return r < 0 ? r : 0;
+}
+
 int schema_check(struct sql *s, struct error *e)
 {
 	auto_statement *st = NULL;
 	size_t n = 0;
-	int r = sql_prepare(s, &st, "SELECT sql FROM sqlite_schema ORDER BY name", e);
+	int r = schema_check_version(s, e);
 
+	if (r == 0)
+		r = sql_prepare(s, &st, "SELECT sql FROM sqlite_schema ORDER BY name", e);
 	if (r < 0)
 		return r;
 	while ((r = sql_step(s, st, e)) > 0) {

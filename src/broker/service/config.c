@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/formats.h"
 #include "base/path.h"
 #include "base/suggest.h"
 #include "base/words.h"
@@ -183,6 +184,20 @@ static int config_read_section(const struct config_reader *r, const struct node 
 	return 0;
 }
 
+/* A key beside the sections, which files need not have. */
+static int config_check_version(
+	const struct config_reader *r, const struct node *n, const char *file)
+{
+	int64_t version = 1;
+	int code;
+
+	if (n && (node_integer(n, &version) < 0 || version < 0))
+		return config_fail(r, n, "must be a number");
+	code = formats_check(
+		FORMAT_SERVICES, (uint64_t)version, file ? file : "services", r->error);
+	return code < 0 ? code : 0;
+}
+
 static int config_read_text(
 	const struct config_reader *from, const char *file, const char *text, size_t len)
 {
@@ -197,9 +212,15 @@ static int config_read_text(
 			"a map of services is expected");
 	if (code < 0 || d.root->type == NODE_NULL)
 		return code;
+	/* Before its sections, which may be others in another version. */
+	code = config_check_version(&r, node_get(d.root, "version"), file);
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < service_backend_count && count < CONFIG_SECTIONS_MAX; i++)
 		names[count++] = service_backends[i].section;
 	node_for_each(child, d.root) {
+		if (strcmp(child->key, "version") == 0)
+			continue;
 		code = config_is_section(child->key)
 			       ? config_read_section(&r, child)
 			       : config_unknown(&r, child, "service", names, count);

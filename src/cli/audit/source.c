@@ -84,7 +84,8 @@ static int audit_source_explain(struct call *c, const char *path, int r)
 	audit_source_name(path, "-wal", &wal);
 	/* SQLite keeps an index of the write-ahead log in a file beside it, also for who only
 	 * reads, and has no place for it. */
-	if (r != -EBADMSG && r != -ENOMEM && !wal.failed && access(wal.data, F_OK) == 0) {
+	if (r != -EBADMSG && r != -ENOTSUP && r != -ENOMEM && !wal.failed &&
+		access(wal.data, F_OK) == 0) {
 		(void)error_set(c->error, r, NULL,
 			"%s: %s-wal exists, so another process may be writing; reading both "
 			"requires write access to the folder",

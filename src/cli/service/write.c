@@ -2,10 +2,12 @@
 #include "cli/service/write.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/formats.h"
 #include "broker/service/config.h"
 #include "codec/node.h"
 #include "codec/yaml.h"
@@ -97,6 +99,9 @@ int write_section(struct arena *a, const struct service_session *s, const char *
 	r = file_read(path, FILE_MAX, &old);
 	if (r == -ENOENT || r == -ENOTDIR)
 		r = 0;
+	if (r == 0 && old.len == 0)
+		buffer_printf(
+			&old, "version: %" PRIu32 "\n", formats_rows[FORMAT_SERVICES].version);
 	if (old.len > 0 && old.data[old.len - 1] != '\n')
 		buffer_addc(&old, '\n');
 	buffer_add(&old, buffer_text(&text), text.len);

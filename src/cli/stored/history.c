@@ -13,10 +13,18 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/formats.h"
 #include "base/path.h"
 #include "base/words.h"
 
-enum { HISTORY_TEXT_MAX = 4 << 20, HISTORY_NUMBER_MAX = 99999999, LOCK_MS = 10000 };
+#define VERSION_FILE "version"
+
+enum {
+	VERSION_MAX = 32,
+	HISTORY_TEXT_MAX = 4 << 20,
+	HISTORY_NUMBER_MAX = 99999999,
+	LOCK_MS = 10000
+};
 
 const char *const history_by_names[HISTORY_BY_COUNT + 1] = { "file", "save", "undo", "removed",
 	NULL };
@@ -231,6 +239,42 @@ uint32_t history_instead(const char *past, const struct stat *st)
 	return strspn(seen + n, "0123456789") <= 8 ? (uint32_t)strtoul(seen + n, NULL, 10) : 0;
 }
 
+int history_check_version(const char *folder, struct error *e)
+{
+	char path[PATH_BYTES];
+	auto_buffer text = { 0 };
+	auto_fd fd = -1;
+	uint64_t version;
+	char *end;
+	int r;
+
+	if (!history_path(folder, VERSION_FILE, path))
+		return error_set(e, -ENAMETOOLONG, NULL, "%s: the name is too long", folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+		return 0;
+	r = fd < 0 ? -errno : file_read_fd(fd, VERSION_MAX, &text);
+	if (r < 0)
+		return error_set(e, r, NULL, "%s: %s", path, strerror(-r));
+	version = strtoull(buffer_text(&text), &end, 10);
+	if (end == buffer_text(&text) || strcmp(end, "\n") != 0)
+		return error_set(e, -EBADMSG, NULL, "%s: it must be a number and a newline", path);
+	r = formats_check(FORMAT_HISTORY, version, folder, e);
+	return r < 0 ? r : 0;
+}
+
+static int history_note_version(const char *folder, unsigned mode)
+{
+	char path[PATH_BYTES], text[VERSION_MAX];
+
+	if (!history_path(folder, VERSION_FILE, path))
+		return -ENAMETOOLONG;
+	if (access(path, F_OK) == 0)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%" PRIu32 "\n", formats_rows[FORMAT_HISTORY].version);
+	return file_replace(path, text, strlen(text), mode);
+}
+
 int history_lock(const char *folder, unsigned mode, int *ret)
 {
 	char path[PATH_BYTES];
@@ -245,6 +289,8 @@ int history_lock(const char *folder, unsigned mode, int *ret)
 	if (fd < 0)
 		return -errno;
 	r = file_lock(fd, LOCK_MS);
+	if (r == 0)
+		r = history_note_version(folder, mode);
 	if (r < 0)
 		return r;
 	*ret = fd_take(&fd);

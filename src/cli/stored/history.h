@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/error.h"
 
 enum { HISTORY_MAX = 50, HISTORY_SEEN = 128 };
 
@@ -59,5 +60,8 @@ uint32_t history_instead(const char *past, const struct stat *st);
 
 /* Makes a folder with those above it. */
 int history_make_folders(const char *path, unsigned mode);
-/* Holds off other writers of a history until the descriptor is closed. */
+/* Whether the histories in a folder have a version that is read here: 0; -ENOTSUP with a sentence.
+ * The file `version` in it; those of the first version have none. */
+int history_check_version(const char *folder, struct error *e);
+/* Holds off other writers of a history until the descriptor is closed. Notes the version. */
 int history_lock(const char *folder, unsigned mode, int *ret);

@@ -34,7 +34,8 @@ int stored_open_place(struct call *c, bool is_system, struct stored_place *ret)
 	ret->config = config;
 	ret->folder = arena_printf(c->arena, "%s/policy.d", config);
 	ret->history = arena_printf(c->arena, "%s/policies", state);
-	return ret->folder && ret->history ? 0 : error_no_memory(c->error);
+	return ret->folder && ret->history ? history_check_version(ret->history, c->error)
+					   : error_no_memory(c->error);
 }
 
 /* Names */

@@ -43,6 +43,7 @@
 #include "audit/store/store.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/formats.h"
 #include "daemon/supervisor/internal.h"
 
 enum {
@@ -132,6 +133,20 @@ static void missed_refuse(
 				     .decision = AUDIT_FAILED,
 				     .reason = why,
 				     .exact = true });
+}
+
+/* A file for a newer daemon keeps its name, so that this one takes it. */
+static void missed_leave_newer(struct missed_turn *t, const char *name, uint64_t version)
+{
+	auto_buffer path = { 0 };
+	struct error e = { 0 };
+
+	missed_add_strange(&t->s->missed, name);
+	if (!missed_is_stuck_first(&t->s->missed, name))
+		return;
+	buffer_printf(&path, "%s/%s", buffer_text(&t->s->missed.folder), name);
+	(void)formats_check(FORMAT_MISSED, version, buffer_text(&path), &e);
+	journal_say(t->s, CONFIG_WARN, "%s; %s", e.text, e.hint);
 }
 
 /* What is taken */
@@ -250,6 +265,10 @@ static int missed_take(struct missed_turn *t, const char *name)
 	if (r == -ENOENT || r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r == -ENOENT ? 0 : r;
 	count = r < 0 ? r : audit_missed_check(bytes.data, bytes.len, n.id);
+	if (r == 0 && count == -ENOTSUP) {
+		missed_leave_newer(t, name, audit_missed_version(bytes.data, bytes.len));
+		return 0;
+	}
 	if (count < 0) {
 		missed_refuse(t, &n, name,
 			r == -EPERM || r == -ELOOP || r == -ENXIO

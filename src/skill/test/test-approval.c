@@ -92,7 +92,8 @@ static void test_file(void **state)
 	assert_int_equal(file_read(name, 4096, &text), 0);
 	assert_int_equal(text.data[text.len - 1], '\n');
 	assert_int_equal(json_read(&d, NULL, text.data, text.len, NULL), 0);
-	assert_int_equal(d.root->count, 4);
+	assert_int_equal(d.root->count, 5);
+	assert_string_equal(node_text(node_get(d.root, "version")), "1");
 	assert_string_equal(node_text(node_get(d.root, "path")), a.skill);
 	assert_string_equal(node_text(node_get(d.root, "digest")),
 		"0102030000000000000000000000000000000000000000000000000000000000");
@@ -233,6 +234,55 @@ static void test_bad_input(void **state)
 	assert_int_equal(approval_check(&b, NULL), APPROVAL_CURRENT);
 }
 
+/* An approval of the version before, which has no `version`. */
+static void approval_write_old(const struct approval *a, const char *file, const char *more)
+{
+	char digest[SKILL_DIGEST_HEX];
+	auto_buffer text = { 0 };
+
+	skill_digest_hex(&a->digest, digest);
+	buffer_printf(&text,
+		"{%s\"path\": \"/home/me/skills/a \\\"b\\\"\\n\", \"digest\": \"%s\", "
+		"\"approved_at\": "
+		"\"2026-01-31T12:00:00Z\", \"permissions\": \"fs:\\n  read: [/]\\n\"}\n",
+		more, digest);
+	assert_int_equal(file_replace(file, text.data, text.len, 0600), 0);
+}
+
+static void test_version(void **state)
+{
+	const struct folder *f = *state;
+	char folder[128], file[256], kept[264];
+	struct approval a = base(f, folder);
+	struct approval_record record;
+	auto_buffer old = { 0 }, backup = { 0 }, new = { 0 };
+	auto_arena arena = { 0 };
+	struct error e = { 0 };
+
+	assert_int_equal(approval_store(&a, NULL), 0);
+	only_file(&a, file);
+	(void)snprintf(kept, sizeof(kept), "%s.v0", file);
+	approval_write_old(&a, file, "");
+	assert_int_equal(file_read(file, 4096, &old), 0);
+	/* It counts, and is replaced; the old one stays. */
+	assert_int_equal(approval_check(&a, &e), APPROVAL_CURRENT);
+	assert_int_equal(file_read(kept, 4096, &backup), 0);
+	assert_string_equal(buffer_text(&backup), buffer_text(&old));
+	assert_int_equal(file_read(file, 4096, &new), 0);
+	assert_non_null(strstr(buffer_text(&new), "\"version\": 1"));
+	assert_int_equal(approval_check(&a, &e), APPROVAL_CURRENT);
+	assert_int_equal(approval_read(&a, &arena, &record, &e), 0);
+	assert_string_equal(record.approved_at, "2026-01-31T12:00:00Z");
+	/* A newer one is refused by name, and stays as it is. */
+	approval_write_old(&a, file, "\"version\": 2, ");
+	assert_int_equal(approval_check(&a, &e), -ENOTSUP);
+	assert_non_null(strstr(e.text, file));
+	assert_non_null(strstr(e.text, "approval has version 2"));
+	assert_non_null(strstr(e.hint, "upgrade Corral"));
+	approval_write_old(&a, file, "\"version\": \"x\", ");
+	assert_int_equal(approval_check(&a, &e), -EINVAL);
+}
+
 #define WITH_FOLDER(function) \
 	cmocka_unit_test_setup_teardown(function, folder_set_up, folder_tear_down)
 
@@ -245,6 +295,7 @@ int main(void)
 		WITH_FOLDER(test_folder),
 		WITH_FOLDER(test_content),
 		WITH_FOLDER(test_bad_input),
+		WITH_FOLDER(test_version),
 	};
 
 	return cmocka_run_group_tests_name("approval", tests, NULL, NULL);

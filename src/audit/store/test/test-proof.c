@@ -106,12 +106,15 @@ static void touched_proofs(void **state)
 	assert_int_equal(prove(b, 7, &proof), 0);
 	for (size_t i = 0; i < proof.len; i++) {
 		const char was = proof.data[i];
+		/* The version of the format: a newer one is refused as such. */
+		const int refused =
+			was == '1' && i > 0 && proof.data[i - 1] == '-' ? -ENOTSUP : -EBADMSG;
 
 		proof.data[i] = was == '0'   ? '1'
 				: was == '9' ? '8'
 				: was == 'f' ? 'e'
 					     : (char)(was + 1);
-		if (check(b, &proof, &row, &texts) != -EBADMSG)
+		if (check(b, &proof, &row, &texts) != refused)
 			fail_msg("%c for %c at %zu was not found", proof.data[i], was, i);
 		proof.data[i] = was;
 	}
