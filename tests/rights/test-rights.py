@@ -48,15 +48,16 @@ def role(pid, top):
 
 
 def roles(top):
-    """role -> pid; of several that do the same, the first."""
-    found = {}
-    for pid in rights_view.below(top):
+    """role -> pid; of several that do the same, the first that has children: an init without waits for a command."""
+    found, tree = {}, rights_view.parents()
+    pids = rights_view.below(top)
+    for pid in sorted(pids, key=lambda pid: pid not in tree.values()):
         try:
             found.setdefault(role(pid, top), pid)
         except OSError:
             pass
     found.pop(None, None)
-    return found
+    return {name: pid for name, pid in sorted(found.items(), key=lambda item: pids.index(item[1]))}
 
 
 def expand(line):
