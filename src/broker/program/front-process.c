@@ -3,18 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "broker/front/front.h"
-#include "jail/inert.h"
-#include "jail/limits/rlimits.h"
+#include "process/confinement.h"
 #include "wire/frame.h"
 
 /* Outside: in the monitor. */
@@ -85,17 +81,12 @@ static int front_process_serve(const char *version)
 
 int front_process_main(const char *version)
 {
-	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+	int r = confinement_begin(PROCESS_FRONT);
 
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_NAME, "corral-front", 0, 0, 0);
-	if (r == 0 && syscall(SYS_close_range, CHILD_FDS + CHILD_FDS_MAX, ~0U, 0U) < 0)
-		r = -errno;
 	if (r == 0 && fcntl(CHILD_SOCKET, F_SETFD, FD_CLOEXEC) < 0)
 		r = -errno;
-	rlimits_raise_files();
 	if (r == 0)
-		r = inert_enter();
+		r = confinement_enter(PROCESS_FRONT, NULL);
 	if (r == 0)
 		r = front_process_serve(version);
 	return r < 0 && r != -EPIPE;

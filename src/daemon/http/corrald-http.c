@@ -6,19 +6,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "daemon/http/server.h"
 #include "daemon/message.h"
-#include "jail/inert.h"
-#include "jail/limits/rlimits.h"
+#include "process/confinement.h"
 #include "wire/frame.h"
 
 enum { SUPERVISOR = 3 };
@@ -79,13 +75,9 @@ int main(int argc, char **argv)
 	if (argc > 1 || getsockopt(SUPERVISOR, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
 		type != SOCK_SEQPACKET || fcntl(SUPERVISOR, F_SETFD, FD_CLOEXEC) < 0)
 		return http_explain(argc, argv);
-	r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
-	(void)signal(SIGPIPE, SIG_IGN);
-	if (r == 0 && syscall(SYS_close_range, SUPERVISOR + 1U, ~0U, 0U) < 0)
-		r = -errno;
-	rlimits_raise_files();
+	r = confinement_begin(PROCESS_HTTP);
 	if (r == 0)
-		r = inert_enter();
+		r = confinement_enter(PROCESS_HTTP, NULL);
 	if (r == 0)
 		r = http_serve();
 	return r < 0 && r != -EPIPE;
