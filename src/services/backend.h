@@ -32,7 +32,6 @@
 #include "broker/rpc.h"
 #include "event/loop.h"
 #include "policy/permissions.h"
-#include "services/confine.h"
 #include "wire/frame.h"
 
 struct backend;
@@ -61,7 +60,7 @@ struct backend_service {
 	const char *name; /* as in broker/service/table.h; NULL behind the last */
 	/*
 	 * Called once, after the setup: opens what is served, and confines the process
-	 * (backend_confine()). Negative, with a sentence and a hint: every call is refused with
+	 * (process/confinement.h). Negative, with a sentence and a hint: every call is refused with
 	 * RPC_SERVICE and that sentence, and the process ends soon, so that the next call tries
 	 * again.
 	 */

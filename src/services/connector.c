@@ -3,28 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "event/wait.h"
-#include "jail/landlock.h"
-#include "services/backend.h"
+#include "process/confinement.h"
 #include "wire/child.h"
 #include "wire/frame.h"
 
@@ -82,23 +74,6 @@ int connector_connect(struct connector *c, uint64_t timeout_ms)
 	if (f.type == FRAME_CALL_ANSWER && f.n_fds == 1)
 		return frame_take_fd(&f, 0);
 	return code < 0 ? code : -EPROTO;
-}
-
-int connector_forbid_connect(void)
-{
-	/* Calls of another architecture end the process: the filter of backend_confine(). */
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = { .len = ROWS(code), .filter = code };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0)
-		return -errno;
-	return 0;
 }
 
 /* Inside: in the process of the connector. */
@@ -180,35 +155,15 @@ static int connector_serve(const char *host, const char *port)
 	return r;
 }
 
-/* What the resolver of the system reads: its configuration, its modules, and no other file. */
-static int connector_confine(void)
-{
-	static const struct backend_place places[] = {
-		{ "/etc", LANDLOCK_READ },
-		{ "/lib", LANDLOCK_READ },
-		{ "/lib64", LANDLOCK_READ },
-		{ "/usr/lib", LANDLOCK_READ },
-		{ "/usr/lib64", LANDLOCK_READ },
-		{ "/run/systemd/resolve", LANDLOCK_READ },
-		{ 0 },
-	};
-	const struct backend_confinement c = { .places = places, .sockets = true };
-
-	return backend_confine(&c);
-}
-
 int connector_main(int argc, char **argv)
 {
-	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+	int r;
 
 	if (argc != 4)
 		return 2;
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_NAME, "corral-connect", 0, 0, 0);
-	if (r == 0 && syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U) < 0)
-		r = -errno;
+	r = confinement_begin(PROCESS_CONNECTOR);
 	if (r == 0)
-		r = connector_confine();
+		r = confinement_enter(PROCESS_CONNECTOR, NULL);
 	if (r == 0)
 		r = connector_serve(argv[2], argv[3]);
 	return r < 0;

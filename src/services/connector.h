@@ -31,13 +31,5 @@ int connector_start(struct connector *ret, const char *host, uint16_t port);
  * else connect() says; -ETIMEDOUT; -EPIPE: the connector has gone.
  */
 int connector_connect(struct connector *c, uint64_t timeout_ms);
-
-/*
- * From here on connect() does nothing in this process, for good, and returns 0: a socket that the
- * connector made is connected. A library that insists on connecting it (libcurl 7.88) is content
- * with that; nothing else gets anywhere. Before the process confines itself.
- */
-int connector_forbid_connect(void);
-
 /* The whole main() of the connector. */
 int connector_main(int argc, char **argv);

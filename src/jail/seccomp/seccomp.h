@@ -29,5 +29,11 @@ struct seccomp_options {
 
 /* Both need no_new_privs or CAP_SYS_ADMIN. Negative errno. */
 int seccomp_base(const struct seccomp_options *o);
+/*
+ * From here on connect() does nothing in this process, for good, and returns 0: for one that is
+ * given connected sockets, of whose libraries one insists on connecting them (libcurl 7.88). Before
+ * seccomp_base() with `closed`, which ends calls of another architecture; sets no_new_privs.
+ */
+int seccomp_feign_connect(void);
 /* watched: notify_install() was before, and its listener refuses new namespaces instead. */
 int seccomp_close(bool watched);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "process/confinement.h"
 #include "services/backend.h"
 #include "services/browser/page.h"
 
@@ -305,7 +306,6 @@ static void pages_on_browser(struct watcher *w, uint32_t events)
 
 static int pages_begin(struct backend *b, struct error *why)
 {
-	static const struct backend_confinement nothing = { 0 };
 	static struct pages s;
 	const int to = backend_take_fd(b, 0), from = backend_take_fd(b, 1);
 	int r = to < 0 || from < 0 ? -EBADF : 0;
@@ -317,7 +317,7 @@ static int pages_begin(struct backend *b, struct error *why)
 	if (r == 0 && (fcntl(to, F_SETFL, O_NONBLOCK) < 0 || fcntl(from, F_SETFL, O_NONBLOCK) < 0))
 		r = -errno;
 	if (r == 0)
-		r = backend_confine(&nothing);
+		r = confinement_enter(PROCESS_BACKEND, NULL);
 	if (r == 0)
 		r = browser_begin(&s.browser, browser_now() + BEGIN_MS);
 	if (r == -ETIMEDOUT || r == -EPIPE) {

@@ -14,12 +14,11 @@
 
 #include "base/fd.h"
 #include "jail/landlock.h"
+#include "process/confinement.h"
 #include "services/calendar/remote.h"
 #include "services/calendar/serve.h"
 #include "services/calendar/vdir.h"
 #include "services/connector.h"
-
-#define ZONES "/usr/share/zoneinfo"
 
 /* The zone of the user: as configured, by TZ, or the system's. */
 static void calendar_set_zone(const struct backend *b)
@@ -44,10 +43,8 @@ static void calendar_set_zone(const struct backend *b)
 static int calendar_open_folder(struct backend *b, struct store **ret, struct error *why)
 {
 	const char *path = backend_config(b, "folder");
-	const struct backend_place places[] = {
-		{ path, LANDLOCK_READ | LANDLOCK_WRITE },
-		{ ZONES, LANDLOCK_READ },
-		{ 0 },
+	const struct confinement_grant folder = {
+		.path = path, .access = LANDLOCK_READ | LANDLOCK_WRITE, .is_needed = true
 	};
 	auto_fd root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r;
@@ -59,7 +56,8 @@ static int calendar_open_folder(struct backend *b, struct store **ret, struct er
 				"services.yaml");
 		return r;
 	}
-	r = backend_confine(&(struct backend_confinement){ .places = places });
+	r = confinement_enter(
+		PROCESS_CALENDAR, &(struct confinement_more){ .grants = &folder, .n = 1 });
 	if (r < 0)
 		return error_set(
 			why, r, NULL, "this kernel cannot confine the service: %s", strerror(-r));
@@ -70,7 +68,6 @@ static int calendar_open_folder(struct backend *b, struct store **ret, struct er
 static int calendar_open_server(
 	struct backend *b, struct store **ret, enum item_kind kind, struct error *why)
 {
-	static const struct backend_place places[] = { { ZONES, LANDLOCK_READ }, { 0 } };
 	const struct remote_options o = { .url = backend_config(b, "url"),
 		.user = backend_config(b, "user"),
 		.password = backend_config(b, "password"),
@@ -80,7 +77,7 @@ static int calendar_open_server(
 
 	if (r < 0)
 		return r;
-	r = backend_confine(&(struct backend_confinement){ .places = places });
+	r = confinement_enter(PROCESS_CALENDAR, NULL);
 	return r < 0 ? error_set(why, r, NULL, "this kernel cannot confine the service: %s",
 			       strerror(-r))
 		     : 0;

@@ -11,6 +11,7 @@
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "jail/seccomp/seccomp.h"
 #include "services/calendar/dav-answer.h"
 #include "services/calendar/store.h"
 #include "services/connector.h"
@@ -284,7 +285,7 @@ int dav_client_new(struct dav_client **ret, const struct dav_client_options *o, 
 	if (r == 0) {
 		r = dav_start_connector(c, port);
 		if (r == 0)
-			r = connector_forbid_connect();
+			r = seccomp_feign_connect();
 		if (r < 0)
 			(void)error_set(e, r, NULL, "no connections can be had: %s", strerror(-r));
 	}

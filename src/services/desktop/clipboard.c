@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "codec/encoding.h"
 #include "jail/landlock.h"
+#include "process/confinement.h"
 #include "services/desktop/own-tmp.h"
 #include "services/desktop/program.h"
 
@@ -126,25 +127,22 @@ static int clipboard_confine(struct clipboard *c)
 {
 	const bool own_tmp = c->way && c->way->own_tmp;
 	char key[PATH_BYTES] = "/nonexistent", display[PATH_BYTES] = "/nonexistent";
-	const unsigned run = LANDLOCK_READ | LANDLOCK_EXECUTE;
-	struct backend_place places[] = { { "/usr", run }, { "/bin", run }, { "/lib", run },
-		{ "/lib64", run }, { "/nix/store", run }, { "/gnu/store", run },
-		{ "/etc/ld.so.cache", LANDLOCK_READ }, { "/etc/ld.so.preload", LANDLOCK_READ },
-		{ "/dev/null", LANDLOCK_READ | LANDLOCK_WRITE }, { c->copy, run },
-		{ c->paste, run }, { "/tmp/.X11-unix", LANDLOCK_CONNECT }, { key, LANDLOCK_READ },
-		{ display, LANDLOCK_CONNECT },
+	const struct confinement_grant grants[] = {
+		{ .path = c->copy, .access = LANDLOCK_READ | LANDLOCK_EXECUTE },
+		{ .path = c->paste, .access = LANDLOCK_READ | LANDLOCK_EXECUTE },
+		{ .path = key, .access = LANDLOCK_READ },
+		{ .path = display, .access = LANDLOCK_CONNECT },
 		/* Last: none where it is not a private one. */
-		{ own_tmp ? "/tmp" : NULL, LANDLOCK_READ | LANDLOCK_WRITE }, { 0 } };
-	const struct backend_confinement display_only = {
-		.places = places, .exec = true, .unix_sockets = true
+		{ .path = "/tmp", .access = LANDLOCK_READ | LANDLOCK_WRITE },
 	};
-	const struct backend_confinement nothing = { 0 };
+	struct confinement_more more = { .grants = grants, .n = ROWS(grants) - !own_tmp };
 
 	clipboard_find_display(key, display);
 	c->no_tmp = own_tmp ? own_tmp_make(display) : 0;
 	if (c->no_tmp < 0)
-		places[ROWS(places) - 2].path = NULL;
-	return backend_confine(c->way ? &display_only : &nothing);
+		more.n = ROWS(grants) - 1;
+	return c->way ? confinement_enter(PROCESS_CLIPBOARD, &more)
+		      : confinement_enter(PROCESS_BACKEND, NULL);
 }
 
 int clipboard_begin(struct backend *b, struct error *why)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <systemd/sd-bus.h>
 
+#include "process/confinement.h"
 #include "services/desktop/text.h"
 
 #define NAME "org.freedesktop.Notifications"
@@ -138,7 +139,6 @@ static int notify_find_capabilities(struct notify *n, struct error *why)
 int notify_begin(struct backend *b, struct error *why)
 {
 	static struct notify n;
-	const struct backend_confinement nothing = { 0 };
 	int r = notify_connect(&n, why);
 
 	if (r == 0)
@@ -146,7 +146,7 @@ int notify_begin(struct backend *b, struct error *why)
 	if (r == 0)
 		r = notify_find_capabilities(&n, why);
 	if (r == 0) {
-		r = backend_confine(&nothing);
+		r = confinement_enter(PROCESS_BACKEND, NULL);
 		if (r < 0)
 			(void)error_set(
 				why, r, NULL, "cannot confine corral-desktop: %s", strerror(-r));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process/confinement.h"
 #include "services/desktop/launcher.h"
 #include "services/desktop/page.h"
 #include "services/desktop/program.h"
@@ -58,14 +59,13 @@ static int open_find(const struct backend *b, char out[PATH_BYTES], struct error
 int open_begin(struct backend *b, struct error *why)
 {
 	static struct opener o;
-	const struct backend_confinement nothing = { 0 };
 	int r = open_find(b, o.program, why);
 
 	if (r < 0)
 		return r;
 	r = launcher_start(o.program, &o.launcher);
 	if (r == 0)
-		r = backend_confine(&nothing);
+		r = confinement_enter(PROCESS_BACKEND, NULL);
 	if (r < 0)
 		(void)error_set(why, r, NULL, "cannot start the launcher: %s", strerror(-r));
 	backend_set_state(b, &o);

@@ -20,8 +20,10 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/words.h"
+#include "jail/seccomp/seccomp.h"
 #include "policy/network/host.h"
 #include "policy/network/idna.h"
+#include "process/confinement.h"
 #include "services/backend.h"
 #include "services/connector.h"
 #include "services/mail/compose.h"
@@ -138,13 +140,12 @@ static int mail_read_authorities(struct mail *m, const struct backend *b, struct
 
 static int mail_confine(struct mail *m, struct error *why)
 {
-	static const struct backend_confinement nothing;
 	int r = connector_start(&m->connector, m->server.host, m->server.port);
 
 	if (r == 0)
-		r = connector_forbid_connect();
+		r = seccomp_feign_connect();
 	if (r == 0)
-		r = backend_confine(&nothing);
+		r = confinement_enter(PROCESS_BACKEND, NULL);
 	if (r < 0)
 		return error_set(
 			why, r, NULL, "corral-mail cannot confine itself: %s", strerror(-r));

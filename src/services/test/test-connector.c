@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/seccomp/seccomp.h"
+#include "process/confinement.h"
 #include "services/backend.h"
 #include "services/connector.h"
-
-static const struct backend_confinement nothing;
 
 /* A port of loopback without a listener. */
 static int bind_here(uint16_t *ret_port)
@@ -109,8 +109,8 @@ static int taken_over(uint16_t port, uint16_t other)
 	int fd, pair[2];
 
 	STEP(1, connector_start(&c, "127.0.0.1", port) == 0);
-	STEP(2, connector_forbid_connect() == 0);
-	STEP(3, backend_confine(&nothing) == 0);
+	STEP(2, seccomp_feign_connect() == 0);
+	STEP(3, confinement_enter(PROCESS_BACKEND, NULL) == 0);
 	fd = connector_connect(&c, 60000);
 	STEP(4, fd >= 0);
 	STEP(5, write(fd, "x", 1) == 1);
