@@ -26,14 +26,12 @@
 #include "event/wait.h"
 #include "host/own.h"
 #include "host/resolver.h"
-#include "jail/landlock.h"
 #include "jail/limits/rlimits.h"
 #include "jail/plan/plan.h"
-#include "jail/privilege.h"
-#include "jail/seccomp/seccomp.h"
 #include "policy/format/manifest.h"
 #include "policy/network/idna.h"
 #include "policy/policy.h"
+#include "process/confinement.h"
 #include "skill/archive.h"
 #include "warden/bare.h"
 #include "warden/inherited.h"
@@ -691,41 +689,17 @@ static int warden_build(struct warden *w, struct error *e)
 	return r;
 }
 
-static const struct {
-	const char *path;
-	unsigned access;
-} kept[] = {
-	{ "/proc/self", LANDLOCK_READ },
-	{ "/sys/fs/cgroup", LANDLOCK_READ | LANDLOCK_WRITE },
-};
-
 /*
  * The warden's own walls. Once the session stands it needs its sockets, its watch, and its cgroups:
  * no other file, no program, no capability, none of the calls that commands do not get either.
  */
 static int self_confine(struct error *e)
 {
-	int version = landlock_version();
-	auto_fd rules = version < 0 ? version : landlock_new(version, false);
-	int r = rules < 0 ? rules : 0;
+	int r;
 
-	for (size_t i = 0; r == 0 && i < ROWS(kept); i++) {
-		auto_fd fd = open(kept[i].path, O_PATH | O_CLOEXEC);
-
-		if (fd >= 0)
-			r = landlock_grant(rules, version, fd, kept[i].access);
-	}
 	/* A name that is not ASCII would make the policy load a library, from files. */
 	idna_library_forgo();
-	if (r == 0)
-		r = privilege_renounce();
-	if (r == 0)
-		r = landlock_enter(rules);
-	if (r == 0)
-		r = seccomp_base(
-			&(struct seccomp_options){ .no_memfd_exec = true, .closed = true });
-	if (r == 0)
-		r = privilege_hide();
+	r = confinement_enter(PROCESS_WARDEN, NULL);
 	return r < 0 ? error_set(e, r, NULL, "the warden cannot confine itself: %s", strerror(-r))
 		     : 0;
 }

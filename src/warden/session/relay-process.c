@@ -15,10 +15,9 @@
 #include "base/fd.h"
 #include "jail/landlock.h"
 #include "jail/limits/rlimits.h"
-#include "jail/privilege.h"
-#include "jail/seccomp/seccomp.h"
 #include "net/relay.h"
 #include "policy/network/idna.h"
+#include "process/confinement.h"
 #include "warden/inherited.h"
 #include "wire/frame.h"
 
@@ -72,32 +71,24 @@ static int take_descriptors(struct outfit *o, int socket)
 	return fd_keep_only(list, n);
 }
 
+/* Names that programs ask for may be international, and must not make it open files then. */
+static void load_names(void)
+{
+	(void)idna_library_load();
+}
+
 static int shut_in(const struct outfit *o)
 {
-	/* Before its version 9, Landlock does not keep anybody from the host's Unix sockets. */
-	const struct seccomp_options filter = {
-		.no_memfd_exec = true, .closed = true, .no_unix = o->n_doors == 0, .no_exec = true
+	struct confinement_grant grants[DOORS_MAX];
+	const struct confinement_more more = {
+		.grants = grants, .n = o->n_doors, .load = load_names
 	};
-	int version = landlock_version();
-	auto_fd rules = version < 0 ? version : landlock_new(version, true);
-	auto_fd self = open("/proc/self", O_PATH | O_CLOEXEC);
-	int r = rules < 0 ? rules : self < 0 ? -errno : 0;
 
-	/* By /proc/self/fd a door's socket is connected to. */
-	if (r == 0)
-		r = landlock_grant(rules, version, self, LANDLOCK_READ);
-	for (size_t i = 0; r == 0 && i < o->n_doors; i++)
-		r = landlock_grant(rules, version, o->doors[i].folder, LANDLOCK_CONNECT);
-	if (r == 0)
-		r = privilege_renounce();
-	/* Names that programs ask for may be international, and must not make it open files then.
-	 */
-	(void)idna_library_load();
-	if (r == 0)
-		r = landlock_enter(rules);
-	if (r == 0)
-		r = seccomp_base(&filter);
-	return r < 0 ? r : privilege_hide();
+	for (size_t i = 0; i < o->n_doors; i++)
+		grants[i] = (struct confinement_grant){
+			.fd = o->doors[i].folder, .access = LANDLOCK_CONNECT, .is_needed = true
+		};
+	return confinement_enter(o->n_doors ? PROCESS_RELAY_DOORS : PROCESS_RELAY, &more);
 }
 
 static _Noreturn void relay_process_run(struct outfit *o, const struct plan *plan, int socket)
