@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
-#include "wasm/confinement.h"
+#include "process/confinement.h"
 #include "wasm/engine.h"
 #include "wasm/failure.h"
 #include "wasm/options.h"
@@ -171,7 +171,7 @@ int compile_main(const char *const *words)
 		return failure_tell(FAILURE_WORKER, &e);
 	r = compile_limit(&o);
 	if (r == 0)
-		r = confinement_enter(NULL, 0, NULL);
+		r = confinement_enter(PROCESS_COMPILER, NULL);
 	if (r < 0) {
 		(void)error_set(
 			&e, r, NULL, "the compiler cannot confine itself: %s", strerror(-r));

@@ -5,7 +5,7 @@
  * as come (serve.h).
  *
  * The worker holds no right that the sandbox around it does not have, and gives most of those up
- * before it looks at the module (confinement.h). The module is the file beside it.
+ * before it looks at the module (grants.h). The module is the file beside it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "wasm/compile.h"
-#include "wasm/confinement.h"
+#include "wasm/grants.h"
 #include "wasm/input.h"
 #include "wasm/instance.h"
 #include "wasm/serve.h"
@@ -79,7 +79,7 @@ static int worker_run(const char *const *words, size_t n, bool serves, struct er
 	if (r < 0)
 		return FAILURE_WORKER;
 	worker_make_folders(&o);
-	r = confinement_enter(o.folders, o.n_folders, MODULE);
+	r = grants_enter(o.folders, o.n_folders, MODULE);
 	if (r < 0) {
 		(void)error_set(e, r, NULL, "the worker cannot confine itself: %s", strerror(-r));
 		return FAILURE_WORKER;

@@ -24,7 +24,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "wasm/confinement.h"
+#include "wasm/grants.h"
 #include "wasm/options.h"
 #include "wire/skill-call.h"
 
@@ -277,7 +277,7 @@ int main(int argc, char **argv)
 		(void)snprintf(
 			o.folders[i].is_writable ? rw : ro, sizeof(rw), "%s", o.folders[i].host);
 	if ((strcmp(mode, "run") == 0 || strcmp(mode, "serve") == 0) && !getenv("BARE") &&
-		confinement_enter(o.folders, o.n_folders, "/dev/corral-wasm/module") < 0)
+		grants_enter(o.folders, o.n_folders, "/dev/corral-wasm/module") < 0)
 		return 125;
 	if (strcmp(mode, "serve") == 0)
 		return serve();
