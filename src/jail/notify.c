@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/array.h"
 
@@ -131,4 +133,9 @@ int notify_install(void)
 	r = seccomp_install(
 		&t, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
 	return r == -EINVAL ? seccomp_install(&t, SECCOMP_FILTER_FLAG_NEW_LISTENER) : r;
+}
+
+int notify_sizes(struct seccomp_notif_sizes *ret)
+{
+	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, ret) < 0 ? -errno : 0;
 }

@@ -65,3 +65,6 @@ void notify_table(struct seccomp_table *ret, const struct seccomp_arch *arch);
  * errno; -EBUSY: there is a listener already.
  */
 int notify_install(void);
+struct seccomp_notif_sizes;
+/* How large the kernel's structures of a listener are: it may be newer than its header here. */
+int notify_sizes(struct seccomp_notif_sizes *ret);

@@ -18,12 +18,11 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "event/wait.h"
-#include "jail/inert.h"
 #include "jail/landlock.h"
-#include "jail/limits/rlimits.h"
-#include "jail/seccomp/seccomp.h"
+#include "process/confinement.h"
 
 enum {
+	CONFINED_FOLDERS = 64,
 	CONFINED_MEMORY = 512 << 20, /* more than it has at its start */
 	CONFINED_REFUSED = 125,      /* the child's status where it could not be confined */
 };
@@ -77,26 +76,20 @@ static int confined_close(int out)
 
 static int confined_enter(const struct confined *c)
 {
-	const struct seccomp_options filter = { .no_memfd_exec = true,
-		.closed = true,
-		.shared = true,
-		.no_sockets = true,
-		.no_exec = true };
-	const int version = landlock_version();
-	auto_fd rules = version < 0 ? version : landlock_new_ports(version, true);
-	int r = rules < 0 ? rules : rlimits_no_core();
+	struct confinement_grant grants[CONFINED_FOLDERS];
+	struct confinement_more more = { .grants = grants };
+	int r = confined_limit_memory();
 
 	for (const char *const *path = c->reads; r == 0 && *path; path++) {
-		auto_fd fd = open(*path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-		if (fd >= 0)
-			r = landlock_grant(rules, version, fd, LANDLOCK_READ);
+		if (more.n == CONFINED_FOLDERS)
+			return -E2BIG;
+		grants[more.n++] = (struct confinement_grant){
+			.path = *path, .access = LANDLOCK_READ, .is_folder = true
+		};
 	}
 	if (r == 0)
-		r = confined_limit_memory();
-	if (r == 0)
 		r = confined_limit(RLIMIT_CPU, (rlim_t)(c->ms / 1000 + 1));
-	return r < 0 ? r : inert_close(rules, &filter);
+	return r < 0 ? r : confinement_enter(PROCESS_INSPECTOR, &more);
 }
 
 static _Noreturn void confined_child(

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -52,14 +51,14 @@ int witness_new(struct witness **ret, int listener)
 	struct seccomp_notif_sizes sizes;
 	auto_fd owned = listener;
 	struct witness *w = calloc(1, sizeof(*w));
+	int r;
 
 	if (!w)
 		return -ENOMEM;
 	w->listener = fd_take(&owned);
 	w->root = -1;
-	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0) {
-		int r = -errno;
-
+	r = notify_sizes(&sizes);
+	if (r < 0) {
 		witness_free(w);
 		return r;
 	}
