@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +23,7 @@
 #include "host/cpu.h"
 #include "host/state-cache.h"
 #include "launch/compile-limits.h"
+#include "process/starting.h"
 
 enum {
 	MODULE_MAX = 64 << 20,
@@ -208,27 +208,21 @@ static int module_cache_read_module(
 static int module_cache_spawn(
 	const struct module_input *in, const struct compile_limits *l, const int fds[3], pid_t *ret)
 {
-	char name[] = "corral-wasm", word[] = "compile", fuel[] = "fuel", epochs[] = "epochs";
+	static const char name[] = "corral-wasm", word[] = "compile", fuel[] = "fuel",
+			  epochs[] = "epochs";
 	char seconds[WORD_BYTES], memory[WORD_BYTES];
-	char *argv[7] = { name, word, seconds, memory }, *const env[] = { NULL };
+	const char *argv[7] = { name, word, seconds, memory };
 	size_t n = 4;
-	posix_spawn_file_actions_t files;
-	int r = posix_spawn_file_actions_init(&files);
 
-	if (r != 0)
-		return -r;
 	(void)snprintf(seconds, sizeof(seconds), "seconds=%llu", (unsigned long long)l->seconds);
 	(void)snprintf(memory, sizeof(memory), "memory=%llu", (unsigned long long)l->memory);
 	if (in->fuel)
 		argv[n++] = fuel;
 	if (in->epochs)
 		argv[n++] = epochs;
-	for (int i = 0; r == 0 && i < 3; i++)
-		r = posix_spawn_file_actions_adddup2(&files, fds[i], i);
-	if (r == 0)
-		r = posix_spawn(ret, in->program, &files, NULL, argv, env);
-	(void)posix_spawn_file_actions_destroy(&files);
-	return -r;
+	return starting_program(
+		&(struct starting){ .program = in->program, .argv = argv, .fds = fds, .n = 3 },
+		ret);
 }
 
 /* Takes what is there to be read: 0 at the end, 1 if there may be more. Past max: -EFBIG, or the

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,38 +26,22 @@
 #include "cli/output.h"
 #include "host/daemon-place.h"
 #include "host/lookup.h"
+#include "process/starting.h"
 
 enum { DASHBOARD_START_MS = 20 * 1000, DASHBOARD_LOOK_MS = 20, DASHBOARD_SAID = 2048 };
 
 /* In a session of its own, so that it stays when the terminal goes. error: for its messages. */
 static int dashboard_spawn(const char *const *argv, const char *const *env, int error, pid_t *ret)
 {
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t a;
-	char *words[8] = { 0 };
-	int r = posix_spawn_file_actions_init(&files);
+	const struct starting s = { .program = argv[0],
+		.argv = argv,
+		.env = env,
+		.fds = (int[]){ -1, -1, error },
+		.n = 3,
+		.folder = argv[0][0] == '/' ? "/" : NULL,
+		.place = STARTING_SESSION };
 
-	for (size_t i = 0; i + 1 < ROWS(words) && argv[i]; i++)
-		words[i] = (char *)(uintptr_t)argv[i];
-	if (r != 0)
-		return -r;
-	r = posix_spawnattr_init(&a);
-	if (r == 0) {
-		for (int i = 0; r == 0 && i <= STDERR_FILENO; i++)
-			r = posix_spawn_file_actions_addopen(&files, i, "/dev/null", O_RDWR, 0);
-		if (r == 0 && error >= 0)
-			r = posix_spawn_file_actions_adddup2(&files, error, STDERR_FILENO);
-		if (r == 0)
-			r = posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSID);
-		if (r == 0 && words[0][0] == '/')
-			r = posix_spawn_file_actions_addchdir_np(&files, "/");
-		if (r == 0)
-			r = posix_spawn(
-				ret, words[0], &files, &a, words, (char *const *)(uintptr_t)env);
-		(void)posix_spawnattr_destroy(&a);
-	}
-	(void)posix_spawn_file_actions_destroy(&files);
-	return -r;
+	return starting_program(&s, ret);
 }
 
 /* The daemon */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "process/starting.h"
 #include "services/desktop/page.h"
 
 /* A program that still runs after this time was started well: a browser, not xdg-open. */
@@ -24,30 +24,15 @@ enum { LAUNCHER_MS = 3000 };
 /* A session of its own: what ends the sandbox does not end the user's browser. */
 static int launcher_spawn(const char *program, const char *page, pid_t *ret)
 {
-	char *const argv[] = { (char *)(uintptr_t)program, (char *)(uintptr_t)page, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t a;
-	sigset_t all;
-	int r = posix_spawn_file_actions_init(&files);
+	const char *const argv[] = { program, page, NULL };
+	const struct starting s = { .program = program,
+		.argv = argv,
+		.env = (const char *const *)environ,
+		.fds = (int[]){ -1, -1, -1 },
+		.n = 3,
+		.place = STARTING_SESSION };
 
-	if (r != 0)
-		return -r;
-	(void)sigfillset(&all);
-	r = posix_spawnattr_init(&a);
-	if (r == 0) {
-		for (int i = 0; r == 0 && i < 3; i++)
-			r = posix_spawn_file_actions_addopen(&files, i, "/dev/null", O_RDWR, 0);
-		if (r == 0)
-			r = posix_spawnattr_setsigdefault(&a, &all);
-		if (r == 0)
-			r = posix_spawnattr_setflags(
-				&a, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-		if (r == 0)
-			r = posix_spawn(ret, program, &files, &a, argv, environ);
-		(void)posix_spawnattr_destroy(&a);
-	}
-	(void)posix_spawn_file_actions_destroy(&files);
-	return -r;
+	return starting_program(&s, ret);
 }
 
 static int launcher_run(const char *program, const char *page)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/fd.h"
 #include "event/wait.h"
 #include "host/lookup.h"
+#include "process/starting.h"
 
 int program_find(const char *name, const char *folder, char out[PATH_BYTES])
 {
@@ -28,70 +28,34 @@ int program_find(const char *name, const char *folder, char out[PATH_BYTES])
 	return lookup_find(getenv("PATH"), name, out);
 }
 
-/* A group of its own, to end with all that it started; signals as programs expect them. */
-static int program_attributes(posix_spawnattr_t *a)
-{
-	sigset_t usual;
-	int r = posix_spawnattr_init(a);
-
-	if (r != 0)
-		return r;
-	(void)sigemptyset(&usual);
-	(void)sigaddset(&usual, SIGPIPE);
-	r = posix_spawnattr_setpgroup(a, 0);
-	if (r == 0)
-		r = posix_spawnattr_setsigdefault(a, &usual);
-	if (r == 0)
-		r = posix_spawnattr_setflags(a, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-	if (r != 0)
-		(void)posix_spawnattr_destroy(a);
-	return r;
-}
-
 /* Starts it; *in and *out are our ends, -1 where there is none. */
 static int program_spawn(const struct program_run *p, pid_t *pid, int *in, int *out)
 {
 	int ends[2][2] = { { -1, -1 }, { -1, -1 } };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t a;
-	int r = program_attributes(&a);
+	int r = 0;
 
-	if (r != 0)
-		return -r;
-	r = posix_spawn_file_actions_init(&files);
-	if (r != 0) {
-		(void)posix_spawnattr_destroy(&a);
-		return -r;
-	}
 	if ((p->input && pipe2(ends[0], O_CLOEXEC) < 0) ||
 		(p->output && pipe2(ends[1], O_CLOEXEC) < 0))
-		r = errno;
+		r = -errno;
+	/* A group of its own, to end with all that it started. */
 	if (r == 0)
-		r = p->input
-			    ? posix_spawn_file_actions_adddup2(&files, ends[0][0], 0)
-			    : posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	if (r == 0)
-		r = p->output
-			    ? posix_spawn_file_actions_adddup2(&files, ends[1][1], 1)
-			    : posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	if (r == 0)
-		r = p->output && p->errors
-			    ? posix_spawn_file_actions_adddup2(&files, ends[1][1], 2)
-			    : posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	if (r == 0)
-		r = posix_spawn(
-			pid, p->path, &files, &a, (char *const *)(uintptr_t)p->argv, environ);
-	(void)posix_spawn_file_actions_destroy(&files);
-	(void)posix_spawnattr_destroy(&a);
+		r = starting_program(&(struct starting){ .program = p->path,
+					     .argv = p->argv,
+					     .env = (const char *const *)environ,
+					     .fds = (int[]){ ends[0][0], ends[1][1],
+						     p->errors ? ends[1][1] : -1 },
+					     .n = 3,
+					     .place = STARTING_GROUP },
+			pid);
 	fd_close(&ends[0][0]);
 	fd_close(&ends[1][1]);
 	*in = ends[0][1];
 	*out = ends[1][0];
-	if (r != 0) {
+	if (r < 0) {
 		fd_close(in);
 		fd_close(out);
 	}
-	return -r;
+	return r;
 }
 
 /* The next bytes. 1: there are no more. */
