@@ -504,4 +504,15 @@ run run -- sh -c 'echo x >.git/worktrees/wt/config.worktree'
 err_has 'created .git/worktrees/wt/config.worktree' 'worktree: settings of it that are new are reported'
 cd "$scratch" || exit 1
 
+# --- text that agents write, though a row leads to it ---
+repository text
+echo one >AGENTS.md && ln -s AGENTS.md .cursorrules && echo one >rules && ln -s rules .windsurfrules
+attack 'echo two >>AGENTS.md'
+status_is 0 'text: AGENTS.md is written, though .cursorrules leads to it'
+err_has 'the command changed AGENTS.md (an agent follows what is in it)' 'text: and reported'
+run_stops 'text: what another name leads to is not' -- sh -c 'echo two >>rules 2>/dev/null'
+mkdir .vscode && ln -s ../AGENTS.md .vscode/tasks.json
+run_stops 'text: nor is what an editor runs' -- sh -c 'echo two >>AGENTS.md 2>/dev/null'
+cd "$scratch" || exit 1
+
 done_testing

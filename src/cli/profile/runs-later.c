@@ -91,6 +91,7 @@ struct runs_later_from {
 	struct runs_later *files;
 	const char *what;
 	unsigned uses;
+	const char *path; /* of the place; NULL: it lies outside */
 };
 
 static int runs_later_add_row(
@@ -178,11 +179,33 @@ static int runs_later_add_repository(struct runs_later *d, const struct look_fol
 
 /* Links */
 
+static bool runs_later_is_named(const char *path, const char (*names)[24], size_t n)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t i = 0;
+
+	while (i < n && strcmp(names[i], name) != 0)
+		i++;
+	return i < n;
+}
+
+/* Text that agents write themselves, by another name: `.cursorrules -> AGENTS.md`. */
+static bool runs_later_is_text(const struct runs_later_from *from, const char *path)
+{
+	static const char links[][24] = { ".cursorrules", ".windsurfrules",
+		"copilot-instructions.md" };
+	static const char texts[][24] = { "AGENTS.md", "CLAUDE.md", "GEMINI.md" };
+
+	return from->path && runs_later_is_named(from->path, links, ROWS(links)) &&
+	       runs_later_is_named(path, texts, ROWS(texts));
+}
+
 static int runs_later_add_linked(void *data, const char *path, enum profile_linked_kind kind)
 {
 	const struct runs_later_from *from = data;
 	struct runs_later_places *p = from->files->places;
-	const unsigned uses = from->uses & THREAT_PROTECT ? THREAT_PROTECT : THREAT_REPORT;
+	const bool is_kept = from->uses & THREAT_PROTECT && !runs_later_is_text(from, path);
+	const unsigned uses = is_kept ? THREAT_PROTECT : THREAT_REPORT;
 	struct runs_later_outside outside = { .what = from->what, .uses = uses };
 
 	switch (kind) {
@@ -235,7 +258,7 @@ static int runs_later_collect_twins(struct runs_later *d, const struct runs_late
 static int runs_later_add_from_above(
 	void *data, const char *path, const char *who, unsigned uses, enum profile_linked_kind kind)
 {
-	struct runs_later_from from = { data, who, uses };
+	struct runs_later_from from = { data, who, uses, NULL };
 
 	return runs_later_add_linked(&from, path, kind);
 }
@@ -264,7 +287,7 @@ static int runs_later_follow_place(struct runs_later *d, size_t i)
 {
 	struct runs_later_places *p = d->places;
 	const struct runs_later_place place = p->items[i]; /* more may come, and move them */
-	struct runs_later_from from = { d, place.what, place.uses };
+	struct runs_later_from from = { d, place.what, place.uses, place.path };
 	char real[PATH_BYTES];
 	int r;
 
@@ -275,7 +298,7 @@ static int runs_later_follow_place(struct runs_later *d, size_t i)
 		runs_later_add_linked, &from, real);
 	if (r < 0)
 		return r;
-	if (real[0]) {
+	if (real[0] && !runs_later_is_text(&from, real)) {
 		p->items[i].real = arena_strdup(&p->look.arena, real);
 		if (!p->items[i].real)
 			return -ENOMEM;
