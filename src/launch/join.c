@@ -313,6 +313,8 @@ void launch_join_tell(void *context, const struct audit_event *e)
 
 static void join_again(struct launch_join *j)
 {
+	if (j->other.text[0])
+		return;
 	if (j->tried_ms && clock_ms(CLOCK_MONOTONIC) - j->tried_ms < LAUNCH_JOIN_AGAIN_MS)
 		return;
 	if (join_connect(j) < 0)
@@ -440,6 +442,23 @@ static int join_on_ack(struct launch_join *j, const struct frame *f)
 	return n > 0 ? -EPROTO : 0;
 }
 
+/* The daemon is of another version. It stays so for as long as we are here: it is not asked again,
+ * and gets what we leave for it. */
+static void join_refuse_other(struct launch_join *j)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+	char name[64] = "the daemon";
+
+	if (getsockopt(j->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid > 0)
+		(void)snprintf(name, sizeof(name), "the daemon with pid %d", (int)peer.pid);
+	(void)frame_explain(j->frame, name, &j->other);
+	error_hint(&j->other,
+		"restart the daemon: `systemctl --user restart corrald`, or end it and "
+		"start corrald again; until then what it would record is left for it in "
+		"files");
+}
+
 /* Reads what the daemon says, so much at a time; true if the command is to end. */
 static bool join_hear(struct launch_join *j)
 {
@@ -456,6 +475,8 @@ static bool join_hear(struct launch_join *j)
 			is_reset = true;
 			continue;
 		}
+		if (r == -EPROTONOSUPPORT)
+			join_refuse_other(j);
 		if (r == 1 && f->type == FRAME_JOIN_STOP && f->len == 0)
 			stops = true;
 		else if (r == 1 && f->type == FRAME_JOINED && join_is_folder(f) && !j->is_known)
@@ -651,6 +672,8 @@ uint64_t launch_join_close(struct launch_join *j, struct error *why)
 		join_await_ack(j);
 		missing = join_tell_missing(j, r, why);
 	}
+	if (why && missing == 0 && j->other.text[0])
+		*why = j->other;
 	for (; j->kept && j->first < j->next; j->first++)
 		buffer_deinit(&join_kept(j, j->first)->body);
 	free(j->kept);

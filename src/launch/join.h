@@ -79,6 +79,7 @@ struct launch_join {
 	uint64_t tried_ms;               /* monotonic: when a daemon was looked for */
 	struct launch_join_handler handler;
 	struct frame *frame; /* for what it says */
+	struct error other;  /* the daemon is of another version, and is not joined; text "": no */
 };
 #define LAUNCH_JOIN_NONE ((struct launch_join){ .fd = -1, .folder = -1, .prepared = -1 })
 
@@ -111,6 +112,7 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise);
  * and is not let in. What was sent is read after our end, too. What is not acknowledged by now is
  * left in a file; if that fails, because the folder is full (audit/missed.h) or cannot be written,
  * the daemon's commit is waited for, a second at most. Returns how many events are neither
- * acknowledged nor left; *why says so then. why may be NULL.
+ * acknowledged nor left; *why says so then. If there are none, *why says that the daemon is of
+ * another version, if it is. why may be NULL.
  */
 uint64_t launch_join_close(struct launch_join *j, struct error *why);

@@ -37,7 +37,8 @@ enum {
 
 struct header {
 	uint32_t magic;
-	uint32_t type;
+	uint16_t type;
+	uint16_t protocol;
 	uint64_t id;
 	uint32_t len;   /* of the body, wherever it is */
 	uint32_t n_fds; /* the memfd included */
@@ -183,7 +184,11 @@ static int send_packet(int socket, const struct msghdr *m)
 int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
 	const int *fds, size_t n_fds)
 {
-	struct header h = { .magic = MAGIC, .type = type, .id = id, .len = (uint32_t)len };
+	struct header h = { .magic = MAGIC,
+		.type = (uint16_t)type,
+		.protocol = FRAME_PROTOCOL,
+		.id = id,
+		.len = (uint32_t)len };
 	struct iovec parts[] = { { &h, sizeof(h) }, { (void *)body, len } };
 	struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
 	struct parcel p = { .n = n_fds }; /* borrowed: nothing of it is closed */
@@ -257,7 +262,11 @@ static int frame_check(const struct header *h, size_t n, int flags, size_t got)
 	bool apart;
 	size_t extra;
 
-	if (n < sizeof(*h) || h->magic != MAGIC || (flags & MSG_TRUNC))
+	if (n < sizeof(*h) || h->magic != MAGIC)
+		return -EPROTO;
+	if (h->protocol != FRAME_PROTOCOL)
+		return -EPROTONOSUPPORT;
+	if (flags & MSG_TRUNC)
 		return -EPROTO;
 	apart = needs_memfd(h->len);
 	extra = apart ? 1 : 0;
@@ -271,6 +280,42 @@ static int frame_check(const struct header *h, size_t n, int flags, size_t got)
 	if ((flags & MSG_CTRUNC) && got < h->n_fds)
 		return -EMFILE;
 	return (flags & MSG_CTRUNC) || got != h->n_fds ? -EPROTO : 0;
+}
+
+/*
+ * A packet of another version. One of the type FRAME_NONE is an answer to ours, and its body is the
+ * name of the peer's build. All others get such an answer.
+ */
+static void frame_on_other(int socket, const struct header *h, size_t n, struct frame *f)
+{
+	const struct header ours = { .magic = MAGIC,
+		.type = FRAME_NONE,
+		.protocol = FRAME_PROTOCOL,
+		.len = sizeof(CORRAL_VERSION) - 1 };
+	const struct iovec parts[] = { { (void *)&ours, sizeof(ours) },
+		{ (void *)CORRAL_VERSION, sizeof(CORRAL_VERSION) - 1 } };
+	const struct msghdr m = { .msg_iov = (struct iovec *)parts, .msg_iovlen = 2 };
+
+	f->peer_protocol = h->protocol;
+	if (h->type != FRAME_NONE) {
+		(void)sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+		return;
+	}
+	for (size_t i = 0; i < n - sizeof(*h) && i < FRAME_BUILD_MAX - 1; i++) {
+		const char c = (char)f->buffer[i];
+
+		f->peer_build[i] = (char)(c > ' ' && c < 0x7f ? c : '?');
+		f->peer_build[i + 1] = '\0';
+	}
+}
+
+int frame_explain(const struct frame *f, const char *peer, struct error *e)
+{
+	return error_set(e, -EPROTONOSUPPORT, NULL,
+		"this build of Corral (" CORRAL_VERSION
+		") speaks version %d of the protocol, and %s%s%s%s version %u",
+		FRAME_PROTOCOL, peer, f->peer_build[0] ? " (" : "", f->peer_build,
+		f->peer_build[0] ? ")" : "", f->peer_protocol);
 }
 
 int frame_receive(int socket, struct frame *f)
@@ -288,6 +333,8 @@ int frame_receive(int socket, struct frame *f)
 	int r;
 
 	frame_deinit(f);
+	f->peer_protocol = 0;
+	f->peer_build[0] = '\0';
 	n = receive_once(socket, &m);
 	/* When the other side leaves with packets of ours unread, the kernel says so once, ahead of
 	 * what it had sent us. Those frames count: ask again. */
@@ -301,6 +348,8 @@ int frame_receive(int socket, struct frame *f)
 	if (n == 0 && p.n == 0 && !(m.msg_flags & MSG_CTRUNC))
 		return 0;
 	r = frame_check(&h, (size_t)n, m.msg_flags, p.n);
+	if (r == -EPROTONOSUPPORT)
+		frame_on_other(socket, &h, (size_t)n, f);
 	if (r == 0 && needs_memfd(h.len)) {
 		auto_fd memfd = fd_take(&p.fds[--p.n]);
 

@@ -9,16 +9,27 @@
  * is never seen by the caller: frame_send() and frame_receive() make and read it. The receiver
  * checks seals and size before it maps anything. What breaks the rules is -EPROTO: hang up.
  *
- * Both ends are on one machine and of one version: numbers are in the machine's own order.
+ * Both ends are on one machine: numbers are in the machine's own order. Every packet has the
+ * version of the protocol. A packet of another version is -EPROTONOSUPPORT and is answered by one
+ * that says which version and build we are; frame_explain() makes a sentence of what the peer said.
  */
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/error.h"
 
 enum {
 	FRAME_BODY_MAX = 32 << 10, /* inline */
 	FRAME_MEMFD_MAX = 8 << 20, /* in a memfd */
 	FRAME_FDS_MAX = 8,         /* without the memfd */
+	FRAME_BUILD_MAX = 32,      /* bytes of the name of a build, with its NUL */
 };
+
+/* Changes with the meaning or the layout of any frame. The header, and the packet that answers
+ * another version, stay as they are. Packets without a version have 0. */
+#ifndef FRAME_PROTOCOL
+#define FRAME_PROTOCOL 1
+#endif
 
 enum frame_type {
 	FRAME_NONE = 0,
@@ -122,6 +133,9 @@ struct frame {
 	size_t len;
 	int fds[FRAME_FDS_MAX]; /* close-on-exec; take with frame_take_fd() */
 	size_t n_fds;
+	/* After -EPROTONOSUPPORT: the peer's version, and the name of its build, or "". */
+	uint16_t peer_protocol;
+	char peer_build[FRAME_BUILD_MAX];
 	/* private */
 	void *map;
 	size_t map_len;
@@ -135,8 +149,12 @@ struct frame {
  */
 int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
 	const int *fds, size_t n_fds);
-/* 1: a frame. 0: the other side hung up. -EAGAIN, -EPROTO, … Frees what f held before. */
+/* 1: a frame. 0: the other side hung up. -EAGAIN, -EPROTO, -EPROTONOSUPPORT (it is of another
+ * version, and heard which one we are), … Frees what f held before. */
 int frame_receive(int socket, struct frame *f);
+/* After -EPROTONOSUPPORT: which versions meet. peer: "the daemon (pid 7)". Returns
+ * -EPROTONOSUPPORT. */
+int frame_explain(const struct frame *f, const char *peer, struct error *e);
 /* The i-th descriptor, now the caller's; -1 if there is none (or it was taken). */
 int frame_take_fd(struct frame *f, size_t i);
 void frame_deinit(struct frame *f);

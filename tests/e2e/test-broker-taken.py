@@ -25,7 +25,7 @@ INSIDE = r"""
 import json, os, socket, struct, sys, time
 
 NONE, TEXT, PATH, DATA, NUMBER, FLAG, CHOICE, TIME, WORDS, PAIRS, JSON = range(11)
-MAGIC, HEAD = 0x4c525243, struct.Struct("=IIQII")
+MAGIC, PROTOCOL, HEAD = 0x4c525243, 1, struct.Struct("=IIQII")  # the upper half of the type is the protocol's version
 # As in wire/frame.h.
 (CONFIGURE, START, SIGNAL, KILL, LEASE, RETURN, READY, FAILED, STARTED, REFUSED, EXITED, STOPPED, GONE, PLAN, SPAWN, INIT, SOCKETS, RECORD,
  POLICY, WITNESS, CALL, CANCEL, ANSWER, CALL_REFUSED, NOTE, CALL_GONE, BROKER, COUNT) = range(1, 29)
@@ -63,7 +63,7 @@ def order(packet, memfd=b"", sealed=True, copies=0):
 
 def send(kind, id=1, body=b"", n_fds=None, length=None, copies=0, memfd=b"", sealed=True, magic=MAGIC):
     n = copies + bool(memfd) if n_fds is None else n_fds
-    order(HEAD.pack(magic, kind, id, (len(memfd) or len(body)) if length is None else length, n) + (b"" if memfd else body), memfd, sealed,
+    order(HEAD.pack(magic, kind | PROTOCOL << 16 if kind < 1 << 16 else kind, id, (len(memfd) or len(body)) if length is None else length, n) + (b"" if memfd else body), memfd, sealed,
           copies)
 
 def text(t):
@@ -91,6 +91,7 @@ def answer(id):
     while True:
         data = hear()
         kind, got = HEAD.unpack(data[:HEAD.size])[1:3]
+        kind &= 0xffff
         if got == id and kind in (ANSWER, CALL_REFUSED):
             return kind, data[HEAD.size:]
 

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stored formats (src/base/formats.h): a file of a newer version is refused by its name, with what to do, and stays as it is;
-one of the version before is read, and replaced with a backup beside it. As root, once more as an ordinary user. Prints TAP."""
+one of the version before is read, and replaced with a backup beside it. A run and a daemon of different builds say so. As root, once more as an ordinary user. Prints TAP."""
 
 import contextlib
 import json
 import os
 import pathlib
 import shutil
+import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 import broker_tap
 from broker_tap import end, ok
@@ -145,6 +148,75 @@ def missed(place):
     ok(file.read_bytes() == b"corral missed 2\nof the future", "and stay where they are")
 
 
+HEAD = struct.Struct("=IHHQII")  # src/wire/frame.c: magic, type, version, id, bytes, descriptors
+MAGIC, PROTOCOL = 0x4c525243, 1
+
+
+def daemon_of_another_build(place):
+    """A run says which versions meet, runs its command, and leaves its events."""
+    folder = place.path / "run/corral"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        (folder / "join.sock").unlink(missing_ok=True)
+        listener.bind(str(folder / "join.sock"))
+        listener.listen()
+
+        def answer():
+            peer = listener.accept()[0]
+            HEAD.unpack(peer.recv(65536)[:HEAD.size])
+            peer.send(HEAD.pack(MAGIC, 0, PROTOCOL + 1, 0, 5, 0) + b"9.8.7")
+            peer.recv(65536)
+            peer.close()
+
+        other = threading.Thread(target=answer, daemon=True)
+        other.start()
+        done = place.corral("run", "--", "sh", "-c", "echo ran")
+        other.join(60)
+    (folder / "join.sock").unlink()
+    ok(done.returncode == 0 and done.stdout == "ran\n", "beside a daemon of another version a command runs", done)
+    ok(f"the daemon with pid {os.getpid()} (9.8.7) version {PROTOCOL + 1}" in done.stderr and f"speaks version {PROTOCOL} of the protocol" in done.stderr
+       and "restart the daemon" in done.stderr, "and the run says which versions meet", done.stderr)
+
+
+WARDEN = f"""#!{sys.executable}
+import socket, struct
+s = socket.socket(fileno=3)
+s.recv(65536)
+s.send(struct.pack("{HEAD.format}", {MAGIC}, 0, {PROTOCOL + 1}, 0, 5, 0) + b"9.8.7")
+"""
+
+
+def warden_of_another_build(place):
+    """A program that uses the library."""
+    warden = place.path / "warden"
+    warden.write_text(WARDEN)
+    warden.chmod(0o755)
+    done = subprocess.run([os.environ["EXECUTE"], str(place.path / "work"), "ls"], env={**place.env, "CORRAL_WARDEN": str(warden)}, capture_output=True,
+                          text=True, timeout=60, check=False)
+    ok(done.returncode != 0 and f"corral-warden (9.8.7) version {PROTOCOL + 1}" in done.stdout + done.stderr,
+       "the library says that the warden is of another version", done)
+
+
+def run_of_another_build(place):
+    """The daemon says so, and answers with its own version."""
+    with subprocess.Popen([os.environ["CORRALD"], "--port", "0"], stderr=subprocess.PIPE, text=True, env=place.env) as process:
+        for line in process.stderr:
+            if "ready: " in line:
+                break
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(60)
+            s.connect(str(place.path / "run/corral/join.sock"))
+            s.send(HEAD.pack(MAGIC, 1, PROTOCOL + 1, 0, 3, 0) + b"new")
+            answer = s.recv(65536)
+            ok(HEAD.unpack(answer[:HEAD.size])[1:3] == (0, PROTOCOL) and answer[HEAD.size:].decode()[0].isdigit(),
+               "the daemon answers another version with its own", answer)
+            ok(s.recv(65536) == b"", "and hangs up")
+        line = next((line for line in process.stderr if "of the protocol" in line), "")
+        ok(f"pid {os.getpid()} version {PROTOCOL + 1}" in line, "and its log says who it was", line)
+        process.terminate()
+        process.communicate(timeout=60)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="cv-") as scratch:
         place = Place(scratch)
@@ -158,6 +230,10 @@ def main():
         if os.environ.get("CORRALD"):
             daemon(place)
             missed(place)
+            run_of_another_build(place)
+            daemon_of_another_build(place)
+        if os.environ.get("EXECUTE"):
+            warden_of_another_build(place)
     if os.geteuid() == 0:
         broker_tap.as_user(__file__, PROGRAMS, DATA=str(DATA))
     return end()

@@ -541,7 +541,8 @@ void run_audit_end(struct run *r, int status)
 		ret = audit_trail_close(trail, &why);
 	else
 		(void)audit_trail_close(trail, NULL);
-	if (launch_join_close(&r->audit.join, &told))
+	(void)launch_join_close(&r->audit.join, &told);
+	if (told.text[0])
 		output_error(&told);
 	if (ret == 0 && !lost)
 		return;

@@ -6,6 +6,7 @@
  * announce others or fill the log.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -245,6 +246,18 @@ static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 	return 0;
 }
 
+/* It heard the same, and leaves its events in a file. */
+static void sandboxes_say_other(struct sandbox *b, const struct frame *f)
+{
+	struct error e = { 0 };
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "pid %d", (int)b->peer.pid);
+	(void)frame_explain(f, name, &e);
+	journal_say(
+		b->s, CONFIG_WARN, "%s: it is not joined; restart the older of the two", e.text);
+}
+
 /* Reads so many frames; -EAGAIN: there are no more now; another error: that was its last. */
 static int sandboxes_read(struct sandbox *b, int most)
 {
@@ -264,6 +277,8 @@ static int sandboxes_read(struct sandbox *b, int most)
 							   : questions_on_frame(b, &f);
 		else if (r == 0)
 			r = -EPIPE;
+		else if (r == -EPROTONOSUPPORT)
+			sandboxes_say_other(b, &f);
 		/* It ended and had not read all that we said. What it said is still there. */
 		else if (r == -ECONNRESET && !b->is_reset) {
 			b->is_reset = true;
@@ -283,7 +298,7 @@ static void sandboxes_on_ready(struct watcher *w, uint32_t events)
 	if (r == -EAGAIN || r == 0)
 		return;
 	/* -EBUSY: it is for us that it has to come again. */
-	if (r != -EPIPE && r != -ECONNRESET && r != -EBUSY)
+	if (r != -EPIPE && r != -ECONNRESET && r != -EBUSY && r != -EPROTONOSUPPORT)
 		journal_say(b->s, CONFIG_WARN, "pid %d broke the rules of joining: %s",
 			(int)b->peer.pid, strerror(-r));
 	sandboxes_drop(b);

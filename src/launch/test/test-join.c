@@ -680,6 +680,43 @@ static void test_join_flood(void **state)
 	stand_in_end(&s);
 }
 
+/* A daemon of another version is not asked again; what it would record is left, and the user hears
+ * of it. */
+static void test_join_other_version(void **state)
+{
+	const struct {
+		uint32_t magic;
+		uint16_t type, protocol;
+		uint64_t id;
+		uint32_t len, n_fds;
+		char build[5];
+	} other = { 0x4c525243, FRAME_NONE, FRAME_PROTOCOL + 1, 0, 5, 0, "9.8.7" };
+	auto_buffer bytes = { 0 };
+	struct audit_event e;
+	struct error why = { 0 };
+	struct stand_in s;
+
+	(void)state;
+	stand_in_begin(&s);
+	stand_in_make_folder(&s);
+	stand_in_tell(&s, 2);
+	launch_join_connect(&s.join);
+	stand_in_accept(&s);
+	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
+	assert_int_equal(send(s.peer, &other, 29, 0), 29);
+	(void)launch_join_dispatch(&s.join, true);
+	assert_int_equal(s.join.fd, -1);
+	assert_non_null(strstr(s.join.other.text, "(9.8.7) version 2"));
+	s.join.tried_ms = 0;
+	(void)launch_join_dispatch(&s.join, false);
+	assert_int_equal(s.join.fd, -1);
+	assert_int_equal(launch_join_close(&s.join, &why), 0);
+	assert_non_null(strstr(why.text, "the daemon with pid "));
+	assert_non_null(strstr(why.hint, "restart the daemon"));
+	assert_int_equal(stand_in_left(&s, &bytes, &e), 2);
+	stand_in_end_with_folder(&s);
+}
+
 /* A run leaves its file where its user's daemon says, which is not where it would look itself. */
 static void test_join_folder(void **state)
 {
@@ -926,6 +963,7 @@ int main(void)
 		cmocka_unit_test(test_join_only_denials),
 		cmocka_unit_test(test_join_flood),
 		cmocka_unit_test(test_join_folder),
+		cmocka_unit_test(test_join_other_version),
 		cmocka_unit_test(test_join_handed_over),
 		cmocka_unit_test(test_join_writes_itself),
 		cmocka_unit_test(test_join_cannot_leave),

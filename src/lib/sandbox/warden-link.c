@@ -156,6 +156,11 @@ static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct
 		error_hint(e, "run `corral doctor` to see what this system supports");
 		return -ECONNRESET;
 	}
+	if (r == -EPROTONOSUPPORT) {
+		(void)frame_explain(&l->frame, "corral-warden", e);
+		error_hint(e, "start the program again: libcorral was replaced while it ran, or "
+			      "CORRAL_WARDEN names the warden of another build");
+	}
 	if (r < 0)
 		return r;
 	if (l->frame.type == FRAME_FAILED)

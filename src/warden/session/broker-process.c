@@ -303,6 +303,11 @@ int broker_process_ready(struct broker_process *b, struct error *e)
 		return broker_process_died(b, e);
 	if (r == 1 && b->frame.type == FRAME_READY)
 		return 0;
+	if (r == -EPROTONOSUPPORT) {
+		(void)frame_explain(&b->frame, b->program, e);
+		error_hint(e, "install all programs of Corral from one build");
+		return r;
+	}
 	if (r != 1 || b->frame.type != FRAME_FAILED ||
 		refusal_decode(&refusal, b->frame.body, b->frame.len) < 0)
 		return error_set(

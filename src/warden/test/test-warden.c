@@ -412,10 +412,11 @@ static void breach_short(struct host *h)
 static void breach_oversized(struct host *h)
 {
 	const struct {
-		uint32_t magic, type;
+		uint32_t magic;
+		uint16_t type, protocol;
 		uint64_t id;
 		uint32_t len, n_fds;
-	} head = { 0x4c525243, FRAME_KILL, 1, 1U << 30, 0 };
+	} head = { 0x4c525243, FRAME_KILL, FRAME_PROTOCOL, 1, 1U << 30, 0 };
 
 	send_bytes(h, &head, sizeof(head));
 }
@@ -423,10 +424,11 @@ static void breach_oversized(struct host *h)
 static void breach_unknown(struct host *h)
 {
 	const struct {
-		uint32_t magic, type;
+		uint32_t magic;
+		uint16_t type, protocol;
 		uint64_t id;
 		uint32_t len, n_fds;
-	} head = { 0x4c525243, FRAME_TYPE_COUNT, 1, 0, 0 };
+	} head = { 0x4c525243, FRAME_TYPE_COUNT, FRAME_PROTOCOL, 1, 0, 0 };
 
 	send_bytes(h, &head, sizeof(head));
 }

@@ -189,7 +189,14 @@ static void fuzz_frame(const uint8_t *data, size_t size)
 		return;
 	require(send(pair[0], data, size, 0) == (ssize_t)size);
 	r = frame_receive(pair[1], &f);
-	require(size > 0 ? r == 1 || r == -EPROTO : r == 0);
+	require(size > 0 ? r == 1 || r == -EPROTO || r == -EPROTONOSUPPORT : r == 0);
+	if (r == -EPROTONOSUPPORT) {
+		/* All but an answer are answered. */
+		require(f.peer_protocol != FRAME_PROTOCOL &&
+			strlen(f.peer_build) < FRAME_BUILD_MAX);
+		require((recv(pair[0], again, sizeof(again), 0) < 0) ==
+			(data[4] == 0 && data[5] == 0));
+	}
 	if (r != 1) {
 		require(f.type == FRAME_NONE && !f.body && f.n_fds == 0);
 		return;

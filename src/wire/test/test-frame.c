@@ -24,7 +24,8 @@ enum { MAGIC = 0x4c525243, HEADER = 24, MANY = 20, LIMIT = 128 };
 
 /* As docs/protocol.md has it. */
 struct header {
-	uint32_t magic, type;
+	uint32_t magic;
+	uint16_t type, protocol;
 	uint64_t id;
 	uint32_t len, n_fds;
 };
@@ -228,15 +229,66 @@ static void test_take(void **state)
 	fd_close(&taken);
 }
 
+/* A packet of another version, whatever it holds: its descriptors are closed, and its sender hears
+ * who we are; the answer of a peer is not answered. */
+static void test_other_version(void **state)
+{
+	struct {
+		struct header h;
+		char build[8];
+	} packet = { 0 };
+	const struct header other = { MAGIC, UINT16_MAX, FRAME_PROTOCOL + 1, 1, 77, 2 };
+	struct error e = { 0 };
+	int fds[2];
+	size_t before;
+	ssize_t n;
+
+	(void)state;
+	open_some(fds, 2);
+	before = count_fds();
+	send_raw(&other, HEADER, 5, fds, 2);
+	assert_int_equal(frame_receive(b, &f), -EPROTONOSUPPORT);
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(f.peer_protocol, FRAME_PROTOCOL + 1);
+	assert_string_equal(f.peer_build, "");
+	n = recv(a, &packet, sizeof(packet), 0);
+	assert_int_equal(n, HEADER + (ssize_t)packet.h.len);
+	assert_int_equal(packet.h.magic, MAGIC);
+	assert_int_equal(packet.h.type, FRAME_NONE);
+	assert_int_equal(packet.h.protocol, FRAME_PROTOCOL);
+	assert_true(packet.h.len > 0 && packet.build[0] >= '0' && packet.build[0] <= '9');
+
+	packet.h.protocol++;
+	memcpy(packet.build,
+		"0.9\x1b"
+		"9\xff",
+		6);
+	assert_int_equal(send(a, &packet, HEADER + 6, 0), HEADER + 6);
+	assert_int_equal(frame_receive(b, &f), -EPROTONOSUPPORT);
+	assert_string_equal(f.peer_build, "0.9?9?");
+	assert_int_equal(recv(a, &packet, sizeof(packet), 0), -1);
+	assert_int_equal(frame_explain(&f, "the daemon", &e), -EPROTONOSUPPORT);
+	assert_non_null(strstr(
+		e.text, "speaks version 1 of the protocol, and the daemon (0.9?9?) version 2"));
+	assert_works();
+	assert_int_equal(f.peer_protocol, 0);
+	/* Packets from before there were versions. */
+	send_raw(&(struct header){ MAGIC, FRAME_KILL, 0, 1, 0, 0 }, HEADER, 0, NULL, 0);
+	assert_int_equal(frame_receive(b, &f), -EPROTONOSUPPORT);
+	n = recv(a, &packet, sizeof(packet), 0);
+	assert_int_equal(n, HEADER + (ssize_t)packet.h.len);
+	close_all(fds, 2);
+}
+
 struct broken {
 	const char *name;
 	struct header h;
 	size_t header_len, body_len, n_fds;
 };
 
-#define H(type_, len_, n_fds_)                \
-	{                                     \
-		MAGIC, type_, 1, len_, n_fds_ \
+#define H(type_, len_, n_fds_)                                \
+	{                                                     \
+		MAGIC, type_, FRAME_PROTOCOL, 1, len_, n_fds_ \
 	}
 
 static const struct broken broken[] = {
@@ -245,11 +297,11 @@ static const struct broken broken[] = {
 	{ "a header but for a byte", H(FRAME_KILL, 0, 0), HEADER - 1, 0, 0 },
 	{ "empty, with a descriptor", H(FRAME_KILL, 0, 1), 0, 0, 1 },
 	{ "empty, with too many descriptors", H(FRAME_KILL, 0, 1), 0, 0, MANY },
-	{ "magic", { MAGIC + 1, FRAME_KILL, 1, 0, 0 }, HEADER, 0, 0 },
-	{ "magic, with descriptors", { 0, FRAME_KILL, 1, 0, 2 }, HEADER, 0, 2 },
+	{ "magic", { MAGIC + 1, FRAME_KILL, FRAME_PROTOCOL, 1, 0, 0 }, HEADER, 0, 0 },
+	{ "magic, with descriptors", { 0, FRAME_KILL, FRAME_PROTOCOL, 1, 0, 2 }, HEADER, 0, 2 },
 	{ "type 0", H(FRAME_NONE, 0, 0), HEADER, 0, 0 },
 	{ "type too large", H(FRAME_TYPE_COUNT, 0, 0), HEADER, 0, 0 },
-	{ "type far too large", H(UINT32_MAX, 0, 0), HEADER, 0, 0 },
+	{ "type far too large", H(UINT16_MAX, 0, 0), HEADER, 0, 0 },
 	{ "more than it says", H(FRAME_KILL, 3, 0), HEADER, 4, 0 },
 	{ "less than it says", H(FRAME_KILL, 4, 0), HEADER, 3, 0 },
 	{ "less than it says, with descriptors", H(FRAME_KILL, 4, 8), HEADER, 3, 8 },
@@ -506,6 +558,7 @@ int main(void)
 		TEST(test_not_sent),
 		TEST(test_take),
 		TEST(test_broken),
+		TEST(test_other_version),
 		TEST(test_broken_sealed),
 		TEST(test_credentials),
 		TEST(test_hang_up),
