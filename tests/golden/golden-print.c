@@ -121,8 +121,11 @@ static int print_filters(void)
 /* Bytes in hexadecimal, with the letters of texts. */
 static void print_bytes(const char *name, const void *data, size_t len)
 {
-	const unsigned char *p = data;
+	auto_buffer copy = { 0 };
+	const unsigned char *p;
 
+	buffer_add(&copy, data, len);
+	p = (const unsigned char *)buffer_text(&copy);
 	printf("=== body %s\n%zu bytes\n", name, len);
 	for (size_t at = 0; at < len; at += 16) {
 		size_t n = len - at < 16 ? len - at : 16;
@@ -423,8 +426,8 @@ static const struct {
 /* A packet as the peer gets it: the header, and a body of two bytes. */
 static int print_packet(void)
 {
-	int pair[2], r = frame_pair(pair);
-	unsigned char packet[256];
+	int pair[2] = { -1, -1 }, r = frame_pair(pair);
+	unsigned char packet[256] = { 0 };
 	auto_fd ours = -1, theirs = -1;
 	ssize_t n;
 
