@@ -19,7 +19,7 @@ import threading
 import broker_tap
 from broker_tap import end, ok
 
-PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRALD", "CORRALD_HTTP")
+PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRALD", "CORRALD_HTTP", "SANDBOX_CALL")
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 DATA = pathlib.Path(os.environ["DATA"])
 
@@ -197,6 +197,17 @@ def warden_of_another_build(place):
        "the library says that the warden is of another version", done)
 
 
+def broker_of_another_build(place):
+    broker = place.path / "broker"
+    broker.write_text(WARDEN)
+    broker.chmod(0o755)
+    place.env["CORRAL_BROKER"] = str(broker)
+    done = place.corral("run", "--broker", "--", "true")
+    del place.env["CORRAL_BROKER"]
+    ok(done.returncode == 125 and f"{broker} (9.8.7) version {PROTOCOL + 1}" in done.stderr and "from one build" in done.stderr,
+       "a run says that its broker is of another version", done)
+
+
 def run_of_another_build(place):
     """The daemon says so, and answers with its own version."""
     with subprocess.Popen([os.environ["CORRALD"], "--port", "0"], stderr=subprocess.PIPE, text=True, env=place.env) as process:
@@ -232,6 +243,9 @@ def main():
             missed(place)
             run_of_another_build(place)
             daemon_of_another_build(place)
+        if os.environ.get("SANDBOX_CALL"):
+            place.env["CORRAL_SANDBOX_CALL"] = os.environ["SANDBOX_CALL"]
+            broker_of_another_build(place)
         if os.environ.get("EXECUTE"):
             warden_of_another_build(place)
     if os.geteuid() == 0:
