@@ -437,9 +437,7 @@ void rpc_print_refusal(
 			json_put_text(&w, NULL, r->allowed[i].text);
 		json_close(&w);
 	}
-	json_close(&w);
-	json_close(&w);
-	json_close(&w);
+	(void)json_end(&w);
 }
 
 static void rpc_put_time(struct json_writer *w, const char *key, uint64_t ns)
@@ -629,6 +627,5 @@ void rpc_print_note(struct buffer *out, const char *id, const struct method *m, 
 	json_open_map(&w, "params");
 	json_put_raw(&w, "id", id);
 	rpc_put_fields(&w, m->notes, by_shield, encoding, notes);
-	json_close(&w);
-	json_close(&w);
+	(void)json_end(&w);
 }

@@ -258,9 +258,7 @@ void output_error_json(const struct error *e, int status)
 	json_put_number(&w, "status", status);
 	output_put_error(&w, "error", e);
 	json_open_list(&w, "denied");
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(&o.text, '\n');
+	json_end_line(&w);
 	(void)output_write(&o, STDOUT_FILENO, NULL);
 }
 

@@ -109,11 +109,19 @@ void json_line(struct json_writer *w)
 
 int json_end(struct json_writer *w)
 {
-	if (!w->error && (w->depth > 0 || !w->levels[0].is_filled))
+	while (!w->error && w->depth > 0)
+		json_close(w);
+	if (!w->error && !w->levels[0].is_filled)
 		(void)json_fail(w, -EINVAL);
 	if (w->error)
 		return w->error;
 	return w->out->failed ? -ENOMEM : 0;
+}
+
+void json_end_line(struct json_writer *w)
+{
+	(void)json_end(w);
+	buffer_addc(w->out, '\n');
 }
 
 /* Text */

@@ -13,7 +13,6 @@
  *	for (size_t i = 0; i < n; i++)
  *		json_put_count(&w, NULL, sizes[i]);
  *	json_close(&w);
- *	json_close(&w);
  *	r = json_end(&w);
  *
  * gives {"name":"x","sizes":[1,2]}. In a map every value has a key, elsewhere the key is NULL. Keys
@@ -73,7 +72,9 @@ void json_put_node(struct json_writer *w, const char *key, const struct node *n)
 void json_put_raw(struct json_writer *w, const char *key, const char *json);
 
 /*
- * 0 if one whole value was written. -ENOMEM; -E2BIG: nested too deep; -EINVAL: the calls do not
- * make JSON (a value without its key, a list that is not closed).
+ * Closes what is open. 0 if one whole value was written; -ENOMEM; -E2BIG: nested too deep; -EINVAL:
+ * the calls do not make JSON (no value, or one without its key).
  */
 int json_end(struct json_writer *w);
+/* The same, and a newline. */
+void json_end_line(struct json_writer *w);

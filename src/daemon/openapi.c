@@ -197,6 +197,5 @@ void openapi_print(struct buffer *out, const char *version)
 		"\"file\":{\"type\":[\"string\",\"null\"]},"
 		"\"line\":{\"type\":[\"integer\",\"null\"]},"
 		"\"column\":{\"type\":[\"integer\",\"null\"]}}}}}");
-	json_close(&w);
-	buffer_addc(out, '\n');
+	json_end_line(&w);
 }

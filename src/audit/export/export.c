@@ -23,8 +23,7 @@ static void export_jsonl(const struct audit_row *r, struct buffer *out)
 	json_open_map(&w, NULL);
 	for (size_t i = 0; i < AUDIT_FIELDS; i++)
 		export_put_field(&w, &audit_fields[i], r);
-	json_close(&w);
-	buffer_addc(out, '\n');
+	json_end_line(&w);
 }
 
 static void csv_put_text(struct buffer *out, const char *text)

@@ -217,7 +217,5 @@ void help_list_json(struct buffer *out)
 		json_put_number(&w, "status", answer_status((enum rpc_class)i));
 		json_close(&w);
 	}
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(out, '\n');
+	json_end_line(&w);
 }

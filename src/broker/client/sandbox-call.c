@@ -104,8 +104,7 @@ static int session_end(struct session *s, const struct answer *a)
 	} else {
 		json_open_map(&w, NULL);
 		json_put_node(&w, "error", a->body);
-		json_close(&w);
-		buffer_addc(&out, '\n');
+		json_end_line(&w);
 		if (session_print(&out) != 0)
 			return 1;
 	}
@@ -193,8 +192,7 @@ static int session_note(struct session *s, const struct answer *a)
 		json_open_map(&w, NULL);
 		json_put_text(&w, "method", a->note);
 		json_put_node(&w, "params", a->body);
-		json_close(&w);
-		buffer_addc(&out, '\n');
+		json_end_line(&w);
 		return session_print(&out) == 0 ? 0 : -EIO;
 	}
 	if (strcmp(a->note, "exec.output") == 0) {

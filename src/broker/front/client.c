@@ -132,8 +132,7 @@ static void client_answer(
 
 	json_open_map(&w, NULL);
 	json_put_text(&w, key, text);
-	json_close(&w);
-	buffer_addc(&body, '\n');
+	json_end_line(&w);
 	http_message_begin(&c->out, status, body.len, is_last);
 	buffer_add(&c->out, buffer_text(&body), body.len);
 	c->out.failed = c->out.failed || body.failed;

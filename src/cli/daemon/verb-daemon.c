@@ -257,8 +257,7 @@ static int events_print(struct events *e, const char *data)
 		json_put_count(&w, "id", e->id);
 		json_put_text(&w, "event", e->type);
 		json_put_raw(&w, "data", data);
-		json_close(&w);
-		buffer_addc(&o.text, '\n');
+		json_end_line(&w);
 	} else {
 		int r = json_read(&d, "an event", data, strlen(data), e->call->error);
 

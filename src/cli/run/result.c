@@ -290,8 +290,7 @@ void run_result_print(
 	if (r->options.skill)
 		run_result_put_needs(&w, &r->needs);
 	run_result_put_outputs(&w, s);
-	json_close(&w);
-	buffer_addc(&o.text, '\n');
+	json_end_line(&w);
 	r->is_printed = true;
 	if (!o.text.failed) {
 		(void)output_write(&o, STDOUT_FILENO, NULL);

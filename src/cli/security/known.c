@@ -114,9 +114,7 @@ void known_close(struct known *k)
 		json_put_text(&w, f->path, f->digest);
 	}
 	json_line(&w);
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(&text, '\n');
+	json_end_line(&w);
 	if (text.failed || file_replace(path, text.data, text.len, 0600) < 0)
 		security_add(k->s, "drift", SECURITY_LOW, path,
 			"what profiles and wrappers are cannot be recorded",

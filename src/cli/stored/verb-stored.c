@@ -387,8 +387,7 @@ static void stored_tell(struct output *o, bool json, const struct stored_file *f
 	} else {
 		json_put_null(&w, "error");
 	}
-	json_close(&w);
-	buffer_addc(&o->text, '\n');
+	json_end_line(&w);
 }
 
 static int stored_record_one(struct call *c, const struct stored_place *p,

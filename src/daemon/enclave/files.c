@@ -43,8 +43,7 @@ void bridge_fs_read(struct bridge_call *c)
 	reply_data(&w, "content", data, len, files_is_base64(c));
 	json_put_count(&w, "size", len);
 	json_put_number(&w, "modified_ms", file.modified_ns / FILES_NS_PER_MS);
-	json_close(&w);
-	buffer_addc(&c->json, '\n');
+	json_end_line(&w);
 	corral_free(data);
 }
 
@@ -73,8 +72,7 @@ void bridge_fs_write(struct bridge_call *c)
 	}
 	json_open_map(&w, NULL);
 	json_put_count(&w, "written", len);
-	json_close(&w);
-	buffer_addc(&c->json, '\n');
+	json_end_line(&w);
 }
 
 struct files_listing {

@@ -242,8 +242,7 @@ void bridge_get_policy(struct bridge_call *c)
 	json_put_text(&w, "file", y->path);
 	json_put_flag(&w, "ceiling", y->ceiling);
 	json_put_raw(&w, "error", y->error ? y->error : y->ceiling_error);
-	json_close(&w);
-	buffer_addc(&c->json, '\n');
+	json_end_line(&w);
 	(void)pthread_mutex_unlock(&y->lock);
 }
 
@@ -295,8 +294,7 @@ void bridge_set_policy(struct bridge_call *c)
 			json_open_map(&w, NULL);
 			json_put_flag(&w, "applied", true);
 			json_put_count(&w, "running", u.running);
-			json_close(&w);
-			buffer_addc(&c->json, '\n');
+			json_end_line(&w);
 		}
 	}
 	corral_permissions_free(p);
@@ -316,8 +314,7 @@ void bridge_get_audit_log(struct bridge_call *c)
 	} else {
 		json_open_map(&w, NULL);
 		json_put_raw(&w, "entries", json);
-		json_close(&w);
-		buffer_addc(&c->json, '\n');
+		json_end_line(&w);
 	}
 	corral_free(json);
 }
@@ -366,6 +363,5 @@ void bridge_export_audit_log(struct bridge_call *c)
 		json_put_count(&w, "written", text.len);
 	else
 		reply_data(&w, "content", buffer_text(&text), text.len, false);
-	json_close(&w);
-	buffer_addc(&c->json, '\n');
+	json_end_line(&w);
 }

@@ -113,8 +113,7 @@ void reply_refuse(struct bridge_call *c, int r, struct corral_error *e)
 		json_put_count(&w, "line", corral_error_line(e));
 		json_put_count(&w, "column", corral_error_column(e));
 	}
-	json_close(&w);
-	buffer_addc(&c->json, '\n');
+	json_end_line(&w);
 	corral_error_free(e);
 }
 
@@ -126,6 +125,5 @@ void reply_fail(struct bridge_call *c, unsigned status, const char *text)
 	buffer_clear(&c->json);
 	json_open_map(&w, NULL);
 	json_put_text(&w, "error", text);
-	json_close(&w);
-	buffer_addc(&c->json, '\n');
+	json_end_line(&w);
 }

@@ -123,9 +123,7 @@ static void shell_print(struct bridge_call *c, const struct shell_run *x, struct
 	json_open_list(&w, "denials");
 	for (size_t i = 0; i < denials && i < SHELL_DENIALS_MAX; i++)
 		reply_denial(&w, NULL, corral_result_denial(r, i));
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(&c->json, '\n');
+	json_end_line(&w);
 }
 
 static int shell_wait(struct shell_run *x, struct corral_shell *s, struct corral_result **ret,

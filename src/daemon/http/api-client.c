@@ -124,8 +124,7 @@ static void api_client_refuse(struct api_client *c, const struct api_request *q)
 	server_note(c->server, q, c->by_unix);
 	json_open_map(&w, NULL);
 	json_put_text(&w, "error", q->reason);
-	json_close(&w);
-	buffer_addc(&text, '\n');
+	json_end_line(&w);
 	c->is_last = true;
 	api_client_head(c, q->status, "application/json", buffer_text(&text), text.len);
 	if (q->allow[0])
@@ -239,8 +238,7 @@ static void api_client_local(struct api_client *c, struct api_request *q)
 	json_open_map(&w, NULL);
 	json_put_text(&w, "status", "ok");
 	json_put_text(&w, "version", c->server->version);
-	json_close(&w);
-	buffer_addc(&text, '\n');
+	json_end_line(&w);
 	api_client_send(c, 200, text.data, text.len);
 }
 

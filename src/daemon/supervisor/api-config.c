@@ -43,8 +43,7 @@ void api_config(struct supervisor *s, uint64_t id, const struct route_call *c)
 	(void)c;
 	json_open_map(&w, NULL);
 	api_config_print(s, &w);
-	json_close(&w);
-	buffer_addc(&json, '\n');
+	json_end_line(&w);
 	api_send(s, id, &json);
 }
 
@@ -88,8 +87,7 @@ static void api_config_tell(struct supervisor *s, uint64_t id, const struct conf
 	api_config_print(s, &w);
 	api_config_put_keys(&w, "at_once", changes, n, at_once, true);
 	api_config_put_keys(&w, "at_next_start", changes, n, at_once, false);
-	json_close(&w);
-	buffer_addc(&json, '\n');
+	json_end_line(&w);
 	journal_record(s, &(struct audit_event){ .action = AUDIT_POLICY,
 				  .program = "corrald",
 				  .target = s->config.source,

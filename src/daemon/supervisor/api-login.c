@@ -33,8 +33,7 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 	json_put_text(&w, "code", code);
 	json_put_format(&w, "url", "http://%s.localhost:%u/#code=%s", s->label, s->port, code);
 	json_put_count(&w, "expires_ms", clock_ms(CLOCK_REALTIME) + LOGIN_MS);
-	json_close(&w);
-	buffer_addc(&json, '\n');
+	json_end_line(&w);
 	sodium_memzero(secret, sizeof(secret));
 	api_send(s, id, &json);
 }
@@ -69,7 +68,6 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 	json_put_text(&w, "tab", t.id);
 	json_put_text(&w, "start", s->http.start);
 	json_put_text(&w, "proof", a.proof);
-	json_close(&w);
-	buffer_addc(&json, '\n');
+	json_end_line(&w);
 	api_send(s, id, &json);
 }

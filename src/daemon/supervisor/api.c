@@ -28,8 +28,7 @@ void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *te
 	api_answered(s, id, status, text);
 	json_open_map(&w, NULL);
 	json_put_text(&w, "error", text);
-	json_close(&w);
-	buffer_addc(&json, '\n');
+	json_end_line(&w);
 	if (!json.failed)
 		http_process_answer(s, id, status, json.data, json.len);
 }
@@ -68,9 +67,7 @@ static void api_status(struct supervisor *s, uint64_t id, const struct route_cal
 	json_put_count(&w, "sandboxes", s->n_sandboxes);
 	json_open_map(&w, "events");
 	json_put_count(&w, "next", s->bus.next_id);
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(&json, '\n');
+	json_end_line(&w);
 	api_send(s, id, &json);
 }
 

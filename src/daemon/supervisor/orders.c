@@ -103,8 +103,7 @@ static void order_answer(struct order *o, const struct join_reply *reply)
 		json_put_flag(&w, o->done, true);
 	else
 		json_put_format(&w, "id", "%s.%" PRIu64, o->to->who.id, reply->made);
-	json_close(&w);
-	buffer_addc(&json, '\n');
+	json_end_line(&w);
 	if (o->generation == o->s->http.n_started)
 		api_send(o->s, o->call, &json);
 	http_process_flush(o->s);

@@ -131,9 +131,7 @@ void questions_print(const struct supervisor *s, struct buffer *out)
 			if (b->questions->asked[i].number)
 				questions_print_one(b, &b->questions->asked[i], &w, NULL);
 	}
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(out, '\n');
+	json_end_line(&w);
 }
 
 void questions_print_all_grants(const struct supervisor *s, struct buffer *out)
@@ -144,9 +142,7 @@ void questions_print_all_grants(const struct supervisor *s, struct buffer *out)
 	json_open_list(&w, "grants");
 	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next)
 		questions_print_grants(container_of(l, struct sandbox, link), &w);
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(out, '\n');
+	json_end_line(&w);
 }
 
 /* Telling */

@@ -53,8 +53,7 @@ void sandboxes_print_details(const struct sandbox *b, struct buffer *out)
 	json_put_raw(&w, "limits", is_known ? b->details.limits.data : "{}");
 	json_open_list(&w, "grants");
 	questions_print_grants(b, &w);
-	json_close(&w);
-	json_close(&w);
+	(void)json_end(&w);
 }
 
 static void sandboxes_forget_details(struct sandbox *b)
@@ -107,9 +106,7 @@ void sandboxes_print(const struct supervisor *s, struct buffer *out)
 		if (b->who.id)
 			sandboxes_print_one(b, &w, NULL);
 	}
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(out, '\n');
+	json_end_line(&w);
 }
 
 struct sandbox *sandboxes_find(const struct supervisor *s, const char *id)

@@ -101,9 +101,7 @@ void security_watch_print(const struct supervisor *s, struct buffer *out)
 			(!is_log || watch->verified_ms))
 			json_put_text(&w, NULL, security_watch_kinds[i]);
 	}
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(out, '\n');
+	json_end_line(&w);
 }
 
 static void security_watch_publish(

@@ -67,9 +67,7 @@ static void tool_join_lines(struct buffer *text)
 	while ((line = strsep(&rest, "\n")))
 		if (*line)
 			json_put_raw(&w, NULL, line);
-	json_close(&w);
-	json_close(&w);
-	buffer_addc(&out, '\n');
+	json_end_line(&w);
 	buffer_deinit(text);
 	*text = out;
 	out = (struct buffer){ 0 };
@@ -100,8 +98,7 @@ static void tool_flatten_error(struct buffer *text)
 		(void)node_integer(node_get(error, numbers[i]), &number);
 		json_put_number(&w, numbers[i], number);
 	}
-	json_close(&w);
-	buffer_addc(&out, '\n');
+	json_end_line(&w);
 	buffer_deinit(text);
 	*text = out;
 	out = (struct buffer){ 0 };

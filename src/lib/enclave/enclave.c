@@ -334,8 +334,7 @@ int corral_enclave_get_audit_log(
 		out.failed = out.failed || line.failed;
 	}
 	json_line(&w);
-	json_close(&w);
-	buffer_addc(&out, '\n');
+	json_end_line(&w);
 	return handles_text(&out, ret) < 0 ? handles_error(e, &error, -ENOMEM) : 0;
 }
 
