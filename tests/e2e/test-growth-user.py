@@ -8,6 +8,7 @@ themselves (test-run-user.sh, broker_tap.py). Prints TAP.
 """
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ from broker_tap import at_once, end, ok
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "SOAK", "BENCH_MANY", "SESSION_CRASH", "SESSION_EXHAUST", "STORE_CRASH", "LIBRARY")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 240
+FILES = 1024  # the usual soft limit
+HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 FEW = ["unshare", "--user", "--map-root-user", "sh", "-c", 'echo 4 >/proc/sys/user/max_inotify_instances && exec "$0" "$@"']
 
 
@@ -29,7 +32,8 @@ def run(name, *command):
         env = {**os.environ, "HOME": f"{folder}/home", "TMPDIR": folder, "LD_LIBRARY_PATH": os.path.dirname(os.environ["LIBRARY"]),
                "CORRAL_TEST_AUDIT": os.environ["AUDIT_DATA"], "CMOCKA_MESSAGE_OUTPUT": "TAP"}
         done = subprocess.run(command, env=env, cwd=f"{folder}/home/project", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
+                              stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, HARD), HARD)))
         subprocess.run(["chmod", "-R", "u+rwx", folder], check=False)
     said = [line for line in done.stdout.splitlines() if not line.startswith("ok ")]
     # What prints TAP fails by what it prints.

@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "jail/limits/rlimits.h"
 #include "warden/session/internal.h"
 
 static struct plan_entry entries[] = {
@@ -320,6 +321,8 @@ void box_hold(struct box_hold *h, pid_t root)
 	size_t n = box_family(root, pids);
 
 	h->n = 0;
+	/* A descriptor for each: more than the usual soft limit of 1,024 has room for. */
+	rlimits_raise_files();
 	for (size_t i = 0; i < n; i++) {
 		int fd = (int)syscall(SYS_pidfd_open, pids[i], 0);
 
