@@ -126,9 +126,13 @@ static uint64_t find_call(const struct process *p)
 	if (!maps)
 		fail(path);
 	while (fgets(line, sizeof(line), maps)) {
-		if (strstr(line, "[vdso]") && sscanf(line, "%lx-%lx", &begin, &end) == 2)
-			break;
-		begin = end = 0;
+		char *rest;
+
+		if (!strstr(line, "[vdso]"))
+			continue;
+		begin = strtoul(line, &rest, 16);
+		end = *rest == '-' ? strtoul(rest + 1, NULL, 16) : begin;
+		break;
 	}
 	(void)fclose(maps);
 	if (end - begin == 0 || end - begin > sizeof(page))
