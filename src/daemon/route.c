@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "base/words.h"
-#include "codec/json.h"
+#include "codec/json-writer.h"
 #include "daemon/proof.h"
 #include "policy/operation-names.h"
 #include "wire/reader.h"
@@ -592,31 +592,27 @@ int route_call_decode(struct route_call *ret, const void *body, size_t len)
 	return 0;
 }
 
-static void route_print_value(const struct route_field *f, const char *value, struct buffer *out)
+static void route_print_value(const struct route_field *f, const char *value, struct json_writer *w)
 {
 	const size_t len = strlen(value);
 
 	if (len > ROUTE_PRINTED_MAX || (f->kind == ROUTE_TEXT && f->max > ROUTE_TEXT_MAX))
-		buffer_printf(out, "\"%zu bytes\"", len);
+		json_put_format(w, f->name, "%zu bytes", len);
 	else if (f->kind == ROUTE_TEXT || f->kind == ROUTE_WORD)
-		json_print_string(out, value, len);
+		json_put_text(w, f->name, value);
 	else
-		buffer_adds(out, value);
+		json_put_raw(w, f->name, value);
 }
 
 void route_call_print(const struct route_call *c, struct buffer *out)
 {
-	const char *separator = "";
+	struct json_writer w = { .out = out };
 
-	buffer_addc(out, '{');
-	for (size_t i = 0; c->route->fields[i].name; i++) {
-		if (!c->values[i])
-			continue;
-		buffer_printf(out, "%s\"%s\":", separator, c->route->fields[i].name);
-		route_print_value(&c->route->fields[i], c->values[i], out);
-		separator = ",";
-	}
-	buffer_addc(out, '}');
+	json_open_map(&w, NULL);
+	for (size_t i = 0; c->route->fields[i].name; i++)
+		if (c->values[i])
+			route_print_value(&c->route->fields[i], c->values[i], &w);
+	(void)json_end(&w);
 }
 
 const char *route_value(const struct route_call *c, const char *name)

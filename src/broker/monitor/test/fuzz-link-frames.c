@@ -49,7 +49,8 @@ static void fuzz_refused(struct link_call *c, const struct rpc_refusal *why)
 /* A process that ends: it is killed and waited for all the same. */
 static void fuzz_attach(struct service_link *l, int *ret_peer)
 {
-	static char *const argv[] = { "/bin/true", NULL };
+	static char program[] = "/bin/true";
+	static char *const argv[] = { program, NULL };
 	struct child child = CHILD_NONE;
 	int pair[2];
 
