@@ -44,11 +44,14 @@ static int git_environment_settings(struct profile_git_leads *l)
 
 	for (unsigned i = 0; r == 0 && i < count && i < GIT_ENVIRONMENT_SETTINGS; i++) {
 		char key[32], value[32];
+		const char *name, *setting;
 
 		(void)snprintf(key, sizeof(key), "GIT_CONFIG_KEY_%u", i);
 		(void)snprintf(value, sizeof(value), "GIT_CONFIG_VALUE_%u", i);
-		if (getenv(key) && getenv(value))
-			r = git_environment_setting(l, getenv(key), getenv(value));
+		name = getenv(key);
+		setting = getenv(value);
+		if (name && setting)
+			r = git_environment_setting(l, name, setting);
 	}
 	return r;
 }

@@ -152,18 +152,18 @@ static const char profile_git_worktree[] = "git takes the settings of other work
  */
 static int tell_worktree(const struct profile_git_leads *l, const char *entry)
 {
-	char checkout[PATH_BYTES], base[PATH_BYTES], path[PATH_BYTES], back[PATH_BYTES];
+	char dot_git[PATH_BYTES], around[PATH_BYTES], path[PATH_BYTES], named[PATH_BYTES];
 	int r = profile_git_resolve(entry, "gitdir", path) < 0
 			? 0
-			: profile_git_read_path(path, "", entry, checkout);
+			: profile_git_read_path(path, "", entry, dot_git);
 
 	if (r < 0)
 		return r;
-	/* It has to lead back, or it is no worktree that git would use from there. */
-	if (r == 0 || !path_is_below(checkout, l->folder) ||
-		profile_git_resolve(checkout, "..", base) < 0 ||
-		profile_git_read_path(checkout, "gitdir: ", base, back) != 1 ||
-		strcmp(back, entry) != 0)
+	/* It has to lead named, or it is no worktree that git would use from there. */
+	if (r == 0 || !path_is_below(dot_git, l->folder) ||
+		profile_git_resolve(dot_git, "..", around) < 0 ||
+		profile_git_read_path(dot_git, "gitdir: ", around, named) != 1 ||
+		strcmp(named, entry) != 0)
 		return profile_git_tell(l, entry, profile_git_worktree);
 	r = profile_git_tell(l, path, profile_git_worktree);
 	return r < 0 ? r : tell_parts(l, entry);

@@ -131,7 +131,7 @@ static void expect_environment(const char *expected)
 
 static void test_environment(void **state)
 {
-	char path[PATH_BYTES];
+	char path[PATH_BYTES + 64];
 
 	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/mine", work);
