@@ -511,6 +511,19 @@ static bool route_is_number(const char *value, uint64_t max)
 	return number <= max;
 }
 
+/* It is put into records and requests as it is. */
+static bool route_is_list(const char *value, size_t len)
+{
+	auto_document d = { 0 };
+
+	if (json_read(&d, NULL, value, len, NULL) < 0 || d.root->type != NODE_LIST)
+		return false;
+	node_for_each(item, d.root)
+		if (item->type != NODE_STRING)
+			return false;
+	return true;
+}
+
 bool route_allows(const struct route_field *f, const char *value)
 {
 	const size_t len = strlen(value);
@@ -520,7 +533,7 @@ bool route_allows(const struct route_field *f, const char *value)
 		return (len > 0 || f->may_be_empty) && len <= f->max &&
 		       utf8_valid(value, len, NULL);
 	case ROUTE_LIST:
-		return len <= f->max && value[0] == '[' && utf8_valid(value, len, NULL);
+		return len <= f->max && route_is_list(value, len);
 	case ROUTE_NUMBER:
 		return route_is_number(value, f->max);
 	case ROUTE_WORD:

@@ -149,32 +149,6 @@ static int approval_store_entries(const struct approval *a, struct error *e)
 	return r < 0 ? approval_fail(e, r, buffer_text(&name), strerror(-r)) : 0;
 }
 
-int approval_store(const struct approval *a, struct error *e)
-{
-	const size_t len = strlen(a->permissions);
-	auto_buffer name = { 0 }, text = { 0 };
-	int r = file_name(a, "json", &name, e);
-
-	if (r < 0)
-		return r;
-	if (len > APPROVAL_TEXT_MAX || !utf8_valid(a->permissions, len, NULL))
-		return approval_fail(e, -EINVAL, a->skill,
-			"its permissions are larger than 32 KiB of UTF-8 text; store a digest "
-			"instead");
-	r = approval_make_folder(a->folder, e);
-	if (r == 0)
-		r = check_folder(a->folder, e);
-	if (r < 0)
-		return r;
-	r = approval_store_entries(a, e);
-	if (r < 0)
-		return r;
-	r = approval_print(a, &text);
-	if (r == 0)
-		r = file_replace(buffer_text(&name), text.data, text.len, 0600);
-	return r < 0 ? approval_fail(e, r, buffer_text(&name), strerror(-r)) : 0;
-}
-
 /* 1 with the file's text, 0 if there is none. */
 static int approval_read_file(const char *name, size_t max, struct buffer *out, struct error *e)
 {
@@ -207,32 +181,6 @@ static const char *approval_text(const struct node *map, const char *key)
 	return n && n->type == NODE_STRING ? n->text : NULL;
 }
 
-/*
- * Version 0 has no version, and is otherwise the same. Where it cannot be replaced, it counts as it
- * is.
- */
-static void approval_migrate(const char *name, struct document *d)
-{
-	auto_arena arena = { 0 };
-	auto_buffer text = { 0 };
-	struct node *map = node_new(&arena, NODE_MAP);
-	static const char *const keys[] = { "path", "digest", "approved_at", "permissions" };
-	bool ok = node_put(&arena, map, "version",
-		node_new_integer(&arena, formats_rows[FORMAT_APPROVAL].version));
-
-	for (size_t i = 0; i < ROWS(keys) && ok; i++) {
-		const char *value = approval_text(d->root, keys[i]);
-
-		ok = node_put(&arena, map, keys[i], node_new_text(&arena, value ? value : ""));
-	}
-	if (!ok)
-		return;
-	json_print(&text, map, JSON_PRETTY);
-	buffer_addc(&text, '\n');
-	if (!text.failed)
-		(void)formats_replace(name, 0, text.data, text.len, 0600);
-}
-
 /* 0: the current version, 1: an older one; negative: neither. */
 static int approval_check_version(const char *name, const struct document *d, struct error *e)
 {
@@ -243,6 +191,45 @@ static int approval_check_version(const char *name, const struct document *d, st
 	if (n && (node_integer(n, &version) < 0 || version < 0))
 		return error_set(e, -EINVAL, &where, "`version` must be a number");
 	return formats_check(FORMAT_APPROVAL, (uint64_t)version, name, e);
+}
+
+/* There is one of version 0, which stays beside the new one. */
+static bool approval_is_old(const char *name)
+{
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+
+	return approval_read_file(name, FILE_MAX, &text, NULL) == 1 &&
+	       json_read(&d, NULL, buffer_text(&text), text.len, NULL) == 0 &&
+	       d.root->type == NODE_MAP && approval_check_version(name, &d, NULL) == 1;
+}
+
+int approval_store(const struct approval *a, struct error *e)
+{
+	const size_t len = strlen(a->permissions);
+	auto_buffer name = { 0 }, text = { 0 };
+	int r = file_name(a, "json", &name, e);
+
+	if (r < 0)
+		return r;
+	if (len > APPROVAL_TEXT_MAX || !utf8_valid(a->permissions, len, NULL))
+		return approval_fail(e, -EINVAL, a->skill,
+			"its permissions are larger than 32 KiB of UTF-8 text; store a digest "
+			"instead");
+	r = approval_make_folder(a->folder, e);
+	if (r == 0)
+		r = check_folder(a->folder, e);
+	if (r < 0)
+		return r;
+	r = approval_store_entries(a, e);
+	if (r < 0)
+		return r;
+	r = approval_print(a, &text);
+	if (r == 0)
+		r = approval_is_old(buffer_text(&name))
+			    ? formats_replace(buffer_text(&name), 0, text.data, text.len, 0600)
+			    : file_replace(buffer_text(&name), text.data, text.len, 0600);
+	return r < 0 ? approval_fail(e, r, buffer_text(&name), strerror(-r)) : 0;
 }
 
 /* The file of an approval. 1: there is none. */
@@ -265,6 +252,8 @@ static int approval_open(const struct approval *a, struct document *d, struct er
 		return r;
 	where = node_location(d, d->root);
 	path = approval_text(d->root, "path");
+	/* One of version 0 has none, and is otherwise the same. Reading does not replace it: what
+	 * is approved or revoked meanwhile would be undone. */
 	if (d->root->type == NODE_MAP) {
 		r = approval_check_version(buffer_text(&name), d, e);
 		if (r < 0)
@@ -272,8 +261,6 @@ static int approval_open(const struct approval *a, struct document *d, struct er
 	}
 	if (!path || strcmp(path, a->skill) != 0)
 		return error_set(e, -EINVAL, &where, "the file is not an approval of %s", a->skill);
-	if (r == 1)
-		approval_migrate(buffer_text(&name), d);
 	return 0;
 }
 
@@ -358,7 +345,9 @@ static int approval_list_one(const char *folder, const char *name, struct arena 
 
 	buffer_printf(&path, "%s/%s", folder, name);
 	if (!path.failed && approval_read_file(buffer_text(&path), FILE_MAX, &text, NULL) == 1 &&
-		json_read(&d, NULL, buffer_text(&text), text.len, NULL) == 0)
+		json_read(&d, NULL, buffer_text(&text), text.len, NULL) == 0 &&
+		d.root->type == NODE_MAP &&
+		approval_check_version(buffer_text(&path), &d, NULL) >= 0)
 		skill = approval_text(d.root, "path");
 	if (!skill)
 		return 0;
@@ -407,6 +396,8 @@ int approval_remove(const struct approval *a, struct error *e)
 		return r;
 	if (unlink(buffer_text(&name)) == 0) {
 		(void)unlink(buffer_text(&entries));
+		buffer_adds(&name, ".v0");
+		(void)unlink(buffer_text(&name));
 		return 0;
 	}
 	if (errno == ENOENT || errno == ENOTDIR)

@@ -75,8 +75,12 @@ def approvals(place):
     old = json.dumps(now)
     file.write_text(old)
     ok(place.corral("approve", "--check", str(skill)).returncode == 0, "an approval of the version before counts")
-    ok(json.loads(file.read_text()) == {"version": 1, **now} and pathlib.Path(f"{file}.v0").read_text() == old,
-       "it was replaced, and the old one is beside it", file.read_text())
+    ok(file.read_text() == old, "and reading it changes nothing")
+    with open(skill / "SKILL.md", "a", encoding="utf-8") as text:
+        text.write("\nOne line more.\n")
+    ok(place.corral("approve", "--yes", str(skill)).returncode == 0, "the skill, which was changed, is approved again")
+    ok(json.loads(file.read_text())["version"] == 1 and pathlib.Path(f"{file}.v0").read_text() == old,
+       "the approval was replaced, and the old one is beside it", file.read_text())
     file.write_text(json.dumps({"version": 2, **now}))
     before = file.read_text()
     refused(place.corral("approve", "--check", str(skill)), file, "approval", 2, "an approval of a newer version is refused")
@@ -176,6 +180,14 @@ def daemon_of_another_build(place):
     ok(done.returncode == 0 and done.stdout == "ran\n", "beside a daemon of another version a command runs", done)
     ok(f"the daemon with pid {os.getpid()} (9.8.7) version {PROTOCOL + 1}" in done.stderr and f"speaks version {PROTOCOL} of the protocol" in done.stderr
        and "restart the daemon" in done.stderr, "and the run says which versions meet", done.stderr)
+    with subprocess.Popen([os.environ["CORRALD"], "--port", "0"], stderr=subprocess.PIPE, text=True, env=place.env) as process:
+        for line in process.stderr:
+            if "ready: " in line:
+                break
+        done = place.corral("run", "--", "sh", "-c", "echo ran")
+        process.terminate()
+        process.communicate(timeout=60)
+    ok(done.returncode == 0 and "restart the daemon" not in done.stderr, "with a daemon of this version it says nothing", done.stderr)
 
 
 WARDEN = f"""#!{sys.executable}

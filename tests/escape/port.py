@@ -14,6 +14,7 @@ Prints the port. Then a line on standard input is done, and answered by a line:
 import http.client
 import http.server
 import os
+import re
 import socket
 import sys
 import threading
@@ -103,7 +104,9 @@ def replay(port, request):
         got = b""
         while piece := s.recv(65536):
             got += piece
-    return got.split()[1].decode() if got else "none"
+    # The last: to one that is half-closed an interim answer comes first.
+    statuses = re.findall(rb"HTTP/1\.[01] (\d{3}) ", got)
+    return statuses[-1].decode() if statuses else "none"
 
 
 def replay_all(server, files):

@@ -179,7 +179,7 @@ static int tell_worktrees(const struct profile_git_leads *l, const char *reposit
 	int r = 0;
 
 	while (dir && r == 0 && left && (d = readdir(dir))) {
-		if (d->d_name[0] == '.')
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
 		left--;
 		if (profile_git_resolve(folder, d->d_name, path) == 0)

@@ -264,15 +264,17 @@ static void test_version(void **state)
 	(void)snprintf(kept, sizeof(kept), "%s.v0", file);
 	approval_write_old(&a, file, "");
 	assert_int_equal(file_read(file, 4096, &old), 0);
-	/* It counts, and is replaced; the old one stays. */
+	/* It counts; the next approval replaces it, and it stays. */
 	assert_int_equal(approval_check(&a, &e), APPROVAL_CURRENT);
+	assert_int_equal(access(kept, F_OK), -1);
+	assert_int_equal(approval_read(&a, &arena, &record, &e), 0);
+	assert_string_equal(record.approved_at, "2026-01-31T12:00:00Z");
+	assert_int_equal(approval_store(&a, &e), 0);
 	assert_int_equal(file_read(kept, 4096, &backup), 0);
 	assert_string_equal(buffer_text(&backup), buffer_text(&old));
 	assert_int_equal(file_read(file, 4096, &new), 0);
 	assert_non_null(strstr(buffer_text(&new), "\"version\": 1"));
 	assert_int_equal(approval_check(&a, &e), APPROVAL_CURRENT);
-	assert_int_equal(approval_read(&a, &arena, &record, &e), 0);
-	assert_string_equal(record.approved_at, "2026-01-31T12:00:00Z");
 	/* A newer one is refused by name, and stays as it is. */
 	approval_write_old(&a, file, "\"version\": 2, ");
 	assert_int_equal(approval_check(&a, &e), -ENOTSUP);

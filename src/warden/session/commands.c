@@ -319,9 +319,11 @@ void session_lose(struct session *s, struct command *c, int r)
 	 * but the zygote's end makes an init die without a word. */
 	if (s->socket >= 0 && poll(&p, 1, DYING_MS) > 0 && p.revents & POLLHUP)
 		session_lose_zygote(s);
-	else if (c->started)
+	else if (c->started) {
+		/* If the relay is no more either, its socket says so. */
+		(void)session_settle(s);
 		session_end(s, c, &report);
-	else if (r == -EMFILE)
+	} else if (r == -EMFILE)
 		session_refuse(s, c, r, "there are too many open files to start one more command");
 	else
 		session_refuse(s, c, -ECONNRESET, "the command's init died before it could start");

@@ -56,7 +56,7 @@ struct spare {
 struct settling {
 	uint64_t asked, answered; /* the last ids */
 	bool has_records;         /* it reported something since the last answer */
-	bool is_deaf;             /* it did not answer in time: it is not asked again */
+	bool is_deaf; /* it did not answer in time: it is not asked again before it does */
 };
 
 struct session {
@@ -106,6 +106,9 @@ void session_finish_broker(struct session *s);
 /* The zygote is no more, and nothing in it. */
 void session_lose_zygote(struct session *s);
 
+/* All that the commands did so far becomes events: records, also those that were only counted, and
+ * calls. Negative: the relay is no more. */
+int session_settle(struct session *s);
 /* All that the relay has told so far becomes events. Negative: it is no more. */
 int session_hear_relay(struct session *s);
 

@@ -28,7 +28,9 @@
 enum {
 	FRAMES_MAX = 4096, /* of the relay, at once */
 	FINISH_MS = 5000,  /* longer than the relay takes */
-	SETTLE_MS = 1000,  /* for what takes the relay some microseconds */
+	/* A longer path would leave no room for the rest of the record. */
+	RECORD_PROGRAM_MAX = 512,
+	SETTLE_MS = 1000, /* for what takes the relay some microseconds */
 };
 
 void session_report(struct session *s, const struct session_event *event)
@@ -132,9 +134,12 @@ static int on_relay_frame(struct session *s)
 	if (s->frame.type == FRAME_QUESTION || s->frame.type == FRAME_QUESTION_OVER)
 		return on_relay_question(s);
 	if (s->frame.type == FRAME_SETTLE) {
+		/* One may come late: the next asks again then. */
+		if (s->frame.id == 0 || s->frame.id != s->settling.asked)
+			return -EPROTO;
 		s->settling.answered = s->frame.id;
-		s->settling.has_records = false;
-		return s->frame.id <= s->settling.asked ? 0 : -EPROTO;
+		s->settling.has_records = s->settling.is_deaf = false;
+		return 0;
 	}
 	if (s->frame.type == FRAME_RECORD)
 		r = record_decode(&record, s->frame.body, s->frame.len);
@@ -143,7 +148,8 @@ static int on_relay_frame(struct session *s)
 	s->settling.has_records = true;
 	/* The relay does not see who it was. If there is one command only, it was that, or a child
 	 * of it. */
-	if (c && !c->next && c->program && record.program[0] == '\0')
+	if (c && !c->next && c->program && record.program[0] == '\0' &&
+		strlen(c->program) < RECORD_PROGRAM_MAX)
 		record.program = c->program;
 	event.record = &record;
 	session_report(s, &event);
@@ -169,26 +175,32 @@ int session_hear_relay(struct session *s)
  * same since the last time, so what has reported nothing is not asked. The end of a single command
  * is that of its session, which gets everything.
  */
-static void session_settle_relay(struct session *s)
+static int session_settle_relay(struct session *s)
 {
-	struct pollfd p = { .fd = s->relay.socket, .events = POLLIN };
 	struct settling *t = &s->settling;
-	int64_t end, left = SETTLE_MS;
+	uint64_t end;
+	int r = session_hear_relay(s);
 
-	if (session_hear_relay(s) < 0 || s->relay.pid == 0 || s->o.single || !t->has_records ||
-		t->is_deaf)
-		return;
+	if (r < 0 || s->relay.pid == 0 || s->o.single || !t->has_records || t->is_deaf)
+		return r;
 	t->is_deaf = true;
-	if (frame_send(s->relay.socket, FRAME_SETTLE, ++t->asked, NULL, 0, NULL, 0) < 0)
-		return;
-	end = (int64_t)clock_ms(CLOCK_MONOTONIC) + SETTLE_MS;
-	while (left > 0 && t->answered != t->asked) {
-		(void)poll(&p, 1, (int)left);
-		if (session_hear_relay(s) < 0)
-			return;
-		left = end - (int64_t)clock_ms(CLOCK_MONOTONIC);
-	}
-	t->is_deaf = t->answered != t->asked;
+	r = frame_send(s->relay.socket, FRAME_SETTLE, ++t->asked, NULL, 0, NULL, 0);
+	if (r < 0)
+		return r == -EAGAIN ? 0 : r;
+	end = clock_ms(CLOCK_MONOTONIC) + SETTLE_MS;
+	while (r == 0 && t->answered != t->asked && wait_for_one(s->relay.socket, POLLIN, end) > 0)
+		r = session_hear_relay(s);
+	return r;
+}
+
+/* Everything that a command did was reported or counted before it could end: it becomes events
+ * before its end does. Negative: the relay is no more. */
+int session_settle(struct session *s)
+{
+	int r = session_settle_relay(s);
+
+	session_catch_up_broker(s);
+	return r;
 }
 
 /* It takes the hang-up for the end, tells the rest, and hangs up itself. */
@@ -290,19 +302,25 @@ static int on_witness(struct session *s, const struct command *c)
 	return 0;
 }
 
+/* Without it nothing inside gets anywhere, and nothing would report it: better a new sandbox. */
+static void session_lose_relay(struct session *s)
+{
+	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
+	warden_session_lose(s, "the sandbox ended: its relay to the network died");
+}
+
 static int on_exited(struct session *s, struct command *c)
 {
 	struct report report;
-	int r = report_decode(&report, s->frame.body, s->frame.len);
+	int r = report_decode(&report, s->frame.body, s->frame.len), relay;
 
 	if (r < 0)
 		return r;
-	/* What it was denied, and what the broker did for it, was reported or counted before it
-	 * could end; if the relay is no more, that is seen elsewhere. */
-	session_settle_relay(s);
-	session_catch_up_broker(s);
+	relay = session_settle(s);
 	session_give_back(s, c);
 	session_end(s, c, &report);
+	if (relay < 0 && !s->gone)
+		session_lose_relay(s);
 	return 0;
 }
 
@@ -368,13 +386,6 @@ static void on_command(struct session *s, struct command *c)
 }
 
 /* The loop. */
-
-/* Without it nothing inside gets anywhere, and nothing would report it: better a new sandbox. */
-static void session_lose_relay(struct session *s)
-{
-	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
-	warden_session_lose(s, "the sandbox ended: its relay to the network died");
-}
 
 /* Each is called for an event of its descriptor, unless the session was lost in the same turn. */
 #define SESSION_WATCHER(name, member, act)                                   \
