@@ -8,7 +8,8 @@
  *     session_build()  ->  the zygote carries out the plan
  *     session_start()  ->  an init of its own for each command (init.c), mostly made ahead of time
  *
- * Nothing here blocks once the session stands: turn its loop, or poll session_fd() for reading and
+ * Nothing here blocks once the session stands, but the end of a command waits a second at most for
+ * the relay's last records: turn its loop, or poll session_fd() for reading and
  * call session_dispatch(); what happened is reported by the callback. One thread at a time.
  *
  * If the process that holds a session dies, everything inside dies with it.
