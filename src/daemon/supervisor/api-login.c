@@ -60,7 +60,7 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 		return;
 	}
 	memcpy(t.key, a.key, sizeof(t.key));
-	if (http_process_add_tab(s, &t) < 0) {
+	if (http_link_add_tab(s, &t) < 0) {
 		api_fail(s, id, 503, "out of memory");
 		return;
 	}

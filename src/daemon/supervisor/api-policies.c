@@ -31,7 +31,7 @@ static void api_words_option(struct api_words *w, const struct route_call *c, co
 	const char *value = route_value(c, name);
 
 	if (value)
-		api_words_add(w, api_option(&w->arena, name, value));
+		api_words_add(w, tool_option(&w->arena, name, value));
 }
 
 static void api_words_begin(struct api_words *w, const struct supervisor *s, const char *verb)

@@ -59,12 +59,12 @@ static void api_rule_tool(struct supervisor *s, uint64_t id, const struct route_
 	if (s->is_system)
 		argv[n++] = "--system";
 	if (option)
-		argv[n++] = api_option(&a, option, route_value(c, "id"));
+		argv[n++] = tool_option(&a, option, route_value(c, "id"));
 	else if (state)
 		argv[n++] = "--add";
 	for (size_t i = 0; i < ROWS(optional); i++)
 		if (route_value(c, optional[i]))
-			argv[n++] = api_option(&a, optional[i], route_value(c, optional[i]));
+			argv[n++] = tool_option(&a, optional[i], route_value(c, optional[i]));
 	if (route_takes_body(c->route)) {
 		argv[n++] = "-";
 		api_rule_print(&input, c);

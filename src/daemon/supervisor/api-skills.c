@@ -26,9 +26,9 @@ static void api_skills_tool(
 		return;
 	}
 	if (s->config.source[0])
-		argv[n++] = api_option(&a, "config", s->config.source);
+		argv[n++] = tool_option(&a, "config", s->config.source);
 	if (digest)
-		argv[n++] = api_option(&a, "digest", digest);
+		argv[n++] = tool_option(&a, "digest", digest);
 	if (skill)
 		argv[n++] = skill;
 	r->argv = argv;

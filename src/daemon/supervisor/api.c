@@ -12,27 +12,6 @@
 #include "daemon/supervisor/internal.h"
 #include "wire/question.h"
 
-void api_send(struct supervisor *s, uint64_t id, const struct buffer *json)
-{
-	if (json->failed)
-		api_fail(s, id, 503, "out of memory");
-	else
-		http_process_answer(s, id, 200, json->data, json->len);
-}
-
-void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *text)
-{
-	auto_buffer json = { 0 };
-	struct json_writer w = { .out = &json };
-
-	api_answered(s, id, status, text);
-	json_open_map(&w, NULL);
-	json_put_text(&w, "error", text);
-	json_end_line(&w);
-	if (!json.failed)
-		http_process_answer(s, id, status, json.data, json.len);
-}
-
 static void api_status(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	const int failure = audit_trail_failure(s->trail);
@@ -71,15 +50,6 @@ static void api_status(struct supervisor *s, uint64_t id, const struct route_cal
 	api_send(s, id, &json);
 }
 
-/* A value may begin with "-": it stands in the same word as its option. */
-const char *api_option(struct arena *a, const char *option, const char *value)
-{
-	const char *word = arena_printf(a, "--%s=%s", option, value);
-
-	/* A word that no verb takes. */
-	return word ? word : "--";
-}
-
 /* `corral audit …` of the daemon's log, with the filters of the call. */
 static void api_audit_tool(struct supervisor *s, const char *const *words,
 	const struct route_call *c, struct tool_request *r)
@@ -99,7 +69,7 @@ static void api_audit_tool(struct supervisor *s, const char *const *words,
 		const char *value = c->values[i] ? c->values[i] : is_limit ? "100" : NULL;
 
 		if (value)
-			argv[n++] = api_option(&a, is_limit ? "lines" : fields[i].name, value);
+			argv[n++] = tool_option(&a, is_limit ? "lines" : fields[i].name, value);
 	}
 	argv[n++] = "--";
 	argv[n++] = buffer_text(&s->log_path);
@@ -151,7 +121,7 @@ static bool api_take_policy(struct supervisor *s, uint64_t id, const struct rout
 		api_fail(s, id, 400, "one of the parameters policy and stored is needed");
 		return false;
 	}
-	*ret_word = stored ? api_option(a, "stored", stored) : NULL;
+	*ret_word = stored ? tool_option(a, "stored", stored) : NULL;
 	return true;
 }
 
@@ -167,10 +137,10 @@ static void api_policy_check(struct supervisor *s, uint64_t id, const struct rou
 	argv[n++] = stored ? stored : "--policy=-";
 	if (s->is_system && stored)
 		argv[n++] = "--system";
-	argv[n++] = api_option(&a, "op", route_value(c, "operation"));
-	argv[n++] = api_option(&a, "target", route_value(c, "target"));
+	argv[n++] = tool_option(&a, "op", route_value(c, "operation"));
+	argv[n++] = tool_option(&a, "target", route_value(c, "target"));
 	if (method)
-		argv[n++] = api_option(&a, "method", method);
+		argv[n++] = tool_option(&a, "method", method);
 	tool_start(s, c,
 		&(struct tool_request){
 			.argv = argv, .input = route_value(c, "policy"), .id = id });
@@ -324,39 +294,13 @@ static api_handler *const api_handlers[ROUTE_COUNT] = {
 	[ROUTE_METRICS] = api_metrics,
 };
 
-/*
- * What a call does. The record of a change is committed before it is answered. One that grants
- * something, or may, or that acts on the host, is in the log before it is made; if the log cannot
- * be written, it is not made. What takes away is made in any case.
- */
-enum api_effect { API_READS, API_TAKES, API_GRANTS };
-
-static const enum api_effect api_effects[ROUTE_COUNT] = {
-	[ROUTE_CONFIG_PUT] = API_GRANTS,
-	[ROUTE_POLICY_PUT] = API_GRANTS,
-	[ROUTE_POLICY_REMOVE] = API_GRANTS,
-	[ROUTE_POLICY_UNDO] = API_GRANTS,
-	[ROUTE_RULE_ADD] = API_GRANTS,
-	[ROUTE_RULE_PUT] = API_GRANTS,
-	[ROUTE_RULE_CHANGE] = API_GRANTS,
-	[ROUTE_RULE_REMOVE] = API_GRANTS,
-	[ROUTE_SANDBOX_END] = API_TAKES,
-	[ROUTE_SANDBOX_GRANT] = API_GRANTS,
-	[ROUTE_ANSWER] = API_GRANTS,
-	[ROUTE_REVOKE] = API_TAKES,
-	[ROUTE_FS_WRITE] = API_GRANTS,
-	[ROUTE_SHELL_EXEC] = API_GRANTS,
-	[ROUTE_SET_POLICY] = API_GRANTS,
-	[ROUTE_SKILL_APPROVE] = API_GRANTS,
-};
-
 static enum api_effect api_effect(const struct route_call *c)
 {
 	const char *answer = c->route == &routes[ROUTE_ANSWER] ? route_value(c, "answer") : NULL;
 
 	return answer && strcmp(answer, route_answers[ANSWER_DENY]) == 0
 		       ? API_TAKES
-		       : api_effects[c->route - routes];
+		       : api_calls_effect(c->route);
 }
 
 /* False: the call was refused. */
@@ -385,105 +329,6 @@ static bool api_log_first(struct supervisor *s, uint64_t id, const struct route_
 	return false;
 }
 
-/*
- * Who asked for what, for the log and for those who listen. It must not flush: that may start
- * another corrald-http, and the answer to this call would go there.
- */
-static void api_tell(struct supervisor *s, const char *target, unsigned status, bool by_unix,
-	const char *reason, uint64_t count)
-{
-	auto_buffer json = { 0 };
-	struct json_writer w = { .out = &json };
-
-	s->metrics.requests[status / 100 % ROWS(s->metrics.requests)] += count;
-	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
-				  .program = "corrald-http",
-				  .target = target,
-				  .decision = status < 400   ? AUDIT_ALLOWED
-					      : status < 500 ? AUDIT_DENIED
-							     : AUDIT_FAILED,
-				  .rule = by_unix ? "api.sock" : "loopback",
-				  .reason = reason,
-				  .status = status,
-				  .count = count,
-				  .exact = true });
-	json_open_map(&w, NULL);
-	json_put_text(&w, "request", target);
-	json_put_count(&w, "status", status);
-	json_put_text(&w, "channel", by_unix ? "unix" : "tcp");
-	json_put_count(&w, "count", count);
-	json_put_text(&w, "reason", reason);
-	json_close(&w);
-	if (!json.failed)
-		bus_add(s, "api_request", json.data);
-}
-
-/* Wrong links are told one by one, so many in a second; the others of that second together. */
-
-static void api_tell_wrong_links(struct supervisor *s)
-{
-	const uint64_t more = s->wrong_links.more;
-
-	s->wrong_links.n = s->wrong_links.more = 0;
-	if (more)
-		api_tell(s, "POST /api/login", 401, s->wrong_links.by_unix, API_WRONG_LINK, more);
-}
-
-static void api_on_wrong_links(struct timer *t)
-{
-	api_tell_wrong_links(container_of(t, struct supervisor, wrong_links.second));
-}
-
-/* False: it is told later. */
-static bool api_may_tell_wrong_link(struct supervisor *s, bool by_unix)
-{
-	if (s->wrong_links.n == 0) {
-		s->wrong_links.second.expired = api_on_wrong_links;
-		if (loop_start(s->loop, &s->wrong_links.second, 1000) < 0)
-			return true;
-	}
-	if (s->wrong_links.n++ < API_WRONG_LINKS_MAX)
-		return true;
-	s->wrong_links.more++;
-	s->wrong_links.by_unix = by_unix;
-	return false;
-}
-
-static void api_end(
-	struct supervisor *s, struct api_pending *call, unsigned status, const char *reason)
-{
-	auto_buffer target = { 0 };
-	const bool is_wrong_link = call->route == &routes[ROUTE_LOGIN] && status == 401;
-
-	buffer_printf(&target, "%s %s", call->route->method, call->route->path);
-	call->route = NULL;
-	if (!is_wrong_link || api_may_tell_wrong_link(s, call->by_unix))
-		api_tell(s, buffer_text(&target), status, call->by_unix, reason, 1);
-}
-
-void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char *reason)
-{
-	for (size_t i = 0; i < ROWS(s->calls); i++)
-		if (s->calls[i].route && s->calls[i].id == id) {
-			const enum api_effect effect = api_effects[s->calls[i].route - routes];
-
-			api_end(s, &s->calls[i], status, reason);
-			if (effect != API_READS && status < 400)
-				(void)journal_commit(s, NULL);
-			return;
-		}
-}
-
-void api_forget_calls(struct supervisor *s)
-{
-	api_tell_wrong_links(s);
-	for (size_t i = 0; i < ROWS(s->calls); i++)
-		if (s->calls[i].route)
-			api_end(s, &s->calls[i], 503,
-				"corrald-http ended before the answer; the call may have been "
-				"carried out");
-}
-
 void api_call(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	api_handler *handler = api_handlers[c->route - routes];
@@ -499,11 +344,5 @@ void api_call(struct supervisor *s, uint64_t id, const struct route_call *c)
 		handler(s, id, c);
 	else if (!handler)
 		api_fail(s, id, 500, "there is nothing behind this path");
-	http_process_flush(s);
-}
-
-void api_note(struct supervisor *s, const struct message_note *m)
-{
-	api_tell(s, m->target, m->status, m->by_unix, m->reason, (uint64_t)m->more + 1);
-	journal_say(s, CONFIG_DEBUG, "refused %s: %u %s", m->target, m->status, m->reason);
+	http_link_flush(s);
 }

@@ -45,7 +45,7 @@ void bus_add(struct supervisor *s, const char *type, const char *json)
 void bus_publish(struct supervisor *s, const char *type, const char *json)
 {
 	bus_add(s, type, json);
-	http_process_flush(s);
+	http_link_flush(s);
 }
 
 void bus_repeat(struct supervisor *s)

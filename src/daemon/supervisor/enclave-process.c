@@ -16,7 +16,7 @@ static void enclave_process_answer(
 	struct supervisor *s, struct enclave_call *c, unsigned status, const char *json, size_t len)
 {
 	if (c->generation == s->http.n_started)
-		http_process_answer(s, c->id, status, json, len);
+		api_reply(s, c->id, status, json, len);
 	buffer_deinit(&c->policy.call);
 	*c = (struct enclave_call){ 0 };
 }
@@ -33,7 +33,7 @@ static void enclave_process_lose(struct supervisor *s)
 	for (size_t i = 0; i < ROWS(p->calls); i++)
 		if (p->calls[i].number)
 			enclave_process_answer(s, &p->calls[i], 503, gone, strlen(gone));
-	http_process_flush(s);
+	http_link_flush(s);
 }
 
 static int enclave_process_on_answer(struct supervisor *s, const struct frame *f)
@@ -54,7 +54,7 @@ static int enclave_process_on_answer(struct supervisor *s, const struct frame *f
 			c->policy = (struct enclave_policy){ 0 };
 		}
 		enclave_process_answer(s, c, a.status, a.json, a.len);
-		http_process_flush(s);
+		http_link_flush(s);
 		return 0;
 	}
 	return -EPROTO;

@@ -27,6 +27,14 @@ void http_process_lose(struct supervisor *s, const char *why)
 	(void)http_process_start(s);
 }
 
+static void http_process_on_flushed(struct supervisor *s)
+{
+	if (s->http.out.broken)
+		http_process_lose(s, "ended, or broke a rule");
+	else if (http_link_has_room(s))
+		listeners_go_on(s);
+}
+
 static void http_process_on_frame(struct supervisor *s, const struct frame *f)
 {
 	struct message_note refused;
@@ -66,37 +74,7 @@ static void http_process_on_link(struct watcher *w, uint32_t events)
 			p->out.broken = true;
 	}
 	p->is_heard = false;
-	http_process_flush(s);
-}
-
-void http_process_flush(struct supervisor *s)
-{
-	struct http_process *p = &s->http;
-
-	/* What it says lives in its frame, so it is not ended before all of that is heard. */
-	if (p->child.pid == 0 || p->is_heard)
-		return;
-	if (p->out.broken || loop_change(s->loop, &p->link,
-				     EPOLLIN | (outbox_is_empty(&p->out) ? 0 : EPOLLOUT)) < 0)
-		http_process_lose(s, "ended, or broke a rule");
-	else if (http_process_has_room(s))
-		listeners_go_on(s);
-}
-
-static int http_process_send_tab(struct supervisor *s, const struct message_tab *t)
-{
-	auto_buffer body = { 0 };
-	int r = message_tab_encode(t, &body);
-
-	if (r == 0)
-		outbox_add(&s->http.out, FRAME_API_TAB, 0, body.data, body.len, -1);
-	return r;
-}
-
-int http_process_add_tab(struct supervisor *s, const struct message_tab *t)
-{
-	s->tabs.rows[s->tabs.n++ % PROOF_TABS_MAX] = *t;
-	return http_process_send_tab(s, t);
+	http_link_flush(s);
 }
 
 /* Whoever has the port while this daemon is away must not guess where the next one has its page:
@@ -132,7 +110,7 @@ static int http_process_equip(struct supervisor *s)
 	if (r == 0)
 		outbox_add(&s->http.out, FRAME_API_SETUP, 0, body.data, body.len, -1);
 	for (size_t i = s->tabs.n - n; r == 0 && i < s->tabs.n; i++)
-		r = http_process_send_tab(s, &s->tabs.rows[i % PROOF_TABS_MAX]);
+		r = http_link_send_tab(s, &s->tabs.rows[i % PROOF_TABS_MAX]);
 	if (r == 0)
 		bus_repeat(s);
 	return r < 0 ? r : s->http.out.broken ? -EPIPE : 0;
@@ -150,6 +128,7 @@ static int http_process_try(struct supervisor *s)
 		return r;
 	p->child = child;
 	p->last_call = 0;
+	p->flushed = http_process_on_flushed;
 	p->out = (struct outbox){ .socket = child.socket };
 	p->link = (struct watcher){ .ready = http_process_on_link, .fd = -1 };
 	r = loop_add(s->loop, &p->link, p->out.socket, EPOLLIN);
@@ -197,11 +176,6 @@ void http_process_end(struct supervisor *s)
 	api_forget_calls(s);
 }
 
-bool http_process_has_room(const struct supervisor *s)
-{
-	return s->http.child.pid != 0 && outbox_is_empty(&s->http.out);
-}
-
 void http_process_hand_over(struct supervisor *s, int fd, bool by_tcp, const char *refusal)
 {
 	const size_t len = strlen(refusal) + 1;
@@ -210,28 +184,12 @@ void http_process_hand_over(struct supervisor *s, int fd, bool by_tcp, const cha
 	/* Without room it is closed. */
 	if (s->http.child.pid == 0 || s->http.out.n >= HTTP_WAITING_MAX)
 		return;
-	if (http_process_has_room(s))
+	if (http_link_has_room(s))
 		r = frame_send(s->http.out.socket, FRAME_API_CLIENT, by_tcp, refusal, len, &fd, 1);
 	/* Other processes of this user have too many descriptors under way: this client is closed,
 	 * and corrald-http stays. */
 	if (r == 0 || r == -ETOOMANYREFS)
 		return;
 	outbox_add(&s->http.out, FRAME_API_CLIENT, by_tcp, refusal, len, fd);
-	http_process_flush(s);
-}
-
-void http_process_answer(
-	struct supervisor *s, uint64_t id, unsigned status, const char *json, size_t len)
-{
-	const struct message_answer a = { status, json, len };
-	auto_buffer body = { 0 };
-
-	if (s->http.child.pid == 0)
-		return;
-	if (message_answer_encode(&a, &body) < 0) {
-		api_fail(s, id, 500, "the answer is too long");
-		return;
-	}
-	api_answered(s, id, status, "");
-	outbox_add(&s->http.out, FRAME_API_ANSWER, id, body.data, body.len, -1);
+	http_link_flush(s);
 }

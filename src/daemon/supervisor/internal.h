@@ -50,6 +50,8 @@ enum {
 	TOOL_OUTPUT_MAX = 3 << 20,
 };
 
+struct supervisor;
+
 struct http_process {
 	struct child child;
 	struct watcher link;
@@ -58,8 +60,10 @@ struct http_process {
 	uint64_t started[HTTP_STARTS_MAX]; /* ms: the last ones, in a ring */
 	size_t n_started;
 	struct frame frame;
-	uint64_t last_call;       /* that it made */
-	bool is_heard;            /* calls of `frame` are under way */
+	uint64_t last_call; /* that it made */
+	bool is_heard;      /* calls of `frame` are under way */
+	/* It was sent what there was: there may be room for more, or it broke a rule. */
+	void (*flushed)(struct supervisor *s);
 	char start[PROOF_ID + 1]; /* names this one: counts of tabs begin anew with it */
 };
 
@@ -322,16 +326,17 @@ int http_process_start(struct supervisor *s);
 void http_process_end(struct supervisor *s);
 /* It broke a rule, has died, or does not answer: another one is started. */
 void http_process_lose(struct supervisor *s, const char *why);
-/* Something was put into its outbox. */
-void http_process_flush(struct supervisor *s);
-/* Whether it takes a connection at once. */
-bool http_process_has_room(const struct supervisor *s);
 /* A connection; refusal: why all that it asks is refused, or "". */
 void http_process_hand_over(struct supervisor *s, int fd, bool by_tcp, const char *refusal);
+
+/* http-link.c */
+/* Something was put into the outbox of corrald-http. */
+void http_link_flush(struct supervisor *s);
+/* Whether it takes a connection at once. */
+bool http_link_has_room(const struct supervisor *s);
+int http_link_send_tab(struct supervisor *s, const struct message_tab *t);
 /* A tab of the page from now on. */
-int http_process_add_tab(struct supervisor *s, const struct message_tab *t);
-void http_process_answer(
-	struct supervisor *s, uint64_t id, unsigned status, const char *json, size_t len);
+int http_link_add_tab(struct supervisor *s, const struct message_tab *t);
 
 /* enclave-process.c */
 /* Hands a call of /api/invoke/… over, and answers it when that is done. */
@@ -343,7 +348,7 @@ void enclave_process_close(struct supervisor *s);
 /* bus.c */
 /* Sends an event to all clients that listen; json is one object in one line. */
 void bus_publish(struct supervisor *s, const char *type, const char *json);
-/* The same without http_process_flush(), which the caller owes. */
+/* The same without http_link_flush(), which the caller owes. */
 void bus_add(struct supervisor *s, const char *type, const char *json);
 /* What a new corrald-http has missed. */
 void bus_repeat(struct supervisor *s);
@@ -355,6 +360,9 @@ int security_watch_open(struct supervisor *s);
 void security_watch_close(struct supervisor *s);
 /* Something that happened once; it is shown for WATCH_PEER_MS. */
 void security_watch_tell_peer(struct supervisor *s, const char *socket, pid_t pid, const char *why);
+/* A process inside a sandbox, or one that cannot be told from that, connected. */
+void security_watch_tell_refused(
+	struct supervisor *s, const char *name, const struct origin_peer *peer, const char *why);
 /* If changes of folders are not seen at once: said now, and by each look. */
 void security_watch_tell_unwatched(struct supervisor *s);
 void security_watch_print(const struct supervisor *s, struct buffer *out);
@@ -372,17 +380,27 @@ bool health_is_good(const struct supervisor *s);
 
 /* api.c */
 void api_call(struct supervisor *s, uint64_t id, const struct route_call *c);
+
+/* api-calls.c */
+/*
+ * What a call does. The record of a change is committed before it is answered. One that grants
+ * something, or may, or that acts on the host, is in the log before it is made; if the log cannot
+ * be written, it is not made. What takes away is made in any case.
+ */
+enum api_effect { API_READS, API_TAKES, API_GRANTS };
+enum api_effect api_calls_effect(const struct route *r);
 void api_note(struct supervisor *s, const struct message_note *m);
 /* Records a call with the status of its answer, once; reason: why it was refused, or "". */
 void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char *reason);
 /* corrald-http has ended: its calls get no answer. */
 void api_forget_calls(struct supervisor *s);
+
+/* api-answer.c */
+void api_reply(struct supervisor *s, uint64_t id, unsigned status, const char *json, size_t len);
 /* {"error": text} with this status. */
 void api_fail(struct supervisor *s, uint64_t id, unsigned status, const char *text);
 void api_send(struct supervisor *s, uint64_t id, const struct buffer *json);
 typedef void api_handler(struct supervisor *s, uint64_t id, const struct route_call *c);
-/* A word "--option=value" for a tool: a value may begin with "-". */
-const char *api_option(struct arena *a, const char *option, const char *value);
 /* api-config.c */
 api_handler api_config, api_config_put;
 /* api-policies.c */
@@ -426,6 +444,8 @@ void tool_start(struct supervisor *s, const struct route_call *c, const struct t
 void tool_refuse(struct supervisor *s, uint64_t id, int error);
 /* Of the daemon itself. -EBUSY: too many run. */
 int tool_start_own(struct supervisor *s, const struct tool_request *r);
+/* A word "--option=value" for a tool: a value may begin with "-". */
+const char *tool_option(struct arena *a, const char *option, const char *value);
 void tool_end_all(struct supervisor *s);
 
 /* tool-queue.c: calls that wait for a place of TOOLS_CALLS_MAX. */
@@ -561,9 +581,6 @@ void api_sandbox_grant(struct supervisor *s, uint64_t id, const struct route_cal
 void api_revoke(struct supervisor *s, uint64_t id, const struct route_call *c);
 
 /* supervisor.c */
-/* A process inside a sandbox tried a socket: for the log, and an event. */
-void supervisor_tell_refused(
-	struct supervisor *s, const char *name, const struct origin_peer *peer, const char *why);
 
 /* journal.c */
 int journal_open(struct supervisor *s, struct error *e);

@@ -183,7 +183,7 @@ void listeners_go_on(struct supervisor *s)
 /* The next connection; -1: there is none, or no room for it, and it waits where it is. */
 static int listeners_accept(struct supervisor *s, int listener)
 {
-	if (http_process_has_room(s))
+	if (http_link_has_room(s))
 		return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	listeners_listen(s, 0);
 	return -1;
@@ -209,7 +209,7 @@ static void listeners_on_api(struct watcher *w, uint32_t events)
 		/* It hears why. */
 		http_process_hand_over(s, fd, false, r < 0 ? why : "");
 		if (r < 0)
-			supervisor_tell_refused(s, "api.sock", &peer, why);
+			security_watch_tell_refused(s, "api.sock", &peer, why);
 	}
 }
 

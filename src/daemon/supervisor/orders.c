@@ -37,7 +37,7 @@ static void order_fail(struct order *o, unsigned status, const char *text)
 {
 	if (o->generation == o->s->http.n_started)
 		api_fail(o->s, o->call, status, text);
-	http_process_flush(o->s);
+	http_link_flush(o->s);
 	order_free(o);
 }
 
@@ -106,7 +106,7 @@ static void order_answer(struct order *o, const struct join_reply *reply)
 	json_end_line(&w);
 	if (o->generation == o->s->http.n_started)
 		api_send(o->s, o->call, &json);
-	http_process_flush(o->s);
+	http_link_flush(o->s);
 	order_free(o);
 }
 

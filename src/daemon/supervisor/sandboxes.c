@@ -348,7 +348,7 @@ static void sandboxes_on_join(struct watcher *w, uint32_t events)
 		if (r == -ESRCH)
 			continue;
 		if (r < 0)
-			supervisor_tell_refused(s, "join.sock", &peer, why);
+			security_watch_tell_refused(s, "join.sock", &peer, why);
 		else if (sandboxes_take_in(s, fd, &peer) == 0)
 			(void)fd_take(&fd);
 	}

@@ -11,24 +11,6 @@
 #include "daemon/supervisor/internal.h"
 #include "daemon/supervisor/systemd.h"
 
-/* Peers */
-
-/* A process inside a sandbox, or one that cannot be told from that. */
-void supervisor_tell_refused(
-	struct supervisor *s, const char *name, const struct origin_peer *peer, const char *why)
-{
-	s->metrics.refused_peers++;
-	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
-				  .program = "corrald",
-				  .pid = (uint32_t)peer->pid,
-				  .target = name,
-				  .decision = AUDIT_DENIED,
-				  .reason = why,
-				  .exact = true });
-	journal_say(s, CONFIG_WARN, "refused pid %d on %s: %s", (int)peer->pid, name, why);
-	security_watch_tell_peer(s, name, peer->pid, why);
-}
-
 /* Signals and time */
 
 static void supervisor_on_signal(struct watcher *w, uint32_t events)

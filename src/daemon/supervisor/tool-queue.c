@@ -46,7 +46,7 @@ static void tool_waiting_on_timer(struct timer *t)
 
 	api_fail(s, w->request.id, 504, "it waited too long; try again");
 	tool_waiting_free(w);
-	http_process_flush(s);
+	http_link_flush(s);
 }
 
 /* A text that may be NULL. False: out of memory. */

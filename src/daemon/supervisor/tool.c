@@ -186,9 +186,9 @@ static void tool_answer(struct tool *t, int status)
 			tool_join_lines(&t->text);
 		if (code != 200)
 			tool_flatten_error(&t->text);
-		http_process_answer(s, t->id, code, buffer_text(&t->text), t->text.len);
+		api_reply(s, t->id, code, buffer_text(&t->text), t->text.len);
 	}
-	http_process_flush(s);
+	http_link_flush(s);
 }
 
 /* What is there; the rest of a tool that prints too much is thrown away. */
@@ -226,7 +226,7 @@ static void tool_on_end(struct watcher *w, uint32_t events)
 	tool_answer(t, status);
 	tool_free(t);
 	tool_queue_serve(s);
-	http_process_flush(s);
+	http_link_flush(s);
 }
 
 static void tool_on_timer(struct timer *timer)
@@ -378,4 +378,13 @@ void tool_end_all(struct supervisor *s)
 			;
 		tool_free(s->tools[i]);
 	}
+}
+
+/* A value may begin with "-": it stands in the same word as its option. */
+const char *tool_option(struct arena *a, const char *option, const char *value)
+{
+	const char *word = arena_printf(a, "--%s=%s", option, value);
+
+	/* A word that no verb takes. */
+	return word ? word : "--";
 }

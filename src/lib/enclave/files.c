@@ -150,7 +150,7 @@ int corral_enclave_fs_stat(struct corral_enclave *enclave, const struct corral_b
  * folder that has become a link meanwhile, or a file that has become a folder, stays.
  */
 
-static int files_delete(const struct corral_enclave *enclave, const struct enclave_place *p)
+static int enclave_file_delete(const struct corral_enclave *enclave, const struct enclave_place *p)
 {
 	auto_enclave_suspend rights = enclave_private_suspend(enclave);
 	int flags = S_ISDIR(p->st.st_mode) ? AT_REMOVEDIR : 0;
@@ -171,7 +171,7 @@ int corral_enclave_fs_delete(struct corral_enclave *enclave, const struct corral
 	r = enclave_place_find(&c, OPERATION_FS_WRITE, ENCLAVE_ENTRY, &place, e);
 	if (r < 0)
 		return r;
-	return enclave_place_done(&c, &place, files_delete(enclave, &place), e);
+	return enclave_place_done(&c, &place, enclave_file_delete(enclave, &place), e);
 }
 
 /* Writing: draft.c has what becomes of it. */
