@@ -11,7 +11,7 @@ struct call_head {
 	uint64_t connection;
 };
 
-int call_encode(const struct call *c, struct buffer *out)
+int call_encode(const struct broker_call *c, struct buffer *out)
 {
 	const struct call_head head = { (uint32_t)method_id(c->method), c->flags, c->pid, c->uid,
 		c->connection };
@@ -20,7 +20,7 @@ int call_encode(const struct call *c, struct buffer *out)
 	return values_encode(c->method->params, &c->params, out);
 }
 
-int call_decode(struct call *ret, const void *body, size_t len, struct arena *a)
+int call_decode(struct broker_call *ret, const void *body, size_t len, struct arena *a)
 {
 	struct reader r = { body, len };
 	struct call_head head;
@@ -35,7 +35,7 @@ int call_decode(struct call *ret, const void *body, size_t len, struct arena *a)
 	if (!(m->channels & channel) || m->refused ||
 		!(head.flags & CALL_BY_SHIELD ? m->shield : m->name))
 		return -EPROTO;
-	*ret = (struct call){ .method = m,
+	*ret = (struct broker_call){ .method = m,
 		.flags = head.flags,
 		.pid = head.pid,
 		.uid = head.uid,

@@ -19,7 +19,7 @@ enum {
  * that one was taken. */
 enum { CALL_NOTES_MAX = 8 };
 
-struct call {
+struct broker_call {
 	const struct method *method;
 	uint32_t flags;
 	uint32_t pid, uid; /* of the caller, as the kernel has them */
@@ -30,9 +30,9 @@ struct call {
 };
 
 /* Appends it. -EINVAL: values that the method's row does not allow; -ENOMEM. */
-int call_encode(const struct call *c, struct buffer *out);
+int call_encode(const struct broker_call *c, struct buffer *out);
 /*
  * Reads it back. Texts point into the body, lists are in the arena. -EPROTO: it breaks a rule; no
  * such method, one that is never done, or one that its channel does not have. -ENOMEM.
  */
-int call_decode(struct call *ret, const void *body, size_t len, struct arena *a);
+int call_decode(struct broker_call *ret, const void *body, size_t len, struct arena *a);

@@ -21,14 +21,14 @@
 #include <string.h>
 
 /* In both structs the texts lie after the rest. */
-struct approval {
+struct consent_approval {
 	uint64_t id;
 	struct consent_scope scope; /* scope.count: how many uses are left */
 	uint64_t until_ms;
 	bool refusal;
 	bool over; /* while sweeping */
 	unsigned depth;
-	struct approval *above; /* NULL: it was not handed on */
+	struct consent_approval *above; /* NULL: it was not handed on */
 	char texts[];
 };
 
@@ -42,7 +42,7 @@ struct consent {
 	uint64_t last_id;
 	struct waiting *questions[CONSENT_QUESTIONS_MAX];
 	size_t n_questions;
-	struct approval *approvals[CONSENT_APPROVALS_MAX];
+	struct consent_approval *approvals[CONSENT_APPROVALS_MAX];
 	size_t n_approvals;
 };
 
@@ -200,15 +200,16 @@ long consent_questions(struct consent *c, consent_visit *visit, void *context)
 
 /* Approvals */
 
-static struct approval *approval_new(const struct consent_scope *scope, uint64_t now_ms)
+static struct consent_approval *approval_new(const struct consent_scope *scope, uint64_t now_ms)
 {
 	size_t size = strlen(scope->object) + strlen(scope->actor) + 2;
-	struct approval *a = malloc(sizeof(*a) + size);
+	struct consent_approval *a = malloc(sizeof(*a) + size);
 	char *at;
 
 	if (!a)
 		return NULL;
-	*a = (struct approval){ .scope = *scope, .until_ms = end_of(now_ms, scope->ttl_ms) };
+	*a = (struct consent_approval){ .scope = *scope,
+		.until_ms = end_of(now_ms, scope->ttl_ms) };
 	at = a->texts;
 	a->scope.object = consent_put(&at, scope->object);
 	a->scope.actor = consent_put(&at, scope->actor);
@@ -216,13 +217,13 @@ static struct approval *approval_new(const struct consent_scope *scope, uint64_t
 }
 
 /* By itself. */
-static bool is_over(const struct approval *a, uint64_t now_ms)
+static bool is_over(const struct consent_approval *a, uint64_t now_ms)
 {
 	return now_ms >= a->until_ms || a->scope.count == 0;
 }
 
 /* It and all above it. */
-static bool is_good(const struct approval *a, uint64_t now_ms)
+static bool is_good(const struct consent_approval *a, uint64_t now_ms)
 {
 	for (; a; a = a->above) {
 		if (is_over(a, now_ms))
@@ -234,11 +235,11 @@ static bool is_good(const struct approval *a, uint64_t now_ms)
 /* Frees those that are marked, and those that were handed on from them. Returns how many. */
 static int sweep_marked(struct consent *c)
 {
-	struct approval *gone[CONSENT_APPROVALS_MAX];
+	struct consent_approval *gone[CONSENT_APPROVALS_MAX];
 	size_t n = 0, n_gone = 0;
 
 	for (size_t i = 0; i < c->n_approvals; i++) {
-		struct approval *a = c->approvals[i];
+		struct consent_approval *a = c->approvals[i];
 
 		a->over = a->over || (a->above && a->above->over);
 		if (a->over)
@@ -260,7 +261,8 @@ static void sweep(struct consent *c, uint64_t now_ms)
 }
 
 /* Takes over a, if there is room for it. */
-static int consent_add(struct consent *c, struct approval *a, uint64_t now_ms, uint64_t *ret_id)
+static int consent_add(
+	struct consent *c, struct consent_approval *a, uint64_t now_ms, uint64_t *ret_id)
 {
 	sweep(c, now_ms);
 	if (c->n_approvals == CONSENT_APPROVALS_MAX)
@@ -271,7 +273,7 @@ static int consent_add(struct consent *c, struct approval *a, uint64_t now_ms, u
 	return 0;
 }
 
-static struct approval *consent_find(const struct consent *c, uint64_t id)
+static struct consent_approval *consent_find(const struct consent *c, uint64_t id)
 {
 	for (size_t i = 0; i < c->n_approvals; i++) {
 		if (c->approvals[i]->id == id)
@@ -315,7 +317,7 @@ int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 	const struct consent_scope *narrower, uint64_t now_ms, uint64_t *ret_id)
 {
 	const struct consent_scope *asked;
-	struct approval *a;
+	struct consent_approval *a;
 	size_t i;
 	int r;
 
@@ -342,7 +344,7 @@ int consent_answer(struct consent *c, uint64_t question, enum verdict v,
 int consent_give_used(
 	struct consent *c, const struct consent_scope *scope, uint64_t now_ms, uint64_t *ret_id)
 {
-	struct approval *a = consent_is_whole(scope) ? approval_new(scope, now_ms) : NULL;
+	struct consent_approval *a = consent_is_whole(scope) ? approval_new(scope, now_ms) : NULL;
 	bool spent;
 	int r = 0;
 
@@ -367,11 +369,11 @@ enum consent_outcome consent_use(struct consent *c, enum operation op, const cha
 {
 	const struct consent_scope scope = { .op = op, .object = object, .actor = actor };
 	enum consent_outcome outcome = CONSENT_NONE;
-	struct approval *found = NULL;
+	struct consent_approval *found = NULL;
 
 	consent_hold(c);
 	for (size_t i = 0; outcome != CONSENT_REFUSED && i < c->n_approvals; i++) {
-		struct approval *a = c->approvals[i];
+		struct consent_approval *a = c->approvals[i];
 
 		if (!consent_is_same(&a->scope, &scope) || !is_good(a, now_ms))
 			continue;
@@ -382,7 +384,7 @@ enum consent_outcome consent_use(struct consent *c, enum operation op, const cha
 	if (found && ret_id)
 		*ret_id = found->id;
 	if (outcome == CONSENT_USED) {
-		for (struct approval *a = found; a; a = a->above)
+		for (struct consent_approval *a = found; a; a = a->above)
 			a->scope.count--;
 	}
 	return outcome;
@@ -390,18 +392,18 @@ enum consent_outcome consent_use(struct consent *c, enum operation op, const cha
 
 /* Handing on */
 
-static const struct approval *consent_root_of(const struct approval *a)
+static const struct consent_approval *consent_root_of(const struct consent_approval *a)
 {
 	while (a->above)
 		a = a->above;
 	return a;
 }
 
-static int hand_on(struct consent *c, struct approval *above, const struct consent_scope *scope,
-	uint64_t now_ms, uint64_t *ret_id)
+static int hand_on(struct consent *c, struct consent_approval *above,
+	const struct consent_scope *scope, uint64_t now_ms, uint64_t *ret_id)
 {
-	const struct approval *root = consent_root_of(above);
-	struct approval *a;
+	const struct consent_approval *root = consent_root_of(above);
+	struct consent_approval *a;
 	size_t n = 0; /* how many there are of the same origin */
 	int r;
 
@@ -429,7 +431,7 @@ static int hand_on(struct consent *c, struct approval *above, const struct conse
 int consent_hand_on(struct consent *c, uint64_t approval, const struct consent_scope *scope,
 	uint64_t now_ms, uint64_t *ret_id)
 {
-	struct approval *above;
+	struct consent_approval *above;
 
 	consent_hold(c);
 	above = consent_find(c, approval);
@@ -440,7 +442,7 @@ int consent_hand_on(struct consent *c, uint64_t approval, const struct consent_s
 
 int consent_withdraw(struct consent *c, uint64_t approval)
 {
-	struct approval *a;
+	struct consent_approval *a;
 
 	consent_hold(c);
 	a = consent_find(c, approval);
@@ -453,7 +455,7 @@ int consent_withdraw(struct consent *c, uint64_t approval)
 
 uint64_t consent_left(struct consent *c, uint64_t approval, uint64_t now_ms)
 {
-	const struct approval *a;
+	const struct consent_approval *a;
 
 	consent_hold(c);
 	a = consent_find(c, approval);

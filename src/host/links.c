@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct walk {
+struct links_walk {
 	char done[PATH_BYTES]; /* followed so far: no links in it; "" is the root */
 	size_t len;
 	char rest[2 * PATH_BYTES]; /* still to go */
@@ -19,7 +19,7 @@ struct walk {
 	void *data;
 };
 
-static void links_pop(struct walk *w)
+static void links_pop(struct links_walk *w)
 {
 	while (w->len > 0 && w->done[w->len - 1] != '/')
 		w->len--;
@@ -28,7 +28,7 @@ static void links_pop(struct walk *w)
 }
 
 /* The last component of `done` is a link to `target`: it goes to the front of the rest. */
-static int links_hop_over(struct walk *w, const char *target, const char *behind)
+static int links_hop_over(struct links_walk *w, const char *target, const char *behind)
 {
 	char joined[3 * PATH_BYTES], normal[PATH_BYTES];
 	size_t len = strlen(target);
@@ -58,7 +58,7 @@ static int links_hop_over(struct walk *w, const char *target, const char *behind
 }
 
 /* One component, which starts the rest. */
-static int links_step(struct walk *w)
+static int links_step(struct links_walk *w)
 {
 	size_t len = strcspn(w->rest, "/");
 	char target[PATH_BYTES], *behind = w->rest + len + strspn(w->rest + len, "/");
@@ -105,7 +105,7 @@ static int links_read_host(void *data, const char *path, bool is_last, char targ
 static int links_run(const char *path, links_read *read, links_hop *hop, links_link *seen,
 	void *data, char out[PATH_BYTES])
 {
-	struct walk w; /* large: what is written before it is read is not zeroed */
+	struct links_walk w; /* large: what is written before it is read is not zeroed */
 	int r = 0;
 
 	w.done[0] = '\0';

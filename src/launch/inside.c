@@ -63,14 +63,14 @@ static int inside_coarsen_list(struct arena *a, struct grant_list *list, bool wi
 /* The program */
 
 /* The rule that lets the program run, and all its names. */
-struct approval {
+struct inside_approval {
 	struct permissions *to;
 	struct rule rule;
 	const char *program;
 	char real[PATH_BYTES];
 };
 
-static int inside_add_name(struct approval *a, const char *name)
+static int inside_add_name(struct inside_approval *a, const char *name)
 {
 	struct command_pattern pattern = { .more = true };
 	auto_buffer path = { 0 }, text = { 0 };
@@ -86,7 +86,7 @@ static int inside_add_name(struct approval *a, const char *name)
 /* /bin/git may be /usr/bin/git, and a rule may have either name. */
 static int inside_found(void *data, const char *path)
 {
-	struct approval *a = data;
+	struct inside_approval *a = data;
 	char real[PATH_BYTES];
 
 	if (strcmp(path, a->program) == 0 || !realpath(path, real) || strcmp(real, a->real) != 0)
@@ -96,7 +96,7 @@ static int inside_found(void *data, const char *path)
 
 static int inside_approve(struct permissions *p, const char *program)
 {
-	struct approval a = { .to = p,
+	struct inside_approval a = { .to = p,
 		.rule = { .id = "this-call",
 			.action = VERDICT_ALLOW,
 			.priority = INT32_MAX,

@@ -42,7 +42,7 @@ struct connections {
 	struct connections_options o;
 	struct connections_listener listeners[2];
 	int reserve; /* given up to take and reset one more connection when there are no more */
-	struct connection *first;
+	struct net_connection *first;
 	size_t n;
 };
 
@@ -51,13 +51,13 @@ struct connection_dialling {
 	struct dial dial;
 	struct inner_call call;
 	struct asker_wait asking; /* before either of them */
-	struct connection *connection;
+	struct net_connection *connection;
 	struct watcher watcher; /* the client may go away */
 };
 
-struct connection {
+struct net_connection {
 	struct connections *all;
-	struct connection *next, *previous;
+	struct net_connection *next, *previous;
 	int inner, outer;
 	bool local;                     /* `outer` is a server inside, and of the pool */
 	struct destination destination; /* the name is the synthetic table's */
@@ -72,14 +72,14 @@ struct connection {
 	struct timer timer;        /* runs while a first message is incomplete */
 };
 
-static struct loop *connections_loop(const struct connection *c)
+static struct loop *connections_loop(const struct net_connection *c)
 {
 	return c->all->o.dialler->loop;
 }
 
 /* What was judged, or that it was not (NULL): it is over. */
 static void connections_record(
-	const struct connection *c, enum record_kind kind, const struct net_judgement *j)
+	const struct net_connection *c, enum record_kind kind, const struct net_judgement *j)
 {
 	auto_buffer address = { 0 };
 	struct net_judgement none = { 0 };
@@ -107,7 +107,7 @@ static void connections_record(
 
 /* Ends. */
 
-static void connections_stop_dialling(struct connection *c)
+static void connections_stop_dialling(struct net_connection *c)
 {
 	if (!c->dialling)
 		return;
@@ -119,7 +119,7 @@ static void connections_stop_dialling(struct connection *c)
 	c->dialling = NULL;
 }
 
-static void connections_close(struct connection *c, bool orderly)
+static void connections_close(struct net_connection *c, bool orderly)
 {
 	connections_stop_dialling(c);
 	asker_leave(&c->request, QUESTION_GIVEN_UP);
@@ -148,20 +148,20 @@ static void connections_close(struct connection *c, bool orderly)
 }
 
 /* The session ends. */
-static void connections_cut(struct connection *c)
+static void connections_cut(struct net_connection *c)
 {
 	if (c->pump.room)
 		connections_record(c, RECORD_CLOSED, NULL);
 	connections_close(c, false);
 }
 
-static void connections_deny(struct connection *c, const struct net_judgement *j)
+static void connections_deny(struct net_connection *c, const struct net_judgement *j)
 {
 	connections_record(c, RECORD_DENIED, j);
 	connections_close(c, false);
 }
 
-static void connections_fail(struct connection *c, int error)
+static void connections_fail(struct net_connection *c, int error)
 {
 	struct net_judgement j = { 0 };
 
@@ -171,7 +171,7 @@ static void connections_fail(struct connection *c, int error)
 	connections_close(c, false);
 }
 
-static void connections_deny_because(struct connection *c, const char *why)
+static void connections_deny_because(struct net_connection *c, const char *why)
 {
 	struct net_judgement j = { 0 };
 
@@ -185,7 +185,7 @@ static const char closed[] = "it was closed before the user agreed to it";
 
 static void connections_on_done(struct pump *p, int error)
 {
-	struct connection *c = container_of(p, struct connection, pump);
+	struct net_connection *c = container_of(p, struct net_connection, pump);
 
 	if (error == -EACCES) {
 		connections_deny(c, c->gate.refused);
@@ -205,14 +205,14 @@ static void connections_on_done(struct pump *p, int error)
 
 static void connections_on_hello_late(struct timer *t)
 {
-	connections_deny_because(container_of(t, struct connection, timer),
+	connections_deny_because(container_of(t, struct net_connection, timer),
 		"no complete request was received in time");
 }
 
 static int connections_on_gate(struct pump *p, enum pump_side from, bool last)
 {
 	static struct net_judgement refused;
-	struct connection *c = container_of(p, struct connection, pump);
+	struct net_connection *c = container_of(p, struct net_connection, pump);
 	int r;
 
 	c->gate.refused = &refused;
@@ -231,7 +231,7 @@ static int connections_on_gate(struct pump *p, enum pump_side from, bool last)
 static void connections_on_request_answer(
 	struct asker_wait *w, enum asker_end how, const struct net_judgement *asked)
 {
-	struct connection *c = container_of(w, struct connection, request);
+	struct net_connection *c = container_of(w, struct net_connection, request);
 
 	if (how == ASKER_REFUSED) {
 		connections_deny(c, asked);
@@ -243,13 +243,13 @@ static void connections_on_request_answer(
 
 static bool connections_ask_request(struct gate *g, const char *shown)
 {
-	struct connection *c = container_of(g, struct connection, gate);
+	struct net_connection *c = container_of(g, struct net_connection, gate);
 
 	c->request.done = connections_on_request_answer;
 	return asker_join(c->all->o.asker, &c->request, g->refused, shown);
 }
 
-static void connections_begin(struct connection *c)
+static void connections_begin(struct net_connection *c)
 {
 	const int on = 1;
 	int r;
@@ -272,7 +272,7 @@ static void connections_begin(struct connection *c)
 
 static void connections_on_dialled(struct dial *d, int fd)
 {
-	struct connection *c = container_of(d, struct connection_dialling, dial)->connection;
+	struct net_connection *c = container_of(d, struct connection_dialling, dial)->connection;
 
 	if (fd == -EACCES) {
 		struct net_judgement j = d->refused;
@@ -293,7 +293,7 @@ static void connections_on_dialled(struct dial *d, int fd)
  * It sends no more. Has it gone? It has if it sent nothing, or the first of several messages that
  * TLS takes; else it may have sent its request, and want the answer.
  */
-static bool connections_may_still_listen(struct connection *c)
+static bool connections_may_still_listen(struct net_connection *c)
 {
 	uint8_t byte;
 
@@ -308,7 +308,7 @@ static bool connections_may_still_listen(struct connection *c)
 static void connections_on_client_gone(struct watcher *w, uint32_t events)
 {
 	struct connection_dialling *d = container_of(w, struct connection_dialling, watcher);
-	struct connection *c = d->connection;
+	struct net_connection *c = d->connection;
 
 	if (!(events & (EPOLLHUP | EPOLLERR)) && connections_may_still_listen(c))
 		return;
@@ -318,7 +318,7 @@ static void connections_on_client_gone(struct watcher *w, uint32_t events)
 		connections_close(c, false);
 }
 
-static int connections_prepare(struct connection *c)
+static int connections_prepare(struct net_connection *c)
 {
 	c->dialling = calloc(1, sizeof(*c->dialling));
 	if (!c->dialling)
@@ -330,7 +330,7 @@ static int connections_prepare(struct connection *c)
 }
 
 /* `localhost` means both of its addresses, whichever the program took. NULL: the address alone. */
-static const char *connections_name_to_dial(const struct connection *c)
+static const char *connections_name_to_dial(const struct net_connection *c)
 {
 	static const char localhost[] = "localhost";
 	const struct destination *d = &c->destination;
@@ -344,7 +344,7 @@ static const char *connections_name_to_dial(const struct connection *c)
 
 /* The destination that it is charged to: `localhost` is one, whichever of its addresses it is. */
 static const char *connections_charged(
-	const struct connection *c, const struct net_judgement *j, char out[CHARGED_BYTES])
+	const struct net_connection *c, const struct net_judgement *j, char out[CHARGED_BYTES])
 {
 	const char *name = connections_name_to_dial(c);
 
@@ -354,7 +354,7 @@ static const char *connections_charged(
 	return out;
 }
 
-static void connections_start_dialling(struct connection *c)
+static void connections_start_dialling(struct net_connection *c)
 {
 	const struct destination *d = &c->destination;
 	const char *name = connections_name_to_dial(c);
@@ -370,7 +370,7 @@ static void connections_start_dialling(struct connection *c)
 		connections_fail(c, r);
 }
 
-static bool connections_judge(struct connection *c, struct net_judgement *j)
+static bool connections_judge(struct net_connection *c, struct net_judgement *j)
 {
 	const struct connections_options *o = &c->all->o;
 	char reason[sizeof(j->reason)], charged[CHARGED_BYTES];
@@ -391,7 +391,7 @@ static bool connections_judge(struct connection *c, struct net_judgement *j)
 static void connections_on_answer(
 	struct asker_wait *w, enum asker_end how, const struct net_judgement *asked)
 {
-	struct connection *c = container_of(w, struct connection_dialling, asking)->connection;
+	struct net_connection *c = container_of(w, struct connection_dialling, asking)->connection;
 	struct net_judgement j = { 0 };
 
 	/* For this connection and this rule. Without memory for it, it stays asked about. */
@@ -406,7 +406,7 @@ static void connections_on_answer(
 }
 
 /* Whether it waits for an answer; if not, j's reason may say why. */
-static bool connections_ask(struct connection *c, struct net_judgement *j)
+static bool connections_ask(struct net_connection *c, struct net_judgement *j)
 {
 	int r;
 
@@ -419,7 +419,7 @@ static bool connections_ask(struct connection *c, struct net_judgement *j)
 	return asker_join(c->all->o.asker, &c->dialling->asking, j, NULL);
 }
 
-static void connections_go_out(struct connection *c)
+static void connections_go_out(struct net_connection *c)
 {
 	struct net_judgement j = { 0 };
 
@@ -431,7 +431,7 @@ static void connections_go_out(struct connection *c)
 
 static void connections_on_called(struct inner_call *call, int fd)
 {
-	struct connection *c = container_of(call, struct connection_dialling, call)->connection;
+	struct net_connection *c = container_of(call, struct connection_dialling, call)->connection;
 
 	if (fd < 0) {
 		connections_go_out(c);
@@ -445,7 +445,7 @@ static void connections_on_called(struct inner_call *call, int fd)
 
 static void connections_take(struct connections *all, int fd)
 {
-	struct connection *c = calloc(1, sizeof(*c));
+	struct net_connection *c = calloc(1, sizeof(*c));
 	struct destination *d = c ? &c->destination : NULL;
 	int r;
 
@@ -454,7 +454,7 @@ static void connections_take(struct connections *all, int fd)
 		pump_reset(fd);
 		return;
 	}
-	*c = (struct connection){ .all = all, .next = all->first, .inner = fd, .outer = -1 };
+	*c = (struct net_connection){ .all = all, .next = all->first, .inner = fd, .outer = -1 };
 	if (all->first)
 		all->first->previous = c;
 	all->first = c;
@@ -541,7 +541,7 @@ void connections_free(struct connections *c)
 {
 	if (!c)
 		return;
-	for (struct connection *one = c->first, *next; one; one = next) {
+	for (struct net_connection *one = c->first, *next; one; one = next) {
 		next = one->next;
 		connections_cut(one);
 	}
@@ -554,7 +554,7 @@ void connections_free(struct connections *c)
 }
 
 /* One that waits for an answer: the change may be it. */
-static void connections_review_asking(struct connection *c)
+static void connections_review_asking(struct net_connection *c)
 {
 	struct net_judgement j = { 0 };
 
@@ -569,9 +569,9 @@ static void connections_review_asking(struct connection *c)
 void connections_review(struct connections *all)
 {
 	const struct dialler *l = all->o.dialler;
-	struct connection *next;
+	struct net_connection *next;
 
-	for (struct connection *c = all->first; c; c = next) {
+	for (struct net_connection *c = all->first; c; c = next) {
 		const struct pump_stream *s = c->pump.streams;
 		struct destination dialled = c->destination;
 		struct net_judgement j = { 0 };
@@ -616,9 +616,9 @@ void connections_review(struct connections *all)
 
 size_t connections_drain(struct connections *c)
 {
-	struct connection *next;
+	struct net_connection *next;
 
-	for (struct connection *i = c->first; i; i = next) {
+	for (struct net_connection *i = c->first; i; i = next) {
 		next = i->next;
 		if (i->pump.room && i->pump.streams[PUMP_INNER].closed)
 			connections_cut(i);

@@ -54,7 +54,7 @@ struct relay {
 	struct net_judge judge;
 	struct lookup *lookup;
 	struct dialler dialler;
-	struct names *names;
+	struct dns_names *names;
 	struct synthetic *synthetic;
 	struct quota *quota;
 	struct recorder *recorder;
@@ -257,7 +257,7 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 	auto_permissions *permissions = NULL;
 	auto_policy *policy = NULL;
 	struct policy *old = r->policy;
-	struct names *names = NULL;
+	struct dns_names *names = NULL;
 	int n, error;
 
 	if (c->flags & CHANGE_WHOLE && !r->led)

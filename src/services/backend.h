@@ -38,8 +38,8 @@ struct backend;
 
 struct backend_call {
 	struct backend *backend;
-	struct call call;   /* texts live as long as this does; method NULL: a probe */
-	struct arena arena; /* for the handler too */
+	struct broker_call call; /* texts live as long as this does; method NULL: a probe */
+	struct arena arena;      /* for the handler too */
 	/* Descriptors that the monitor sent along (contents of files: sealed memfds); -1: none, or
 	 * taken. They are closed with the call. */
 	int fds[FRAME_FDS_MAX];

@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-struct walk {
+struct skill_walk {
 	const struct skill_lives *lives;
 	skill_visit *visit;
 	void *data;
@@ -34,10 +34,10 @@ static void dir_closep(DIR **d)
 }
 #define auto_dir __attribute__((cleanup(dir_closep))) DIR
 
-static int walk_folder(struct walk *w, int own);
+static int walk_folder(struct skill_walk *w, int own);
 
 /* The error names the entry at hand. */
-static int walk_refuse(struct walk *w, int code, const char *what)
+static int walk_refuse(struct skill_walk *w, int code, const char *what)
 {
 	const char *path = w->path.len ? buffer_text(&w->path) : ".";
 
@@ -45,7 +45,7 @@ static int walk_refuse(struct walk *w, int code, const char *what)
 }
 
 /* Still what it was? */
-static int recheck(struct walk *w, int fd, const struct stat *before)
+static int recheck(struct skill_walk *w, int fd, const struct stat *before)
 {
 	struct stat now;
 
@@ -61,7 +61,7 @@ static int recheck(struct walk *w, int fd, const struct stat *before)
 	return walk_refuse(w, -ESTALE, "it changed while it was being read; try again");
 }
 
-static int visit_file(struct walk *w, int parent, const char *name, const struct stat *st)
+static int visit_file(struct skill_walk *w, int parent, const char *name, const struct stat *st)
 {
 	auto_fd fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const struct skill_entry entry = {
@@ -119,7 +119,7 @@ static const char *judge_target(const char *target, unsigned depth)
 	return NULL;
 }
 
-static int visit_link(struct walk *w, int parent, const char *name, const struct stat *st)
+static int visit_link(struct skill_walk *w, int parent, const char *name, const struct stat *st)
 {
 	char target[PATH_BYTES];
 	struct skill_entry entry = {
@@ -139,7 +139,7 @@ static int visit_link(struct walk *w, int parent, const char *name, const struct
 	return reason ? walk_refuse(w, -EPERM, reason) : w->visit(w->data, &entry, w->error);
 }
 
-static int visit_folder(struct walk *w, int parent, const char *name, const struct stat *st)
+static int visit_folder(struct skill_walk *w, int parent, const char *name, const struct stat *st)
 {
 	const struct skill_entry entry = {
 		.type = SKILL_FOLDER,
@@ -165,7 +165,7 @@ static int visit_folder(struct walk *w, int parent, const char *name, const stru
 	return r;
 }
 
-static bool walk_is_live(const struct walk *w, const struct stat *st)
+static bool walk_is_live(const struct skill_walk *w, const struct stat *st)
 {
 	const char *path = buffer_text(&w->path);
 
@@ -180,7 +180,7 @@ static bool walk_is_live(const struct walk *w, const struct stat *st)
 }
 
 /* Whoever may write it must not write another file by it. */
-static int visit_live(struct walk *w, const struct stat *st)
+static int visit_live(struct skill_walk *w, const struct stat *st)
 {
 	const struct skill_entry entry = {
 		.type = S_ISDIR(st->st_mode) ? SKILL_FOLDER : SKILL_FILE,
@@ -196,7 +196,7 @@ static int visit_live(struct walk *w, const struct stat *st)
 	return w->visit(w->data, &entry, w->error);
 }
 
-static int visit_entry(struct walk *w, int parent, const char *name)
+static int visit_entry(struct skill_walk *w, int parent, const char *name)
 {
 	struct stat st;
 
@@ -222,7 +222,7 @@ static int visit_entry(struct walk *w, int parent, const char *name)
 	}
 }
 
-static int walk_names(struct walk *w, DIR *d)
+static int walk_names(struct skill_walk *w, DIR *d)
 {
 	const size_t mark = w->path.len;
 	struct dirent *entry;
@@ -244,7 +244,7 @@ static int walk_names(struct walk *w, DIR *d)
 }
 
 /* Takes the descriptor. A folder that changes meanwhile has been read as it never was. */
-static int walk_folder(struct walk *w, int own)
+static int walk_folder(struct skill_walk *w, int own)
 {
 	struct stat before;
 	auto_fd fd = own;
@@ -264,7 +264,7 @@ static int walk_folder(struct walk *w, int own)
 int skill_walk(
 	int dirfd, const struct skill_lives *lives, skill_visit *visit, void *data, struct error *e)
 {
-	struct walk w = { .lives = lives, .visit = visit, .data = data, .error = e };
+	struct skill_walk w = { .lives = lives, .visit = visit, .data = data, .error = e };
 	/* Not dirfd itself, which is the caller's and may be O_PATH. */
 	int r = walk_folder(&w, openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 

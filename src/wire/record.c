@@ -10,18 +10,18 @@
 
 enum { FLAG_DNS = 1, FLAGS = 1, N_TEXTS = 7 };
 
-struct head {
+struct record_head {
 	uint32_t kind, flags;
 	uint32_t port, pid;
 	uint64_t sent, received, count;
 };
-_Static_assert(sizeof(struct head) == 40, "no padding goes over the wire");
+_Static_assert(sizeof(struct record_head) == 40, "no padding goes over the wire");
 
 int record_encode(const struct record *r, struct buffer *out)
 {
 	const char *texts[N_TEXTS] = { r->target, r->name, r->address, r->rule, r->reason,
 		r->remedy, r->program };
-	const struct head h = { .kind = (uint32_t)r->kind,
+	const struct record_head h = { .kind = (uint32_t)r->kind,
 		.flags = r->dns ? FLAG_DNS : 0,
 		.port = r->port,
 		.pid = r->pid,
@@ -48,7 +48,7 @@ int record_decode(struct record *ret, const void *body, size_t len)
 {
 	struct reader reader = { body, len };
 	const char *texts[N_TEXTS];
-	struct head h;
+	struct record_head h;
 
 	/* There is one way to write a record, so what the encoder never writes is refused. */
 	if (!reader_bytes(&reader, &h, sizeof(h)) || h.kind > RECORD_CLOSED ||

@@ -12,13 +12,13 @@
 #include "wire/frame.h"
 #include "wire/reader.h"
 
-struct head {
+struct start_head {
 	uint32_t flags;
 	uint16_t rows, columns;
 	uint64_t timeout_ms, memory, pids, file_size, open_files;
 	uint32_t n_argv, n_env;
 };
-_Static_assert(sizeof(struct head) == 56, "no padding goes over the wire");
+_Static_assert(sizeof(struct start_head) == 56, "no padding goes over the wire");
 
 enum { STRINGS = 2 }; /* cwd and program */
 
@@ -53,7 +53,7 @@ static const char *start_string(const struct start *s, size_t i)
 
 int start_encode(const struct start *s, struct buffer *out)
 {
-	struct head h = {
+	struct start_head h = {
 		.flags = s->flags,
 		.rows = s->rows,
 		.columns = s->columns,
@@ -108,7 +108,7 @@ int start_decode(struct start *ret, const void *body, size_t len, struct arena *
 {
 	struct reader r = { body, len };
 	struct start s;
-	struct head h;
+	struct start_head h;
 	int err;
 
 	if (!reader_bytes(&r, &h, sizeof(h)))

@@ -26,18 +26,18 @@ static const char *const folders[VARIABLE_COUNT] = {
 };
 
 /* A pattern, parted into the folder that its variable names and the rest. */
-struct place {
+struct words_place {
 	const char *folder; /* NULL: the root */
 	const char *value;  /* the folder's path, if it is known */
 	const char *rest;   /* "" or from a slash on */
 };
 
-static int words_place_of(const struct describe *c, const char *pattern, struct place *ret)
+static int words_place_of(const struct describe *c, const char *pattern, struct words_place *ret)
 {
 	enum variable v;
 	int r = variable_split(pattern, &v, &ret->rest, NULL, NULL);
 
-	*ret = (struct place){ .rest = r == 1 ? ret->rest : pattern };
+	*ret = (struct words_place){ .rest = r == 1 ? ret->rest : pattern };
 	if (r == 1) {
 		ret->folder = folders[v];
 		ret->value = c->vars ? c->vars->values[v] : NULL;
@@ -46,7 +46,7 @@ static int words_place_of(const struct describe *c, const char *pattern, struct 
 }
 
 /* "src in the working folder", "/srv/data". */
-static void words_add_path(const struct place *p, const char *path, struct buffer *out)
+static void words_add_path(const struct words_place *p, const char *path, struct buffer *out)
 {
 	if (!p->folder) {
 		buffer_adds(out, *path ? path : "/");
@@ -65,7 +65,7 @@ static void words_add_file(const struct describe *c, const char *pattern, struct
 {
 	auto_arena scratch = { 0 };
 	const struct glob_alternative *alt;
-	struct place p;
+	struct words_place p;
 	struct glob g;
 
 	if (words_place_of(c, pattern, &p) < 0 ||
@@ -92,7 +92,7 @@ static void words_add_file(const struct describe *c, const char *pattern, struct
 
 void describe_folder(const struct describe *c, const char *pattern, struct buffer *out)
 {
-	struct place p;
+	struct words_place p;
 
 	if (words_place_of(c, pattern, &p) == 0)
 		words_add_path(&p, p.rest, out);

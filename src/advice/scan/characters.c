@@ -67,7 +67,7 @@ bool scan_find_long(const char *line, size_t len, size_t *ret)
 }
 
 /* What kinds of digits a run holds. */
-struct run {
+struct character_run {
 	size_t start, len;
 	bool upper, lower, digit, hex;
 };
@@ -89,7 +89,7 @@ static bool scan_is_media(const char *line, size_t start)
 
 bool scan_find_digits(const char *line, size_t len, size_t *ret)
 {
-	struct run r = { .hex = true };
+	struct character_run r = { .hex = true };
 
 	for (size_t i = 0; i <= len; i++) {
 		const char c = i < len ? line[i] : ' ';
@@ -109,7 +109,7 @@ bool scan_find_digits(const char *line, size_t len, size_t *ret)
 			*ret = r.start;
 			return true;
 		}
-		r = (struct run){ .start = i + 1, .hex = true };
+		r = (struct character_run){ .start = i + 1, .hex = true };
 	}
 	return false;
 }

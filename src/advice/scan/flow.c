@@ -53,7 +53,7 @@ struct flow_function {
 	size_t n;
 };
 
-struct flow {
+struct scan_flow {
 	struct scan *scan;
 	enum scan_place place;
 	uint32_t line; /* of the first line */
@@ -79,7 +79,7 @@ struct flow_statement {
 	const char *service;
 };
 
-static bool flow_is(const struct flow *f, const struct code_token *t, const char *word)
+static bool flow_is(const struct scan_flow *f, const struct code_token *t, const char *word)
 {
 	return t->kind != CODE_STRING && t->len == strlen(word) &&
 	       memcmp(f->text + t->start, word, t->len) == 0;
@@ -94,7 +94,7 @@ static size_t flow_hash(const char *s, size_t len)
 	return h % FLOW_BUCKETS;
 }
 
-static struct flow_name *flow_find(const struct flow *f, uint32_t start, uint32_t len)
+static struct flow_name *flow_find(const struct scan_flow *f, uint32_t start, uint32_t len)
 {
 	uint16_t i = f->buckets[flow_hash(f->text + start, len)];
 
@@ -108,7 +108,7 @@ static struct flow_name *flow_find(const struct flow *f, uint32_t start, uint32_
 }
 
 /* The name of a token, new if need be; NULL past the bound. */
-static struct flow_name *flow_name(struct flow *f, uint32_t start, uint32_t len)
+static struct flow_name *flow_name(struct scan_flow *f, uint32_t start, uint32_t len)
 {
 	struct flow_name *n = flow_find(f, start, len);
 	uint16_t *bucket = &f->buckets[flow_hash(f->text + start, len)];
@@ -121,7 +121,8 @@ static struct flow_name *flow_name(struct flow *f, uint32_t start, uint32_t len)
 	return n;
 }
 
-static void flow_mark(struct flow *f, const struct code_token *t, const struct flow_statement *s)
+static void flow_mark(
+	struct scan_flow *f, const struct code_token *t, const struct flow_statement *s)
 {
 	struct flow_name *n = flow_name(f, t->start, t->len);
 
@@ -140,7 +141,7 @@ static void flow_mark(struct flow *f, const struct code_token *t, const struct f
 /* Reading a statement */
 
 /* "os.environ": names with dots between them that start at t; where they end. */
-static const struct code_token *flow_dotted(const struct flow *f, const struct code_token *t,
+static const struct code_token *flow_dotted(const struct scan_flow *f, const struct code_token *t,
 	const struct code_token *end, char word[FLOW_WORD_MAX])
 {
 	size_t n = 0;
@@ -161,14 +162,14 @@ static const struct code_token *flow_dotted(const struct flow *f, const struct c
 	return t;
 }
 
-static unsigned flow_string_marks(const struct flow *f, const struct code_token *t)
+static unsigned flow_string_marks(const struct scan_flow *f, const struct code_token *t)
 {
 	return sources_of_path(f->text + t->start, t->len);
 }
 
 /* A call by its name, with or without what is before the last dot. */
-static void flow_add_call(
-	struct flow *f, struct flow_statement *s, const char *word, bool is_method, bool is_call)
+static void flow_add_call(struct scan_flow *f, struct flow_statement *s, const char *word,
+	bool is_method, bool is_call)
 {
 	unsigned marks = 0, acts = 0;
 
@@ -182,7 +183,7 @@ static void flow_add_call(
 
 /* os.environ["OPENAI_API_KEY"], process.env.OPENAI_API_KEY: whose key, or all of them. */
 static void flow_read_variable(
-	struct flow *f, struct flow_statement *s, const struct code_token *t, const char *word)
+	struct scan_flow *f, struct flow_statement *s, const struct code_token *t, const char *word)
 {
 	const char *last = strrchr(word, '.');
 	char name[FLOW_WORD_MAX] = "";
@@ -207,7 +208,8 @@ static void flow_read_variable(
 	s->marks |= sources_service(name) ? MARK_KEY : 0;
 }
 
-static void flow_read_name(struct flow *f, struct flow_statement *s, const struct code_token **at)
+static void flow_read_name(
+	struct scan_flow *f, struct flow_statement *s, const struct code_token **at)
 {
 	const struct code_token *t = *at;
 	const bool is_method = t > s->first && flow_is(f, t - 1, ".");
@@ -232,7 +234,8 @@ static void flow_read_name(struct flow *f, struct flow_statement *s, const struc
 	*at = end;
 }
 
-static void flow_read_string(struct flow *f, struct flow_statement *s, const struct code_token *t)
+static void flow_read_string(
+	struct scan_flow *f, struct flow_statement *s, const struct code_token *t)
 {
 	const char *text = f->text + t->start;
 	const struct flow_name *n = t->len ? flow_find(f, t->start, t->len) : NULL;
@@ -255,7 +258,8 @@ static void flow_read_string(struct flow *f, struct flow_statement *s, const str
 		s->acts |= ACT_SEND;
 }
 
-static bool flow_calls(const struct flow *f, const struct flow_statement *s, const char *method)
+static bool flow_calls(
+	const struct scan_flow *f, const struct flow_statement *s, const char *method)
 {
 	for (const struct code_token *t = s->first; t + 1 < s->end; t++) {
 		if (flow_is(f, t, method) && flow_is(f, t + 1, "("))
@@ -264,7 +268,7 @@ static bool flow_calls(const struct flow *f, const struct flow_statement *s, con
 	return false;
 }
 
-static void flow_read_statement(struct flow *f, struct flow_statement *s)
+static void flow_read_statement(struct scan_flow *f, struct flow_statement *s)
 {
 	const struct code_token *t = s->first;
 
@@ -292,7 +296,7 @@ static void flow_read_statement(struct flow *f, struct flow_statement *s)
 
 /* The '=' of an assignment, or NULL. */
 static const struct code_token *flow_assignment(
-	const struct flow *f, const struct flow_statement *s)
+	const struct scan_flow *f, const struct flow_statement *s)
 {
 	int depth = 0;
 
@@ -310,7 +314,7 @@ static const struct code_token *flow_assignment(
 }
 
 /* Marks names in [from, to) that stand alone: no parts of others, no keywords. */
-static void flow_mark_all(struct flow *f, const struct flow_statement *s,
+static void flow_mark_all(struct scan_flow *f, const struct flow_statement *s,
 	const struct code_token *from, const struct code_token *to)
 {
 	for (const struct code_token *t = from; t < to; t++) {
@@ -328,7 +332,7 @@ static void flow_mark_all(struct flow *f, const struct flow_statement *s,
 }
 
 static const struct flow_function *flow_function_of(
-	const struct flow *f, const struct code_token *t)
+	const struct scan_flow *f, const struct code_token *t)
 {
 	for (size_t i = 0; i < f->n_functions; i++) {
 		const struct flow_function *k = &f->functions[i];
@@ -340,7 +344,7 @@ static const struct flow_function *flow_function_of(
 }
 
 /* What is passed to a function of this program arrives in its parameters. */
-static void flow_pass(struct flow *f, const struct flow_statement *s)
+static void flow_pass(struct scan_flow *f, const struct flow_statement *s)
 {
 	for (const struct code_token *t = s->first; s->marks && t + 1 < s->end; t++) {
 		const struct flow_function *k;
@@ -358,7 +362,7 @@ static void flow_pass(struct flow *f, const struct flow_statement *s)
 	}
 }
 
-static void flow_leave(struct flow *f, const struct flow_statement *s)
+static void flow_leave(struct scan_flow *f, const struct flow_statement *s)
 {
 	const struct code_token *equals = flow_assignment(f, s), *t = s->first;
 
@@ -398,8 +402,8 @@ static void flow_leave(struct flow *f, const struct flow_statement *s)
 
 /* Functions */
 
-static void flow_add_parameters(struct flow *f, struct flow_function *k, const struct code_token *t,
-	const struct code_token *end)
+static void flow_add_parameters(struct scan_flow *f, struct flow_function *k,
+	const struct code_token *t, const struct code_token *end)
 {
 	for (; t < end && !flow_is(f, t, ")") && k->n < FLOW_PARAMETERS_MAX; t++) {
 		const bool starts =
@@ -413,7 +417,7 @@ static void flow_add_parameters(struct flow *f, struct flow_function *k, const s
 }
 
 /* def f(a, b); function f(a); const f = (a) => */
-static void flow_note_function(struct flow *f, const struct flow_statement *s)
+static void flow_note_function(struct scan_flow *f, const struct flow_statement *s)
 {
 	const struct code_token *name = NULL, *open = NULL;
 	struct flow_function *k;
@@ -440,7 +444,7 @@ static void flow_note_function(struct flow *f, const struct flow_statement *s)
 
 /* Judging */
 
-static void flow_report(struct flow *f, const struct flow_statement *s, const char *id)
+static void flow_report(struct scan_flow *f, const struct flow_statement *s, const char *id)
 {
 	const uint32_t start = s->first->start;
 	const char *newline = memchr(f->text + start, '\n', f->len - start);
@@ -452,7 +456,8 @@ static void flow_report(struct flow *f, const struct flow_statement *s, const ch
 }
 
 /* Tainted text is the program itself, not one of its arguments. */
-static bool flow_starts_marked(const struct flow *f, const struct flow_statement *s, unsigned marks)
+static bool flow_starts_marked(
+	const struct scan_flow *f, const struct flow_statement *s, unsigned marks)
 {
 	for (const struct code_token *t = s->first; t + 1 < s->end; t++) {
 		const struct flow_name *n;
@@ -473,7 +478,7 @@ static bool flow_is_elsewhere(const struct flow_statement *s)
 	return s->service && s->host[0] && !sources_is_service_host(s->service, s->host);
 }
 
-static void flow_judge(struct flow *f, const struct flow_statement *s)
+static void flow_judge(struct scan_flow *f, const struct flow_statement *s)
 {
 	const unsigned m = s->marks;
 
@@ -497,7 +502,7 @@ static void flow_judge(struct flow *f, const struct flow_statement *s)
 }
 
 /* "ex" + "ec": words that are put together so that a reader does not find them. */
-static void flow_find_assembled(struct flow *f, const struct flow_statement *s)
+static void flow_find_assembled(struct scan_flow *f, const struct flow_statement *s)
 {
 	char word[FLOW_WORD_MAX];
 	size_t n = 0, parts = 0;
@@ -540,7 +545,7 @@ static bool flow_next(const struct code_tokens *t, size_t *at, struct flow_state
 	return true;
 }
 
-static void flow_round(struct flow *f, const struct code_tokens *tokens, bool judges)
+static void flow_round(struct scan_flow *f, const struct code_tokens *tokens, bool judges)
 {
 	struct flow_statement s;
 	size_t at = 0;
@@ -572,7 +577,7 @@ static void flow_round(struct flow *f, const struct code_tokens *tokens, bool ju
 }
 
 /* A pattern that a program looks for is not what it does. */
-static bool flow_is_regex(const struct flow *f, const struct code_token *t)
+static bool flow_is_regex(const struct scan_flow *f, const struct code_token *t)
 {
 	const char *text = f->text + t->start;
 	const bool raw = f->python && t->start > 1 && strchr("rR", f->text[t->start - 2]);
@@ -588,7 +593,7 @@ static bool flow_is_regex(const struct flow *f, const struct code_token *t)
 void scan_flow(struct scan *s, enum scan_language language, enum scan_place place, uint32_t line,
 	const char *text, size_t len, unsigned char **ret_parts)
 {
-	struct flow f = { .scan = s,
+	struct scan_flow f = { .scan = s,
 		.place = place,
 		.line = line,
 		.python = language == LANGUAGE_PYTHON,

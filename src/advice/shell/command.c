@@ -32,7 +32,7 @@ static int command_add(struct shell_parser *p, size_t offset, size_t *ret)
 
 /* Commands that start other commands */
 
-enum kind {
+enum command_kind {
 	RUNS_WORDS,  /* the words behind options and operands are a command */
 	RUNS_JOINED, /* the same, joined by spaces, are shell */
 	RUNS_STRING, /* the first operand is shell */
@@ -43,7 +43,7 @@ enum kind {
 
 struct wrapper {
 	char name[12];
-	enum kind kind;
+	enum command_kind kind;
 	char with_arg[16]; /* short options that take an argument, by their letters */
 	char long_arg[96]; /* long ones that take the next word, each with a space behind */
 	char quits[12];    /* short options with which nothing is started */
@@ -100,7 +100,7 @@ static const char *const builtins[] = { ".", ":", "[", "alias", "bg", "bind", "b
 	"ulimit", "umask", "unalias", "unset", "wait", NULL };
 
 /* A command whose words are being gone through. Copied: the array of commands moves. */
-struct walk {
+struct command_walk {
 	struct shell_parser *p;
 	const struct wrapper *how;
 	struct shell_command c;
@@ -110,13 +110,13 @@ struct walk {
 	size_t string; /* the word that is the argument of -c; 0: none */
 };
 
-static const char *text_at(const struct walk *w, size_t i)
+static const char *text_at(const struct command_walk *w, size_t i)
 {
 	return i < w->c.n_words ? w->c.words[i].text : NULL;
 }
 
 /* A cluster like -lc. The first letter that takes an argument ends it. */
-static void skip_short(struct walk *w, const char *letters)
+static void skip_short(struct command_walk *w, const char *letters)
 {
 	w->i++;
 	for (; *letters; letters++) {
@@ -137,7 +137,7 @@ static void skip_short(struct walk *w, const char *letters)
 	}
 }
 
-static void skip_options(struct walk *w)
+static void skip_options(struct command_walk *w)
 {
 	while (w->i < w->c.n_words) {
 		const char *s = text_at(w, w->i), *all = w->how->long_arg, *row;
@@ -161,7 +161,7 @@ static void skip_options(struct walk *w)
 }
 
 /* The text of a word is shell; where it stands in the source, quotes aside, is found out. */
-static int run_text(struct walk *w, const struct shell_word *word)
+static int run_text(struct command_walk *w, const struct shell_word *word)
 {
 	const char *source = w->p->source + word->offset;
 	const size_t left = w->p->source_len - word->offset;
@@ -180,7 +180,7 @@ static int run_text(struct walk *w, const struct shell_word *word)
 }
 
 /* Word i, if there is one and it is known, is shell. */
-static int run_string(struct walk *w, size_t i)
+static int run_string(struct command_walk *w, size_t i)
 {
 	if (i >= w->c.n_words || w->c.words[i].dynamic)
 		return 0;
@@ -190,7 +190,7 @@ static int run_string(struct walk *w, size_t i)
 static int shell_wrap(struct shell_parser *p, size_t i);
 
 /* Words [from, to) are a command in their own right; assignments may precede its name. */
-static int run_words(struct walk *w, size_t from, size_t to, size_t n_assignments)
+static int run_words(struct command_walk *w, size_t from, size_t to, size_t n_assignments)
 {
 	struct shell_command *c;
 	size_t index = 0;
@@ -215,7 +215,7 @@ static int run_words(struct walk *w, size_t from, size_t to, size_t n_assignment
 	return r;
 }
 
-static int run_joined(struct walk *w)
+static int run_joined(struct command_walk *w)
 {
 	struct shell_word joined = { .offset = 0 };
 	auto_buffer text = { 0 };
@@ -233,7 +233,7 @@ static int run_joined(struct walk *w)
 }
 
 /* find … -exec CMD … ; -execdir CMD … + */
-static int run_find(struct walk *w)
+static int run_find(struct command_walk *w)
 {
 	for (size_t from = 1; from < w->c.n_words; from++) {
 		static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
@@ -256,7 +256,7 @@ static int run_find(struct walk *w)
 	return 0;
 }
 
-static int shell_wrap_run(struct walk *w)
+static int shell_wrap_run(struct command_walk *w)
 {
 	size_t n = 0;
 
@@ -290,7 +290,7 @@ static int shell_wrap_run(struct walk *w)
 /* Reports what command number i starts in its turn. */
 static int shell_wrap(struct shell_parser *p, size_t i)
 {
-	struct walk w = { .p = p, .c = p->commands[i], .i = 1 };
+	struct command_walk w = { .p = p, .c = p->commands[i], .i = 1 };
 	const struct shell_word *name = w.c.n_words ? &w.c.words[0] : NULL;
 	const char *slash = name ? strrchr(name->text, '/') : NULL;
 	const unsigned depth = p->depth;
@@ -319,7 +319,7 @@ static int shell_wrap(struct shell_parser *p, size_t i)
 
 /* Simple commands */
 
-struct builder {
+struct command_builder {
 	struct shell_command command;
 	size_t cap_words, cap_assignments, cap_redirects;
 	size_t index;
@@ -379,7 +379,7 @@ static const struct redirection *redirection_at(const struct shell_parser *p, si
 }
 
 static int push_redirect(
-	struct shell_parser *p, struct builder *b, struct shell_redirect *r, bool quoted)
+	struct shell_parser *p, struct command_builder *b, struct shell_redirect *r, bool quoted)
 {
 	struct shell_pending *list = &p->pending;
 	const char *s = r->target.text;
@@ -401,7 +401,7 @@ static int push_redirect(
 }
 
 /* 1 if a redirection was read, 0 if there is none at the cursor. */
-static int redirect(struct shell_parser *p, struct builder *b)
+static int redirect(struct shell_parser *p, struct command_builder *b)
 {
 	const size_t n = descriptor_length(p);
 	const struct redirection *how = redirection_at(p, n);
@@ -426,7 +426,7 @@ static int redirect(struct shell_parser *p, struct builder *b)
 }
 
 /* 1 if a word was read, 0 if there is none at the cursor. */
-static int shell_simple_word(struct shell_parser *p, struct builder *b)
+static int shell_simple_word(struct shell_parser *p, struct command_builder *b)
 {
 	const bool assigns = b->command.n_words == 0 && shell_lex_assignment(p) > 0;
 	struct shell_command *c = &b->command;
@@ -446,7 +446,7 @@ static int shell_simple_word(struct shell_parser *p, struct builder *b)
 static int shell_simple_read(struct shell_parser *p, bool with_words)
 {
 	const size_t start = p->in.at;
-	struct builder b = { 0 };
+	struct command_builder b = { 0 };
 	int r = command_add(p, shell_offset(p, start), &b.index);
 
 	if (r < 0)

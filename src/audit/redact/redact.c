@@ -44,14 +44,14 @@ enum { PREFIX = 4, STRIDE_MAX = 8, FILTER_SHIFT = 19, NO_VALUE = 0 };
  * the first four bytes of each, and after that they are sorted, so that the longest that begins at
  * a place is found by halving.
  */
-struct value {
+struct redact_value {
 	char *bytes;
 	size_t len;
 	size_t shorter; /* 1 + the longest other that this one begins with; 0: none */
 };
 
 struct redactor {
-	struct value *items; /* sorted by their bytes */
+	struct redact_value *items; /* sorted by their bytes */
 	size_t n, cap, bytes;
 	size_t stride;
 	bool inside[1 << (32 - FILTER_SHIFT)], begins[1 << (32 - FILTER_SHIFT)];
@@ -74,7 +74,7 @@ static size_t value_count_below(const struct redactor *v, const char *text, size
 
 	while (low < high) {
 		const size_t middle = (low + high) / 2;
-		const struct value *value = &v->items[middle];
+		const struct redact_value *value = &v->items[middle];
 		const int c = memcmp(value->bytes, text, value->len < len ? value->len : len);
 
 		if (c < 0 || (c == 0 && value->len <= len))
@@ -85,7 +85,7 @@ static size_t value_count_below(const struct redactor *v, const char *text, size
 	return low;
 }
 
-static bool value_begins(const char *text, size_t len, const struct value *value)
+static bool value_begins(const char *text, size_t len, const struct redact_value *value)
 {
 	return value->len <= len && memcmp(text, value->bytes, value->len) == 0;
 }
@@ -111,7 +111,7 @@ static bool value_is_at(const struct redactor *v, size_t at, const char *bytes, 
 static int value_add(struct redactor *v, const char *bytes, size_t len)
 {
 	const size_t at = value_count_below(v, bytes, len);
-	struct value item = { .len = len }, *items;
+	struct redact_value item = { .len = len }, *items;
 
 	if (value_is_at(v, at, bytes, len))
 		return 0;

@@ -56,14 +56,14 @@ static void proof_print(const struct proof *p, struct buffer *out)
 }
 
 /* The records of a log as leaves. */
-struct leaves {
+struct proof_leaves {
 	struct audit_log *log;
 	sqlite3_stmt *st;
 	struct error *error;
 };
 
 /* The row of this record; it stays until the next question. */
-static int proof_find_record(struct leaves *l, uint64_t number, struct log_record *ret)
+static int proof_find_record(struct proof_leaves *l, uint64_t number, struct log_record *ret)
 {
 	int r;
 
@@ -92,7 +92,7 @@ static int proof_leaf_of(void *context, uint64_t i, struct hash *ret)
 	return r;
 }
 
-static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
+static int proof_make(struct proof_leaves *l, uint64_t number, struct buffer *out)
 {
 	struct heads_row first = { 0 }, last = { 0 };
 	struct log_record record = { 0 };
@@ -132,7 +132,7 @@ static int proof_make(struct leaves *l, uint64_t number, struct buffer *out)
 int audit_log_prove(struct audit_log *l, uint64_t number, struct buffer *out, struct error *e)
 {
 	auto_statement *st = NULL;
-	struct leaves leaves = { .log = l, .error = e };
+	struct proof_leaves leaves = { .log = l, .error = e };
 	int r = log_freeze(l, e);
 
 	if (r < 0)

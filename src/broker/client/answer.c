@@ -29,7 +29,7 @@ static bool answer_is_error(const struct node *n)
 }
 
 /* False: it is neither an answer nor a note. */
-static bool answer_find_body(struct answer *a, const char *id)
+static bool answer_find_body(struct client_answer *a, const char *id)
 {
 	const struct node *root = a->doc.root, *version = node_get(root, "jsonrpc");
 	const struct node *method = node_get(root, "method"), *error = node_get(root, "error");
@@ -53,7 +53,8 @@ static bool answer_find_body(struct answer *a, const char *id)
 		     : a->body && a->body->type == NODE_MAP;
 }
 
-int answer_read(struct answer *ret, const char *line, size_t len, const char *id, struct error *e)
+int answer_read(
+	struct client_answer *ret, const char *line, size_t len, const char *id, struct error *e)
 {
 	static const struct node_bounds bounds = { CONNECTION_LINE_MAX, CONNECTION_LINE_MAX };
 	int r = json_read_within(&ret->doc, NULL, line, len, &bounds, e);
@@ -68,7 +69,7 @@ int answer_read(struct answer *ret, const char *line, size_t len, const char *id
 	return error_set(e, -EPROTO, NULL, "the broker's answer is not one to this call");
 }
 
-int answer_make(struct answer *ret, const struct rpc_refusal *why, bool by_shield)
+int answer_make(struct client_answer *ret, const struct rpc_refusal *why, bool by_shield)
 {
 	auto_buffer line = { 0 };
 	struct error e;
@@ -77,7 +78,7 @@ int answer_make(struct answer *ret, const struct rpc_refusal *why, bool by_shiel
 	return line.failed ? -ENOMEM : answer_read(ret, line.data, line.len, NULL, &e);
 }
 
-void answer_deinit(struct answer *a)
+void answer_deinit(struct client_answer *a)
 {
 	document_deinit(&a->doc);
 }
@@ -103,7 +104,7 @@ int answer_status(enum rpc_class class)
 	return statuses[class];
 }
 
-enum rpc_class answer_class(const struct answer *a)
+enum rpc_class answer_class(const struct client_answer *a)
 {
 	const struct node *name = node_get(node_get(a->body, "data"), "class");
 	int64_t code = 0;

@@ -25,7 +25,7 @@
 /* The id of the one call. */
 #define CALL_ID "1"
 
-struct session {
+struct call_session {
 	bool json, stream, list, complete, help;
 	uint64_t timeout_ms;
 	const char *const *words; /* those that are no options */
@@ -67,7 +67,7 @@ static const char usage[] =
 
 /* Ends */
 
-static int session_status(const struct session *s, enum rpc_class class)
+static int session_status(const struct call_session *s, enum rpc_class class)
 {
 	if (!s->method || method_id(s->method) != METHOD_EXEC_RUN || s->json)
 		return answer_status(class);
@@ -94,7 +94,7 @@ static int session_print(const struct buffer *out)
 }
 
 /* An error of the broker's, or of our own, in the form that is wanted. */
-static int session_end(struct session *s, const struct answer *a)
+static int session_end(struct call_session *s, const struct client_answer *a)
 {
 	auto_buffer out = { 0 };
 	struct json_writer w = { .out = &out };
@@ -112,7 +112,7 @@ static int session_end(struct session *s, const struct answer *a)
 }
 
 static int session_fail(
-	struct session *s, enum rpc_class class, const char *message, const char *hint)
+	struct call_session *s, enum rpc_class class, const char *message, const char *hint)
 {
 	const struct rpc_refusal why = { .class = class, .message = message, .hint = hint };
 	auto_answer a = { 0 };
@@ -124,12 +124,12 @@ static int session_fail(
 	return session_end(s, &a);
 }
 
-static int session_misused(struct session *s, const struct error *e)
+static int session_misused(struct call_session *s, const struct error *e)
 {
 	return session_fail(s, RPC_PARAMS, e->text, e->hint[0] ? e->hint : NULL);
 }
 
-static int session_lost(struct session *s, int r)
+static int session_lost(struct call_session *s, int r)
 {
 	if (r == -ETIMEDOUT)
 		return session_fail(s, RPC_TIMEOUT, "the broker did not answer in time", NULL);
@@ -143,7 +143,7 @@ static int session_lost(struct session *s, int r)
 
 /* Connecting */
 
-static int session_connect(struct session *s)
+static int session_connect(struct call_session *s)
 {
 	const char *path = getenv("SANDBOX_SOCKET");
 	char text[256];
@@ -163,7 +163,7 @@ static int session_connect(struct session *s)
 
 /* Answers */
 
-static int session_end_well(struct session *s, const struct answer *a)
+static int session_end_well(struct call_session *s, const struct client_answer *a)
 {
 	auto_buffer out = { 0 };
 	int r;
@@ -182,7 +182,7 @@ static int session_end_well(struct session *s, const struct answer *a)
 	return session_fail(s, RPC_INTERNAL, "cannot write the output", NULL);
 }
 
-static int session_note(struct session *s, const struct answer *a)
+static int session_note(struct call_session *s, const struct client_answer *a)
 {
 	auto_buffer out = { 0 };
 	struct json_writer w = { .out = &out };
@@ -204,7 +204,7 @@ static int session_note(struct session *s, const struct answer *a)
 	return r;
 }
 
-static int session_wait(struct session *s)
+static int session_wait(struct call_session *s)
 {
 	for (;;) {
 		auto_answer a = { 0 };
@@ -233,7 +233,8 @@ static int session_wait(struct session *s)
 /* A call by its method's row */
 
 /* The map of parameters that words, or JSON, give. */
-static int session_params(struct session *s, struct document *d, struct node **ret, struct error *e)
+static int session_params(
+	struct call_session *s, struct document *d, struct node **ret, struct error *e)
 {
 	static const struct node_bounds bounds = { RPC_LINE_MAX, 2 * METHOD_DATA_MAX };
 	const char *word = s->n > 1 ? s->words[1] : "";
@@ -267,7 +268,7 @@ static int session_check(
 	return r != 0 ? r : rpc_call_read(d, d->root, CHANNEL_SOCKET, &call, e, why);
 }
 
-static int session_call(struct session *s)
+static int session_call(struct call_session *s)
 {
 	const char *name = s->words[0];
 	auto_document params = { 0 }, checked = { 0 };
@@ -328,7 +329,7 @@ static bool request_is_answered(const char *line, size_t len)
 }
 
 /* Prints an answer; gives its status. A batch has that of its first error. */
-static int session_print_raw(struct session *s, const char *line, size_t len, bool *ret_note)
+static int session_print_raw(struct call_session *s, const char *line, size_t len, bool *ret_note)
 {
 	static const struct node_bounds bounds = { CONNECTION_LINE_MAX, CONNECTION_LINE_MAX };
 	auto_document d = { 0 };
@@ -346,7 +347,8 @@ static int session_print_raw(struct session *s, const char *line, size_t len, bo
 	*ret_note = node_get(d.root, "method");
 	for (const struct node *n = d.root->type == NODE_LIST ? d.root->first : d.root; n;
 		n = n->next) {
-		const struct answer a = { .kind = ANSWER_ERROR, .body = node_get(n, "error") };
+		const struct client_answer a = { .kind = ANSWER_ERROR,
+			.body = node_get(n, "error") };
 
 		if (a.body && status == 0)
 			status = answer_status(answer_class(&a));
@@ -354,7 +356,7 @@ static int session_print_raw(struct session *s, const char *line, size_t len, bo
 	return status;
 }
 
-static int session_exchange_raw(struct session *s, const char *line, size_t len)
+static int session_exchange_raw(struct call_session *s, const char *line, size_t len)
 {
 	bool is_note = true;
 	int r = connection_send(&s->connection, line, len), status = 0;
@@ -372,7 +374,7 @@ static int session_exchange_raw(struct session *s, const char *line, size_t len)
 	return status;
 }
 
-static int session_raw(struct session *s, const char *word)
+static int session_raw(struct call_session *s, const char *word)
 {
 	auto_buffer text = { 0 };
 	const char *at, *end;
@@ -402,7 +404,7 @@ static int session_raw(struct session *s, const char *word)
 
 /* The command line */
 
-static int session_print_list(const struct session *s)
+static int session_print_list(const struct call_session *s)
 {
 	auto_buffer out = { 0 };
 
@@ -415,7 +417,7 @@ static int session_print_list(const struct session *s)
 	return session_print(&out);
 }
 
-static int session_help(struct session *s)
+static int session_help(struct call_session *s)
 {
 	bool by_shield;
 	const struct method *m =
@@ -431,7 +433,7 @@ static int session_help(struct session *s)
 	return session_print(&out);
 }
 
-static bool session_set_timeout(struct session *s, const char *text)
+static bool session_set_timeout(struct call_session *s, const char *text)
 {
 	char *end;
 	double seconds = strtod(text, &end);
@@ -443,7 +445,7 @@ static bool session_set_timeout(struct session *s, const char *text)
 }
 
 /* 0, or the exit status. */
-static int session_read_options(struct session *s, int argc, char **argv)
+static int session_read_options(struct call_session *s, int argc, char **argv)
 {
 	static const struct option longs[] = { { "list", no_argument, NULL, 'l' },
 		{ "json", no_argument, NULL, 'j' }, { "stream", no_argument, NULL, 's' },
@@ -489,7 +491,7 @@ int __lsan_is_turned_off(void)
 
 int main(int argc, char **argv)
 {
-	struct session s = { .connection = { .fd = -1 } };
+	struct call_session s = { .connection = { .fd = -1 } };
 	int status = session_read_options(&s, argc, argv);
 
 	if (status != 0)

@@ -60,7 +60,7 @@ static bool show_is_true(const struct node *map, const char *name)
 
 /* Results */
 
-static int show_exec(const struct answer *a)
+static int show_exec(const struct client_answer *a)
 {
 	static const char late[] = "sandbox-call: the timeout ended it\n";
 	const struct node *code = node_get(a->body, "exitCode");
@@ -80,7 +80,7 @@ static int show_exec(const struct answer *a)
 	return status < 0 || status > SHOW_STATUS_MAX ? SHOW_STATUS_MAX : (int)status;
 }
 
-static int show_http(const struct answer *a)
+static int show_http(const struct client_answer *a)
 {
 	const struct node *status = node_get(a->body, "status");
 	int64_t number = 0;
@@ -98,7 +98,7 @@ static int show_http(const struct answer *a)
 	return show_bytes(STDOUT_FILENO, a->body, "body");
 }
 
-static int show_list(const struct answer *a)
+static int show_list(const struct client_answer *a)
 {
 	static const char more[] = "sandbox-call: there are more entries\n";
 	const struct node *entries = node_get(a->body, "entries");
@@ -121,7 +121,7 @@ static int show_list(const struct answer *a)
 	return show_write(STDOUT_FILENO, &out);
 }
 
-static int show_env(const struct answer *a)
+static int show_env(const struct client_answer *a)
 {
 	const struct node *value = node_get(a->body, "value");
 	auto_buffer out = { 0 };
@@ -132,7 +132,7 @@ static int show_env(const struct answer *a)
 	return show_write(STDOUT_FILENO, &out);
 }
 
-static int show_check(const struct answer *a)
+static int show_check(const struct client_answer *a)
 {
 	const struct node *reason = node_get(a->body, "reason");
 	const bool allowed = show_is_true(a->body, "allowed");
@@ -167,7 +167,7 @@ static void show_field(struct buffer *out, const char *name, const struct node *
 }
 
 /* The text of a page, which is not to move the cursor; lines stay lines. */
-static int show_page(const struct answer *a)
+static int show_page(const struct client_answer *a)
 {
 	const struct node *n = node_get(a->body, "text");
 	auto_buffer out = { 0 };
@@ -184,7 +184,7 @@ static int show_page(const struct answer *a)
 	return show_write(STDOUT_FILENO, &out);
 }
 
-static int show_fields(const struct method *m, bool by_shield, const struct answer *a)
+static int show_fields(const struct method *m, bool by_shield, const struct client_answer *a)
 {
 	auto_buffer out = { 0 };
 
@@ -198,7 +198,7 @@ static int show_fields(const struct method *m, bool by_shield, const struct answ
 	return show_write(STDOUT_FILENO, &out);
 }
 
-int show_result(const struct method *m, bool by_shield, const struct answer *a)
+int show_result(const struct method *m, bool by_shield, const struct client_answer *a)
 {
 	switch (method_id(m)) {
 	case METHOD_FS_READ:
@@ -226,7 +226,7 @@ int show_result(const struct method *m, bool by_shield, const struct answer *a)
 
 /* Errors and notes */
 
-void show_error(const struct answer *a)
+void show_error(const struct client_answer *a)
 {
 	const struct node *data = node_get(a->body, "data"), *allowed = node_get(data, "allowed");
 	const struct node *rule = node_get(data, "rule"), *hint = node_get(data, "hint");
@@ -253,7 +253,7 @@ void show_error(const struct answer *a)
 	(void)show_write(STDERR_FILENO, &out);
 }
 
-int show_output(const struct answer *a)
+int show_output(const struct client_answer *a)
 {
 	const struct node *stream = node_get(a->body, "stream");
 
@@ -263,7 +263,7 @@ int show_output(const struct answer *a)
 		a->body, "data");
 }
 
-void show_progress(const struct answer *a)
+void show_progress(const struct client_answer *a)
 {
 	const struct node *received = node_get(a->body, "received");
 	const struct node *total = node_get(a->body, "total");

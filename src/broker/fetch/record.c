@@ -28,14 +28,14 @@ const struct method_field record_error_fields[] = {
 };
 static const struct method_field record_no_fields[] = { { 0 } };
 
-static const struct method_field *record_fields(enum record_kind kind)
+static const struct method_field *record_fields(enum fetch_record_kind kind)
 {
 	return kind == RECORD_HEAD    ? record_head_fields
 	       : kind == RECORD_ERROR ? record_error_fields
 				      : record_no_fields;
 }
 
-int record_add_values(struct buffer *out, enum record_kind kind, const struct values *v)
+int record_add_values(struct buffer *out, enum fetch_record_kind kind, const struct values *v)
 {
 	auto_buffer body = { 0 };
 	struct record_mark mark = { .kind = kind };
@@ -87,7 +87,7 @@ static bool record_is_due(const struct record_reader *r, const struct record_mar
 static int record_take(struct record_reader *r, const struct record_mark *mark, const char *body,
 	record_visit *visit, void *context)
 {
-	struct record record = { .kind = (enum record_kind)mark->kind };
+	struct fetch_record record = { .kind = (enum fetch_record_kind)mark->kind };
 	auto_arena a = { 0 };
 	int code = 0;
 

@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "broker/value.h"
 
-enum record_kind { RECORD_HEAD = 1, RECORD_BODY, RECORD_END, RECORD_ERROR };
+enum fetch_record_kind { RECORD_HEAD = 1, RECORD_BODY, RECORD_END, RECORD_ERROR };
 
 enum {
 	RECORD_PIECE_MAX = 64 << 10,   /* of a body */
@@ -45,19 +45,19 @@ enum record_error_field { RECORD_CAUSE, RECORD_MESSAGE };
 extern const struct method_field record_head_fields[], record_error_fields[];
 
 /* Appends one. A BODY is bytes, the others have values (an END none). -EINVAL, -ENOMEM. */
-int record_add_values(struct buffer *out, enum record_kind kind, const struct values *v);
+int record_add_values(struct buffer *out, enum fetch_record_kind kind, const struct values *v);
 int record_add_body(struct buffer *out, const void *data, size_t len);
 
 /* One record that was read. Texts live until the next call. */
-struct record {
-	enum record_kind kind;
+struct fetch_record {
+	enum fetch_record_kind kind;
 	struct values values;
 	const char *data; /* of a BODY */
 	size_t len;
 };
 
 /* Not 0: reading ends with it. */
-typedef int record_visit(void *context, const struct record *r);
+typedef int record_visit(void *context, const struct fetch_record *r);
 
 struct record_reader {
 	struct buffer part; /* a record that is not complete */

@@ -37,7 +37,7 @@ struct fetch_passing {
 };
 
 /* Appends a record without text of its own. There is no head of a response: it says "connected". */
-static int fetch_socket_add(struct buffer *out, enum record_kind kind)
+static int fetch_socket_add(struct buffer *out, enum fetch_record_kind kind)
 {
 	struct values v = { 0 };
 

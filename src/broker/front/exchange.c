@@ -166,7 +166,7 @@ static int exchange_send(struct exchange *x)
 {
 	struct client *c = x->client;
 	struct front *f = c->front;
-	const struct call sent = { .method = x->call.method,
+	const struct broker_call sent = { .method = x->call.method,
 		.flags = (x->call.by_shield ? CALL_BY_SHIELD : 0u) |
 			 (c->is_http ? CALL_BY_HTTP : 0u),
 		.pid = (uint32_t)c->peer->cred.pid,

@@ -214,7 +214,7 @@ static void ask_give_answer(
 	}
 }
 
-struct answering {
+struct ask_answering {
 	struct monitor *monitor;
 	uint64_t id;
 	const struct answer *answer;
@@ -222,7 +222,7 @@ struct answering {
 
 static int ask_visit_answered(void *context, const struct corral_question *q)
 {
-	const struct answering *a = context;
+	const struct ask_answering *a = context;
 
 	if (q->id != a->id)
 		return 0;
@@ -256,7 +256,7 @@ static void ask_refuse(struct monitor *m, uint64_t question, const char *text)
 
 void monitor_take_answer(struct monitor *m, uint64_t question, const struct answer *a)
 {
-	struct answering x = { m, question, a };
+	struct ask_answering x = { m, question, a };
 	bool is_waited_for = false;
 
 	if (a->kind == ANSWER_DENY && answer_why_text(a->why)) {

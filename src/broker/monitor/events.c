@@ -59,14 +59,14 @@ static int events_add(const struct monitor_call *c, const struct node *n)
 	return corral_audit_add(monitor_audit(c->monitor), &event);
 }
 
-struct events {
+struct monitor_events {
 	struct document document;
 	int code; /* of adding them */
 };
 
 static void events_work(struct monitor_call *c)
 {
-	struct events *e = c->state;
+	struct monitor_events *e = c->state;
 
 	for (const struct node *n = e->document.root->first; e->code == 0 && n; n = n->next)
 		e->code = events_add(c, n);
@@ -74,7 +74,7 @@ static void events_work(struct monitor_call *c)
 
 static void events_free(struct monitor_call *c)
 {
-	struct events *e = c->state;
+	struct monitor_events *e = c->state;
 
 	document_deinit(&e->document);
 	c->state = NULL;
@@ -82,7 +82,7 @@ static void events_free(struct monitor_call *c)
 
 static void events_done(struct monitor_call *c)
 {
-	const struct events *e = c->state;
+	const struct monitor_events *e = c->state;
 	const bool is_lost = e->code < 0;
 	struct values v = { 0 };
 
@@ -118,7 +118,7 @@ static bool events_spend(struct monitor *m, size_t n)
 void events_batch(struct monitor_call *c)
 {
 	const struct value *text = &c->call.params.v[0];
-	struct events *e = arena_calloc(&c->arena, 1, sizeof(*e));
+	struct monitor_events *e = arena_calloc(&c->arena, 1, sizeof(*e));
 	const struct rpc_refusal *why = NULL;
 	int r = e ? json_read(&e->document, NULL, text->text, text->len, NULL) : -ENOMEM;
 

@@ -136,7 +136,7 @@ static int fetching_on_head(struct fetching *f, const struct values *v)
 	return fetching_is_redirected(f) || !f->sink->head ? 0 : f->sink->head(f);
 }
 
-static int fetching_on_record(void *context, const struct record *r)
+static int fetching_on_record(void *context, const struct fetch_record *r)
 {
 	struct fetching *f = context;
 

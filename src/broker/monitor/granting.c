@@ -21,7 +21,7 @@ static int granting_apply(struct monitor *m, struct permissions *p)
 	const struct policy_options o = { .variables = &m->o.setup->variables,
 		.resolver = &resolver_system };
 	struct granting *g = &m->granting;
-	const struct granted *from = g->is_own ? &g->all : &g->ordered;
+	const struct monitor_granted *from = g->is_own ? &g->all : &g->ordered;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < from->n; i++) {
@@ -80,11 +80,11 @@ static void granting_put_words(struct monitor *m, struct policy *next)
 	m->policy = next;
 }
 
-static void granted_take(struct granted *to, struct granted *from)
+static void granted_take(struct monitor_granted *to, struct monitor_granted *from)
 {
 	arena_deinit(&to->arena);
 	*to = *from;
-	*from = (struct granted){ 0 };
+	*from = (struct monitor_granted){ 0 };
 }
 
 static int granting_begin(struct monitor *m, bool is_own);
@@ -179,7 +179,7 @@ static int granting_begin(struct monitor *m, bool is_own)
 int monitor_grant(struct monitor *m, uint64_t id, const struct live_grant *grants, size_t n)
 {
 	struct granting *g = &m->granting;
-	struct granted given = { .id = id, .n = n };
+	struct monitor_granted given = { .id = id, .n = n };
 
 	if (g->is_ordered)
 		return -EBUSY;

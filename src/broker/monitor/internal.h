@@ -61,7 +61,7 @@ struct unsent {
 };
 
 /* granting.c: all that the holder grants, by an order of this number. */
-struct granted {
+struct monitor_granted {
 	uint64_t id;
 	uint64_t at_ms;            /* CLOCK_BOOTTIME: those that had not ended then are in force */
 	struct live_grant *grants; /* in the arena */
@@ -73,10 +73,10 @@ struct granted {
 struct granting {
 	struct pool_job job;
 	bool is_busy;
-	bool is_own;        /* of the change: the time of a grant was over */
-	struct granted all; /* that are in force */
-	bool is_ordered;    /* that of the holder is under way, or follows one of our own */
-	struct granted ordered;
+	bool is_own;                /* of the change: the time of a grant was over */
+	struct monitor_granted all; /* that are in force */
+	bool is_ordered;            /* that of the holder is under way, or follows one of our own */
+	struct monitor_granted ordered;
 	uint64_t at_ms;      /* of the change that is under way */
 	struct timer over;   /* the time of the first that ends */
 	struct policy *next; /* the words' */

@@ -44,9 +44,9 @@ enum {
 /* One call that is under way. */
 struct monitor_call {
 	struct monitor *monitor;
-	struct call call;    /* texts live as long as this does */
-	struct arena arena;  /* for the handler too */
-	struct corral_by by; /* the caller, for the enclave */
+	struct broker_call call; /* texts live as long as this does */
+	struct arena arena;      /* for the handler too */
+	struct corral_by by;     /* the caller, for the enclave */
 	/*
 	 * Of a handler that answers later: ends what it does and frees its state; it must not
 	 * answer. Called when the caller or the front has gone. Not called while work of the call

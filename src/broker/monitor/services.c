@@ -469,7 +469,7 @@ static int services_add(struct services_call *x, const char *value)
 
 static int services_add_parameter(struct services_call *x, const char *name)
 {
-	const struct call *call = &x->call->call;
+	const struct broker_call *call = &x->call->call;
 	const int at = name ? method_param(call->method, name, false) : -1;
 	const struct value *v = at < 0 ? NULL : &call->params.v[at];
 	struct arena *a = &x->call->arena;
@@ -507,7 +507,7 @@ static int services_add_granted(struct services_call *x)
 
 static int services_list_targets(struct services_call *x)
 {
-	const struct call *call = &x->call->call;
+	const struct broker_call *call = &x->call->call;
 	const struct method *m = call->method;
 	size_t max = REFUSAL_ALLOWED_MAX + METHOD_TARGETS_MAX;
 	int r;

@@ -239,7 +239,7 @@ static void socket_opened(struct broker_socket *s)
 	monitor_answer(c, &v);
 }
 
-static int socket_on_record(void *context, const struct record *r)
+static int socket_on_record(void *context, const struct fetch_record *r)
 {
 	static const enum rpc_class classes[] = {
 		[RECORD_CAUSE_NETWORK] = RPC_NETWORK,

@@ -18,7 +18,7 @@ static int decode(struct head head, const void *rest, size_t len)
 {
 	auto_buffer body = { 0 };
 	auto_arena a = { 0 };
-	struct call c;
+	struct broker_call c;
 
 	buffer_add(&body, &head, sizeof(head));
 	buffer_add(&body, rest, len);
@@ -27,14 +27,14 @@ static int decode(struct head head, const void *rest, size_t len)
 
 static void test_a_call_arrives_as_it_was_sent(void **state)
 {
-	const struct call sent = { .method = &method_rows[METHOD_FS_STAT],
+	const struct broker_call sent = { .method = &method_rows[METHOD_FS_STAT],
 		.pid = 7,
 		.uid = 1000,
 		.connection = UINT64_MAX,
 		.params.v[0] = { .type = VALUE_PATH, .text = "/a", .len = 2 } };
 	auto_buffer body = { 0 };
 	auto_arena a = { 0 };
-	struct call got;
+	struct broker_call got;
 
 	(void)state;
 	assert_int_equal(call_encode(&sent, &body), 0);
@@ -71,7 +71,7 @@ static void test_what_a_front_may_not_send(void **state)
 	for (size_t i = 0; i < ROWS(cases); i++)
 		assert_int_equal(decode(cases[i].head, path, sizeof(path)), cases[i].code);
 	assert_int_equal(decode(cases[0].head, path, sizeof(path) - 1), -EPROTO);
-	assert_int_equal(call_decode(&(struct call){ 0 }, "", 0, NULL), -EPROTO);
+	assert_int_equal(call_decode(&(struct broker_call){ 0 }, "", 0, NULL), -EPROTO);
 }
 
 int main(void)

@@ -172,7 +172,7 @@ const struct verb verb_status = {
 
 /* events */
 
-struct events {
+struct daemon_events {
 	struct call *call;
 	bool json, follow;
 	char type[64];
@@ -246,7 +246,7 @@ static void events_print_text(struct output *o, const char *type, const struct n
 	buffer_addc(&o->text, '\n');
 }
 
-static int events_print(struct events *e, const char *data)
+static int events_print(struct daemon_events *e, const char *data)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	struct json_writer w = { .out = &o.text };
@@ -269,7 +269,7 @@ static int events_print(struct events *e, const char *data)
 }
 
 /* A line of the stream; corrald writes id, event, data, in this order. */
-static int events_take(struct events *e, const char *line)
+static int events_take(struct daemon_events *e, const char *line)
 {
 	int r = 0;
 
@@ -296,7 +296,7 @@ static int events_take(struct events *e, const char *line)
 	return r;
 }
 
-static int events_read(struct events *e, FILE *from)
+static int events_read(struct daemon_events *e, FILE *from)
 {
 	char *line = NULL;
 	size_t cap = 0;
@@ -318,7 +318,7 @@ static int events_read(struct events *e, FILE *from)
 
 static int events_run(struct call *c)
 {
-	struct events e = { .call = c };
+	struct daemon_events e = { .call = c };
 	const struct options_row rows[] = {
 		{ "follow", 'f', NULL, "go on with those that come, until Ctrl-C", options_flag,
 			&e.follow, 0 },

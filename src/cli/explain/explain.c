@@ -29,7 +29,7 @@ enum {
 };
 
 /* Of calls that were judged: what came of it. */
-struct known {
+struct explain_known {
 	uint64_t hash;
 	uint32_t denial; /* its place and 1; 0: it was not denied */
 };
@@ -44,7 +44,7 @@ struct run_explain {
 	uint64_t missed, clock;
 	const char *found[FOUND_MAX]; /* names of programs that were run */
 	size_t n_found;
-	struct known known[KNOWN];
+	struct explain_known known[KNOWN];
 };
 
 int run_explain_new(struct run_explain **ret, const struct run *r)
@@ -203,7 +203,7 @@ static void seen(void *context, const struct sight *s)
 {
 	struct run_explain *e = context;
 	uint64_t hash = explain_hash_of(s);
-	struct known *known = &e->known[hash % KNOWN];
+	struct explain_known *known = &e->known[hash % KNOWN];
 	char path[PATH_BYTES], comm[64], name[NAME_BYTES];
 	struct denial d;
 	int r;
@@ -217,7 +217,7 @@ static void seen(void *context, const struct sight *s)
 	/* Nothing can be compared with the inside yet. */
 	if (s->root < 0)
 		return;
-	*known = (struct known){ .hash = hash };
+	*known = (struct explain_known){ .hash = hash };
 	r = run_explain_judge(e->run, s, &d, path);
 	if (r == EXPLAIN_DENIED) {
 		/* The last name that a process gave itself, which is the program's for most. */

@@ -11,14 +11,14 @@
 #include "policy/algebra/algebra.h"
 #include "policy/format/permissions-text.h"
 
-struct settings {
+struct profile_settings {
 	struct options_list policies;
 	struct agent agent;
 	struct load load;
 	bool json;
 };
 
-static int verb_profile_parse(struct settings *s, struct call *c)
+static int verb_profile_parse(struct profile_settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
 		{ "policy", 'p', "FILE",
@@ -39,7 +39,7 @@ static int verb_profile_parse(struct settings *s, struct call *c)
 	return agent_check(&s->agent, c);
 }
 
-static int write_profile(struct settings *s, struct call *c, struct buffer *out)
+static int write_profile(struct profile_settings *s, struct call *c, struct buffer *out)
 {
 	auto_permissions *p = NULL;
 	int r = load_begin(&s->load, c);
@@ -58,7 +58,7 @@ static int write_profile(struct settings *s, struct call *c, struct buffer *out)
 
 static int verb_profile_run(struct call *c)
 {
-	struct settings s = { 0 };
+	struct profile_settings s = { 0 };
 	struct json_tree t = { .arena = c->arena };
 	auto_output o = { 0 };
 	int r = verb_profile_parse(&s, c);

@@ -32,25 +32,27 @@
 enum { LEAVES_MAX = 256 };
 
 /* One option's way into the permissions. */
-struct kind {
+struct grant_kind {
 	const char *option;
 	enum permission_list list;
 };
 
-static const struct kind kind_read = { "--read", LIST_FS_READ };
-static const struct kind kind_write = { "--write", LIST_FS_WRITE };
-static const struct kind kind_deny = { "--deny", LIST_FS_DENY };
-static const struct kind kind_dangerous = { "--dangerously-allow", LIST_DANGEROUSLY_ALLOW };
-static const struct kind kind_net = { "--net", LIST_NETWORK_ALLOW };
-static const struct kind kind_private = { "--net-private", LIST_NETWORK_PRIVATE };
-static const struct kind kind_exec = { "--exec", LIST_EXEC };
-static const struct kind kind_listen = { "--listen", LIST_LISTEN };
-static const struct kind kind_env = { "--env", LIST_ENV };
+static const struct grant_kind kind_read = { "--read", LIST_FS_READ };
+static const struct grant_kind kind_write = { "--write", LIST_FS_WRITE };
+static const struct grant_kind kind_deny = { "--deny", LIST_FS_DENY };
+static const struct grant_kind kind_dangerous = { "--dangerously-allow", LIST_DANGEROUSLY_ALLOW };
+static const struct grant_kind kind_net = { "--net", LIST_NETWORK_ALLOW };
+static const struct grant_kind kind_private = { "--net-private", LIST_NETWORK_PRIVATE };
+static const struct grant_kind kind_exec = { "--exec", LIST_EXEC };
+static const struct grant_kind kind_listen = { "--listen", LIST_LISTEN };
+static const struct grant_kind kind_env = { "--env", LIST_ENV };
 
 /* Calls one for each layer that the base really has, however they are nested. */
-typedef int visit(struct run *r, struct permissions *p, const struct kind *k, const char *pattern);
+typedef int visit(
+	struct run *r, struct permissions *p, const struct grant_kind *k, const char *pattern);
 
-static int for_each_layer(struct run *r, visit *one, const struct kind *k, const char *pattern)
+static int for_each_layer(
+	struct run *r, visit *one, const struct grant_kind *k, const char *pattern)
 {
 	const struct permissions *leaves[LEAVES_MAX];
 
@@ -69,7 +71,7 @@ static int for_each_layer(struct run *r, visit *one, const struct kind *k, const
 }
 
 static int run_grants_add(
-	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
+	struct run *r, struct permissions *p, const struct grant_kind *k, const char *pattern)
 {
 	struct location where = { .file = k->option };
 	struct grant_list *list = permissions_list(p, k->list);
@@ -80,7 +82,7 @@ static int run_grants_add(
 	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
 
-static int run_grants_grant(struct run *r, const struct kind *k, const char *text)
+static int run_grants_grant(struct run *r, const struct grant_kind *k, const char *text)
 {
 	struct location where = { .file = k->option };
 	const char *pattern;
@@ -93,7 +95,7 @@ static int run_grants_grant(struct run *r, const struct kind *k, const char *tex
 /* Paths */
 
 /* Just this path, and if it is a folder all that is in it. */
-static int grant_literal(struct run *r, const struct kind *k, const char *path)
+static int grant_literal(struct run *r, const struct grant_kind *k, const char *path)
 {
 	auto_buffer pattern = { 0 };
 	struct stat st;
@@ -107,7 +109,7 @@ static int grant_literal(struct run *r, const struct kind *k, const char *path)
 
 struct hops {
 	struct run *run;
-	const struct kind *kind;
+	const struct grant_kind *kind;
 };
 
 static int grant_hop(void *data, const char *path)
@@ -127,7 +129,7 @@ static bool is_workspace(const struct run *r, const char *path)
 	       path_is_below(path, r->load.variables.values[VARIABLE_WORK_DIR]);
 }
 
-static int grant_path(struct run *r, const struct kind *k, const char *path)
+static int grant_path(struct run *r, const struct grant_kind *k, const char *path)
 {
 	struct hops hops = { r, k };
 	struct planted planted;
@@ -176,7 +178,7 @@ static int absolute_pattern(struct run *r, const char *text, struct buffer *out)
 }
 
 /* Most likely it was misspelt: inside it is absent, or made in a folder that is not kept. */
-static void note_missing(const struct run *r, const struct kind *k, const char *path)
+static void note_missing(const struct run *r, const struct grant_kind *k, const char *path)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
@@ -196,7 +198,7 @@ static void note_missing(const struct run *r, const struct kind *k, const char *
 
 /* The path that a text without wildcards means; shells leave the ~ of --read=~/data to us. */
 static int run_grants_plain_path(
-	struct run *r, const struct kind *k, const char *text, const char **ret)
+	struct run *r, const struct grant_kind *k, const char *text, const char **ret)
 {
 	struct location where = { .file = k->option };
 	const char *rest = NULL, *value = NULL;
@@ -217,7 +219,7 @@ static int run_grants_plain_path(
 	return text ? load_absolute(r->call, text, ret) : error_no_memory(r->call->error);
 }
 
-static int grant_file(struct run *r, const struct kind *k, const char *text)
+static int grant_file(struct run *r, const struct grant_kind *k, const char *text)
 {
 	bool is_plain = !strpbrk(text, "*?[]{}\\"), is_variable = text[0] == '$' || text[0] == '~';
 	auto_buffer pattern = { 0 };
@@ -271,7 +273,7 @@ static void run_grants_begin_list(struct run *r)
 }
 
 static int run_grants_add_program(
-	struct run *r, struct permissions *p, const struct kind *k, const char *pattern)
+	struct run *r, struct permissions *p, const struct grant_kind *k, const char *pattern)
 {
 	return run_grants_is_open(p) == (k->list == LIST_FS_READ) ? run_grants_add(r, p, k, pattern)
 								  : 0;
@@ -280,7 +282,7 @@ static int run_grants_add_program(
 static int run_grants_read_program(void *data, const char *path)
 {
 	struct run *r = data;
-	struct kind k = kind_read;
+	struct grant_kind k = kind_read;
 	auto_buffer pattern = { 0 };
 
 	k.option = kind_exec.option;
@@ -312,7 +314,7 @@ static void note_open(const struct run *r, const char *text)
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
-static int grant_program(struct run *r, const struct kind *k, const char *text)
+static int grant_program(struct run *r, const struct grant_kind *k, const char *text)
 {
 	struct location where = { .file = k->option };
 	const char *path = text, *pattern;
@@ -336,7 +338,7 @@ static int grant_program(struct run *r, const struct kind *k, const char *text)
 }
 
 /* A port of the sandbox on the host. */
-static int grant_port(struct run *r, const struct kind *k, const char *text)
+static int grant_port(struct run *r, const struct grant_kind *k, const char *text)
 {
 	struct location where = { .file = k->option };
 	auto_buffer canonical = { 0 };
@@ -355,8 +357,8 @@ int run_grants(struct run *r)
 	const struct run_options *o = &r->options;
 	const struct {
 		const struct options_list *given;
-		const struct kind *kind;
-		int (*grant)(struct run *r, const struct kind *k, const char *text);
+		const struct grant_kind *kind;
+		int (*grant)(struct run *r, const struct grant_kind *k, const char *text);
 	} rows[] = {
 		{ &o->read, &kind_read, grant_file },
 		{ &o->write, &kind_write, grant_file },

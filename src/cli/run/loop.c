@@ -28,7 +28,7 @@ enum { KEYBOARD_MS = 100 };
 /* What is waited for beside the copies: the session, signals, calls to look at, the daemon. */
 enum { FIXED = 4 };
 
-struct loop {
+struct run_loop_state {
 	struct run *run;
 	struct run_stdio *stdio;
 	struct run_outcome *outcome;
@@ -38,7 +38,7 @@ struct loop {
 	bool is_stopped;  /* it stopped by itself, and we are yet to follow */
 };
 
-static const char *run_loop_keep(struct loop *l, const char *text)
+static const char *run_loop_keep(struct run_loop_state *l, const char *text)
 {
 	const char *copy = arena_strdup(l->run->call->arena, text ? text : "");
 
@@ -46,7 +46,7 @@ static const char *run_loop_keep(struct loop *l, const char *text)
 }
 
 /* At once, unless the command draws its own screen: then it is reported in the end. */
-static void run_loop_tell_record(struct loop *l)
+static void run_loop_tell_record(struct run_loop_state *l)
 {
 	struct run_network *all = &l->run->network;
 	struct record *last = all->n ? &all->items[all->n - 1] : NULL;
@@ -61,7 +61,7 @@ static void run_loop_tell_record(struct loop *l)
 }
 
 /* Its calls failed, or waited: which is no end of the command. */
-static void run_loop_tell_broker(struct loop *l, const struct refusal *how)
+static void run_loop_tell_broker(struct run_loop_state *l, const struct refusal *how)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
@@ -73,7 +73,7 @@ static void run_loop_tell_broker(struct loop *l, const struct refusal *how)
 
 static void run_loop_on_event(void *context, const struct session_event *e)
 {
-	struct loop *l = context;
+	struct run_loop_state *l = context;
 
 	switch (e->kind) {
 	case SESSION_STARTED:
@@ -123,7 +123,7 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 
 /* Signals */
 
-static int open_signals(struct loop *l)
+static int open_signals(struct run_loop_state *l)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
 		SIGTSTP, SIGCONT };
@@ -148,7 +148,7 @@ static int open_signals(struct loop *l)
 
 /* The command is stopped, or about to be. It goes on when we do: at once, if nobody would let us go
  * on (a group without a parent in its session, or SIGTSTP that is ignored). */
-static void run_loop_pause(struct loop *l)
+static void run_loop_pause(struct run_loop_state *l)
 {
 	sigset_t set;
 
@@ -162,7 +162,7 @@ static void run_loop_pause(struct loop *l)
 }
 
 /* Somebody stops us: the command stops first. */
-static void run_loop_stop(struct loop *l)
+static void run_loop_stop(struct run_loop_state *l)
 {
 	l->is_stopping = l->stdio->is_terminal;
 	(void)session_signal(l->session, COMMAND, SIGSTOP);
@@ -172,7 +172,7 @@ static void run_loop_stop(struct loop *l)
 
 /* The command stopped by itself, as by Ctrl-Z: so does our whole group, of which a script may be
  * part that waits for us. */
-static void run_loop_follow(struct loop *l)
+static void run_loop_follow(struct run_loop_state *l)
 {
 	l->is_stopped = false;
 	(void)kill(0, SIGTSTP);
@@ -180,7 +180,7 @@ static void run_loop_follow(struct loop *l)
 }
 
 /* The command may have ended, and what it wrote not be read: then the signal is for that. */
-static void run_loop_pass(struct loop *l, int number)
+static void run_loop_pass(struct run_loop_state *l, int number)
 {
 	if (session_signal(l->session, COMMAND, number) == -ESRCH && number != SIGCONT)
 		(void)session_kill(l->session, COMMAND);
@@ -188,7 +188,7 @@ static void run_loop_pass(struct loop *l, int number)
 
 /* -EINTR: there is nobody left to send it to. Who asks then does not want to wait for the rest of
  * the output, which somebody outside may hold open for ever. */
-static int run_loop_on_signal(struct loop *l)
+static int run_loop_on_signal(struct run_loop_state *l)
 {
 	struct signalfd_siginfo info;
 
@@ -213,7 +213,7 @@ static int run_loop_on_signal(struct loop *l)
 
 /* Waiting */
 
-static int wait_once(struct loop *l)
+static int wait_once(struct run_loop_state *l)
 {
 	struct pollfd p[FIXED + RUN_STDIO_COPIES] = {
 		{ .fd = l->session ? session_fd(l->session) : -1, .events = POLLIN },
@@ -254,7 +254,7 @@ static int wait_once(struct loop *l)
 	return 0;
 }
 
-static int run_loop_wait_for_end(struct loop *l)
+static int run_loop_wait_for_end(struct run_loop_state *l)
 {
 	int r = 0;
 
@@ -299,7 +299,7 @@ static uint32_t run_loop_ignored(void)
 	return flags;
 }
 
-static int run_loop_start(struct loop *l)
+static int run_loop_start(struct run_loop_state *l)
 {
 	const struct run *r = l->run;
 	struct start s = {
@@ -331,7 +331,7 @@ static int run_loop_start(struct loop *l)
 
 static bool run_loop_idle(void *context)
 {
-	const struct loop *l = context;
+	const struct run_loop_state *l = context;
 
 	return run_later_idle(l->run);
 }
@@ -355,7 +355,7 @@ static void run_loop_look(void *context)
 
 int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 {
-	struct loop l = { .run = r, .stdio = s, .outcome = ret, .signals = -1 };
+	struct run_loop_state l = { .run = r, .stdio = s, .outcome = ret, .signals = -1 };
 	const struct session_handler handler = { run_loop_on_event, &l, run_loop_idle,
 		run_loop_look };
 	int err = session_build_begin(r->session, r->plan, &handler, r->call->error);

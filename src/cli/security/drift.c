@@ -48,7 +48,7 @@ static bool drift_read(const char *path, struct buffer *out)
 
 /* Profiles */
 
-static void drift_check_profiles(struct security *s, struct known *k, const char *config)
+static void drift_check_profiles(struct security *s, struct security_known *k, const char *config)
 {
 	const char *folder = config ? arena_printf(s->call->arena, "%s/profiles", config) : NULL;
 	DIR *dir = folder ? opendir(folder) : NULL;
@@ -93,7 +93,7 @@ static bool drift_is_wrapper(const char *text)
 
 struct drift_search {
 	struct security *s;
-	struct known *k;
+	struct security_known *k;
 	void (*tell)(void *data, const struct security_wrapper *w);
 	void *data;
 };
@@ -203,7 +203,7 @@ static void drift_tell_missing(struct drift_search *d)
 void security_each_wrapper(
 	struct security *s, void (*tell)(void *data, const struct security_wrapper *w), void *data)
 {
-	struct known k;
+	struct security_known k;
 	struct drift_search d = { s, &k, tell, data };
 
 	known_open(&k, s);
@@ -230,7 +230,7 @@ static void drift_tell_wrapper(void *data, const struct security_wrapper *w)
 
 void security_check_drift(struct security *s)
 {
-	struct known k;
+	struct security_known k;
 	struct drift_search d = { s, &k, drift_tell_wrapper, s };
 
 	known_open(&k, s);

@@ -15,13 +15,13 @@
 
 enum { KNOWN_FILE_MAX = 1 << 20, KNOWN_FILES_MAX = 2000 };
 
-static bool known_name(const struct known *k, char path[PATH_BYTES])
+static bool known_name(const struct security_known *k, char path[PATH_BYTES])
 {
 	return k->s->state &&
 	       snprintf(path, PATH_BYTES, "%s/security.json", k->s->state) < PATH_BYTES;
 }
 
-static void known_read(struct known *k, const struct node *files)
+static void known_read(struct security_known *k, const struct node *files)
 {
 	struct arena *a = k->s->call->arena;
 
@@ -34,7 +34,7 @@ static void known_read(struct known *k, const struct node *files)
 	}
 }
 
-void known_open(struct known *k, struct security *s)
+void known_open(struct security_known *k, struct security *s)
 {
 	char path[PATH_BYTES];
 	auto_buffer text = { 0 };
@@ -43,7 +43,7 @@ void known_open(struct known *k, struct security *s)
 	const struct node *files;
 	int r;
 
-	*k = (struct known){ .s = s };
+	*k = (struct security_known){ .s = s };
 	if (!known_name(k, path) || access(path, F_OK) < 0)
 		return;
 	r = file_read_regular(path, KNOWN_FILE_MAX, &text);
@@ -62,7 +62,8 @@ void known_open(struct known *k, struct security *s)
 	known_read(k, files);
 }
 
-enum known_state known_compare(struct known *k, const char *path, const char *data, size_t len)
+enum known_state known_compare(
+	struct security_known *k, const char *path, const char *data, size_t len)
 {
 	struct arena *a = k->s->call->arena;
 	unsigned char hash[crypto_hash_sha256_BYTES];
@@ -93,7 +94,7 @@ enum known_state known_compare(struct known *k, const char *path, const char *da
 	return KNOWN_SAME;
 }
 
-void known_close(struct known *k)
+void known_close(struct security_known *k)
 {
 	char path[PATH_BYTES];
 	auto_buffer text = { 0 };

@@ -17,7 +17,7 @@ struct known_file {
 	bool is_there;
 };
 
-struct known {
+struct security_known {
 	struct security *s;
 	struct known_file *items;
 	size_t n, cap;
@@ -25,8 +25,9 @@ struct known {
 };
 
 /* Reads what was recorded. One that cannot be read is a finding, and an empty record. */
-void known_open(struct known *k, struct security *s);
+void known_open(struct security_known *k, struct security *s);
 /* Compares a file of this content with what was recorded; records it, if that is asked for. */
-enum known_state known_compare(struct known *k, const char *path, const char *data, size_t len);
+enum known_state known_compare(
+	struct security_known *k, const char *path, const char *data, size_t len);
 /* Stores what has changed. Those that are gone are forgotten if changes are accepted. */
-void known_close(struct known *k);
+void known_close(struct security_known *k);

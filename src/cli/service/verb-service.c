@@ -13,7 +13,7 @@
 
 enum { MARK_COLUMN = 2, NAME_COLUMN = 6, TEXT_COLUMN = 22, NAMES_MAX = 32 };
 
-struct settings {
+struct service_settings {
 	bool json;
 	struct service_session session;
 	struct try_result results[NAMES_MAX];
@@ -44,7 +44,7 @@ static void verb_service_print_one(struct output *o, const struct try_result *t)
 
 /* For programs */
 
-static int verb_service_print_json(struct call *c, const struct settings *s)
+static int verb_service_print_json(struct call *c, const struct service_settings *s)
 {
 	struct json_tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t), *list = tree_put_list(&t, root, "services");
@@ -67,7 +67,7 @@ static int verb_service_print_json(struct call *c, const struct settings *s)
 	return tree_print(&t, root, c->error);
 }
 
-static int verb_service_print(struct call *c, const struct settings *s)
+static int verb_service_print(struct call *c, const struct service_settings *s)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	bool is_good = true;
@@ -109,7 +109,7 @@ static int verb_service_find(
 	return -EINVAL;
 }
 
-static int verb_service_begin(struct settings *s, struct call *c)
+static int verb_service_begin(struct service_settings *s, struct call *c)
 {
 	const struct options_row rows[] = { OPTIONS_JSON(&s->json) };
 	int r = options_parse(c, rows, ROWS(rows));
@@ -123,7 +123,7 @@ static int verb_service_begin(struct settings *s, struct call *c)
 
 static int verb_service_list_run(struct call *c)
 {
-	struct settings s = { 0 };
+	struct service_settings s = { 0 };
 	int r = verb_service_begin(&s, c);
 
 	if (r != 0)
@@ -138,7 +138,7 @@ static int verb_service_list_run(struct call *c)
 static int verb_service_test_run(struct call *c)
 {
 	const struct service_backend *wanted[NAMES_MAX];
-	struct settings s = { 0 };
+	struct service_settings s = { 0 };
 	size_t n = 0;
 	int r = verb_service_begin(&s, c);
 
@@ -209,7 +209,8 @@ static int verb_service_explain_json(
 	return tree_print(&t, root, c->error);
 }
 
-static int verb_service_write(struct call *c, struct settings *s, const struct service_backend *b)
+static int verb_service_write(
+	struct call *c, struct service_settings *s, const struct service_backend *b)
 {
 	auto_output o = output_for(STDERR_FILENO);
 	const char *path = NULL;
@@ -231,7 +232,7 @@ static int verb_service_set_up_run(struct call *c)
 {
 	const struct service_backend *wanted[NAMES_MAX];
 	auto_output o = output_for(STDOUT_FILENO);
-	struct settings s = { 0 };
+	struct service_settings s = { 0 };
 	size_t n = 0;
 	int r = verb_service_begin(&s, c);
 

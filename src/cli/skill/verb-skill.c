@@ -17,13 +17,13 @@ struct approve_settings {
 };
 
 /* One line, or one object: is it approved, and what came before. */
-struct answer {
+struct skill_answer_text {
 	bool approved;
 	const char *path, *text;
 };
 
 static int verb_approve_print_answer(
-	struct call *c, const struct approve_settings *s, const struct answer *a)
+	struct call *c, const struct approve_settings *s, const struct skill_answer_text *a)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	struct json_tree t = { .arena = c->arena };
@@ -47,7 +47,7 @@ static int verb_approve_print_answer(
 static int verb_approve_run_check(struct call *c, const struct approve_settings *s)
 {
 	auto_launch_skill skill = LAUNCH_SKILL_NONE;
-	struct answer a = { 0 };
+	struct skill_answer_text a = { 0 };
 	int r = launch_skill_open(&skill, c->words[0], LAUNCH_SKILL_LOOK, c->arena, c->error);
 
 	if (r < 0)
@@ -62,7 +62,7 @@ static int verb_approve_run_check(struct call *c, const struct approve_settings 
 static int run_remove(struct call *c, const struct approve_settings *s)
 {
 	struct approval approval = { 0 };
-	struct answer a = { 0 };
+	struct skill_answer_text a = { 0 };
 	char *real = realpath(c->words[0], NULL);
 	int r = 0, removed = 0;
 
@@ -140,8 +140,8 @@ static int verb_approve_check_runs(struct call *c, const struct launch_skill *s)
 }
 
 /* Shows, asks if need be, and stores. */
-static int verb_approve_decide(
-	struct call *c, const struct approve_settings *s, struct inspection *i, struct answer *a)
+static int verb_approve_decide(struct call *c, const struct approve_settings *s,
+	struct inspection *i, struct skill_answer_text *a)
 {
 	bool is_current = i->skill.outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
 	/* Whom it asks, sees it; a program gets just the answer. */
@@ -173,7 +173,7 @@ static int verb_approve_decide(
 static int run_approve(struct call *c, const struct approve_settings *s)
 {
 	auto_inspection i = { .skill = LAUNCH_SKILL_NONE };
-	struct answer a = { 0 };
+	struct skill_answer_text a = { 0 };
 	int r = inspection_open(&i, c, c->words[0], LAUNCH_SKILL_LOOK);
 
 	if (r == 0)

@@ -13,12 +13,12 @@
 #include "daemon/supervisor/internal.h"
 
 static void enclave_process_answer(
-	struct supervisor *s, struct enclave_call *c, unsigned status, const char *json, size_t len)
+	struct supervisor *s, struct invoked_call *c, unsigned status, const char *json, size_t len)
 {
 	if (c->generation == s->http.n_started)
 		api_reply(s, c->id, status, json, len);
 	buffer_deinit(&c->policy.call);
-	*c = (struct enclave_call){ 0 };
+	*c = (struct invoked_call){ 0 };
 }
 
 static void enclave_process_lose(struct supervisor *s)
@@ -44,7 +44,7 @@ static int enclave_process_on_answer(struct supervisor *s, const struct frame *f
 	if (message_answer_decode(&a, f->body, f->len) < 0)
 		return -EPROTO;
 	for (size_t i = 0; i < ROWS(p->calls); i++) {
-		struct enclave_call *c = &p->calls[i];
+		struct invoked_call *c = &p->calls[i];
 
 		if (c->number != f->id || f->id == 0)
 			continue;
@@ -182,7 +182,7 @@ void enclave_process_close(struct supervisor *s)
 void enclave_process_call(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	struct enclave_process *p = &s->enclave;
-	struct enclave_call *call = NULL;
+	struct invoked_call *call = NULL;
 	auto_buffer body = { 0 };
 	int r;
 
@@ -200,7 +200,7 @@ void enclave_process_call(struct supervisor *s, uint64_t id, const struct route_
 		api_fail(s, id, 503, "the enclave cannot be started");
 		return;
 	}
-	*call = (struct enclave_call){
+	*call = (struct invoked_call){
 		.number = ++p->n_calls, .id = id, .generation = s->http.n_started
 	};
 	/* Before it is sent: a file that changes from here on counts more. */

@@ -82,7 +82,7 @@ struct enclave_policy {
 };
 
 /* A call that corrald-enclave has. */
-struct enclave_call {
+struct invoked_call {
 	uint64_t number;              /* its own; 0: none */
 	uint64_t id;                  /* corrald-http's */
 	size_t generation;            /* of corrald-http: another one has other calls */
@@ -94,7 +94,7 @@ struct enclave_process {
 	struct watcher link;
 	struct outbox out;
 	struct frame frame;
-	struct enclave_call calls[ENCLAVE_CALLS_MAX];
+	struct invoked_call calls[ENCLAVE_CALLS_MAX];
 	uint64_t n_calls;
 	size_t n_started;
 	struct enclave_policy policy; /* the last call of set_policy that succeeded */

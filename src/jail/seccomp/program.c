@@ -37,7 +37,7 @@ struct ranges {
 	struct range r[SECCOMP_NUMBERS + 4];
 };
 
-struct leaves {
+struct program_leaves {
 	const struct range *r;
 	size_t n;
 	uint16_t starts[SECCOMP_NUMBERS + 5]; /* where each begins in r; then the end */
@@ -142,7 +142,7 @@ static bool program_is_single(const struct ranges *s, size_t i)
 	       s->r[i + 1].from + 1 == s->r[i + 2].from;
 }
 
-static void program_find_leaves(struct leaves *l, const struct ranges *s)
+static void program_find_leaves(struct program_leaves *l, const struct ranges *s)
 {
 	l->r = s->r;
 	l->n = 0;
@@ -165,7 +165,7 @@ static size_t program_leaf(struct seccomp_program *p, const struct range *r, siz
 
 /* Of n leaves, from the first-th on. */
 static size_t program_tree(
-	struct seccomp_program *p, const struct leaves *l, size_t first, size_t n)
+	struct seccomp_program *p, const struct program_leaves *l, size_t first, size_t n)
 {
 	const uint16_t *start = l->starts + first;
 	size_t left, right, half = n / 2;
@@ -187,7 +187,7 @@ static void program_add_range(struct ranges *s, uint32_t from, uint8_t rule)
 int seccomp_program_make(struct seccomp_program *p, const struct seccomp_table *t)
 {
 	struct ranges ranges;
-	struct leaves leaves;
+	struct program_leaves leaves;
 	size_t kill;
 
 	p->first = SECCOMP_PROGRAM_MAX;

@@ -170,7 +170,7 @@ int enclave_done(struct enclave_call *c, int r, struct corral_error **e)
 /* Judging */
 
 /* Only a request that is there can be allowed. */
-struct judgement {
+struct call_judgement {
 	enum verdict verdict;
 	struct corral_denial *denial; /* of the strictest; NULL if allowed, or out of memory */
 };
@@ -198,9 +198,10 @@ enum verdict enclave_decide(
 	return verdict;
 }
 
-static struct judgement call_judge(struct enclave_call *c, const struct request *requests, size_t n)
+static struct call_judgement call_judge(
+	struct enclave_call *c, const struct request *requests, size_t n)
 {
-	struct judgement j = { .verdict = n ? VERDICT_ALLOW : VERDICT_DENY };
+	struct call_judgement j = { .verdict = n ? VERDICT_ALLOW : VERDICT_DENY };
 	struct decision d = { 0 }, worst = { 0 };
 	auto_buffer rule = { 0 };
 	size_t which = 0;
@@ -453,7 +454,7 @@ bool enclave_is_agreed(const struct enclave_call *c, const struct request *r)
 int enclave_permit(
 	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
 {
-	struct judgement j;
+	struct call_judgement j;
 	struct consent_scope scope = {
 		.actor = c->actor, .ttl_ms = c->enclave->ask_ttl_ms, .count = c->enclave->ask_count
 	};

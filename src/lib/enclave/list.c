@@ -52,7 +52,7 @@ struct listed {
 	bool must_be_private; /* nothing grants it: only if it lies on a private place */
 };
 
-struct names {
+struct list_names {
 	struct listed *items;
 	size_t n, cap;
 };
@@ -63,7 +63,7 @@ static void dir_close(DIR **dir)
 		(void)closedir(*dir);
 }
 
-static int list_read_names(struct listing *l, int folder, struct names *ret)
+static int list_read_names(struct listing *l, int folder, struct list_names *ret)
 {
 	auto_fd fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__attribute__((cleanup(dir_close))) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -111,7 +111,7 @@ static bool list_may_name(const struct listing *l, const struct policy *p, const
 	       (l->is_same || list_may_read(p, l->call->target, below, name, is_private));
 }
 
-static void list_keep_readable(const struct listing *l, const char *below, struct names *names)
+static void list_keep_readable(const struct listing *l, const char *below, struct list_names *names)
 {
 	const bool has_private = l->call->enclave->n_private > 0;
 	struct policy_box *box = l->call->enclave->box;
@@ -197,7 +197,7 @@ static int list_entry(struct listing *l, int folder, const char *below, const st
 
 static int list_collect(struct listing *l, int folder, const char *below, unsigned depth)
 {
-	struct names names = { 0 };
+	struct list_names names = { 0 };
 	int r = list_read_names(l, folder, &names);
 
 	/* Of the folder that was asked for it is an error. */

@@ -133,7 +133,7 @@ int corral_enclave_answer(struct corral_enclave *enclave, const char *token, uin
 	return 0;
 }
 
-struct answering {
+struct enclave_answering {
 	struct corral_enclave *enclave;
 	uint64_t question;
 	enum verdict verdict;
@@ -142,7 +142,7 @@ struct answering {
 /* Once, and exactly what was shown. */
 static int take_answer(void *context, const struct consent_question *q)
 {
-	const struct answering *a = context;
+	const struct enclave_answering *a = context;
 	struct consent_scope once = q->scope;
 	uint64_t id = 0;
 
@@ -163,7 +163,7 @@ static int take_answer(void *context, const struct consent_question *q)
 
 void enclave_hear_answers(struct corral_enclave *enclave)
 {
-	struct answering x = { .enclave = enclave };
+	struct enclave_answering x = { .enclave = enclave };
 	struct answer a;
 
 	while (joined_next_answer(enclave->joined, &x.question, &a)) {

@@ -379,7 +379,7 @@ int corral_process_kill(struct corral_process *p)
 /* With the pump held. */
 static int take_output(struct corral_process *p, enum corral_stream stream)
 {
-	struct output *o = stream == CORRAL_STDERR ? &p->err : &p->out;
+	struct stream_output *o = stream == CORRAL_STDERR ? &p->err : &p->out;
 	int fd = o->fd;
 
 	if (fd < 0)

@@ -42,7 +42,7 @@ struct corral_process {
 	bool unreported; /* that it begins and ends is nothing to report */
 	unsigned flags;  /* of the call */
 	int wake;        /* an eventfd, raised when something came for it */
-	struct input input;
+	struct stream_input input;
 
 	/* Guarded by the sandbox's lock. */
 	struct warden_link *link; /* a reference; NULL when finished */
@@ -59,7 +59,7 @@ struct corral_process {
 
 	pthread_mutex_t pump; /* guards the rest */
 	bool told_started, finished;
-	struct output out, err;
+	struct stream_output out, err;
 	struct corral_result *result;
 	struct corral_denial *denial;
 	int epoll;

@@ -15,7 +15,7 @@ _Static_assert((int)CORRAL_HELD_BY_NOTHING == REPORT_BY_NOTHING &&
 		       (int)CORRAL_HELD_BY_POLLING == REPORT_BY_POLLING,
 	"how limits are held");
 
-struct corral_result *result_new(const struct backend *backend)
+struct corral_result *result_new(const struct sandbox_backend *backend)
 {
 	struct corral_result *r = calloc(1, sizeof(*r));
 

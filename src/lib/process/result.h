@@ -11,7 +11,7 @@
 
 struct corral_result {
 	atomic_uint refs;
-	const struct backend *backend; /* that ran it */
+	const struct sandbox_backend *backend; /* that ran it */
 	struct report report;
 	struct printed out, err;
 	/* While the command runs these are guarded by the sandbox's lock. */
@@ -21,7 +21,7 @@ struct corral_result {
 };
 
 /* One reference. NULL when out of memory. */
-struct corral_result *result_new(const struct backend *backend);
+struct corral_result *result_new(const struct sandbox_backend *backend);
 struct corral_result *result_ref(struct corral_result *r);
 /* Takes over d, also on failure. d NULL: out of memory. */
 int result_add_denial(struct corral_result *r, struct corral_denial *d);

@@ -139,11 +139,12 @@ static int preparation_fill(struct preparation *l, struct error *e)
 
 /* The process */
 
-static struct output preparation_output(const struct preparation *l, enum corral_stream stream)
+static struct stream_output preparation_output(
+	const struct preparation *l, enum corral_stream stream)
 {
 	uint64_t limit = preparation_limit(l, LIMIT_OUTPUT, l->call.output_limit);
 
-	return (struct output){
+	return (struct stream_output){
 		.fd = -1,
 		.is_tty = l->call.flags & CORRAL_CALL_TTY,
 		.stream = stream,
@@ -200,7 +201,7 @@ static int new_pipe(int *ret_ours, int *ret_theirs, bool we_read)
 static int open_streams(struct preparation *l, struct corral_process *p)
 {
 	bool keep = l->call.flags & CORRAL_CALL_INPUT;
-	struct input *in = &p->input;
+	struct stream_input *in = &p->input;
 	long added = 0;
 	int r = 0;
 

@@ -16,20 +16,20 @@
 /* The terminal's end-of-file character, as a new terminal has it: Ctrl-D. */
 static const char end_of_file = 4;
 
-void input_init(struct input *i)
+void input_init(struct stream_input *i)
 {
-	*i = (struct input){ .fd = -1 };
+	*i = (struct stream_input){ .fd = -1 };
 	(void)pthread_mutex_init(&i->lock, NULL);
 }
 
-void input_deinit(struct input *i)
+void input_deinit(struct stream_input *i)
 {
 	fd_close(&i->fd);
 	buffer_deinit(&i->queue);
 	(void)pthread_mutex_destroy(&i->lock);
 }
 
-static void input_end_locked(struct input *i)
+static void input_end_locked(struct stream_input *i)
 {
 	fd_close(&i->fd);
 	i->open = false;
@@ -59,7 +59,7 @@ ssize_t input_write_quietly(int fd, const void *data, size_t len)
 	return n;
 }
 
-static void input_flush_locked(struct input *i)
+static void input_flush_locked(struct stream_input *i)
 {
 	while (i->fd >= 0 && i->done < i->queue.len) {
 		ssize_t n =
@@ -83,14 +83,14 @@ static void input_flush_locked(struct input *i)
 		input_end_locked(i);
 }
 
-void input_flush(struct input *i)
+void input_flush(struct stream_input *i)
 {
 	auto_lock held = lock_take(&i->lock);
 
 	input_flush_locked(i);
 }
 
-static long input_add_locked(struct input *i, const void *data, size_t len, size_t max)
+static long input_add_locked(struct stream_input *i, const void *data, size_t len, size_t max)
 {
 	size_t before = i->queue.len - i->done;
 
@@ -114,14 +114,14 @@ static long input_add_locked(struct input *i, const void *data, size_t len, size
 	return i->open ? (long)len : -EPIPE;
 }
 
-long input_add(struct input *i, const void *data, size_t len, size_t max)
+long input_add(struct stream_input *i, const void *data, size_t len, size_t max)
 {
 	auto_lock held = lock_take(&i->lock);
 
 	return input_add_locked(i, data, len, max);
 }
 
-int input_close_later(struct input *i)
+int input_close_later(struct stream_input *i)
 {
 	auto_lock held = lock_take(&i->lock);
 	int r = 0;
@@ -136,14 +136,14 @@ int input_close_later(struct input *i)
 	return r < 0 ? r : 0;
 }
 
-int input_wants(struct input *i)
+int input_wants(struct stream_input *i)
 {
 	auto_lock held = lock_take(&i->lock);
 
 	return i->done < i->queue.len ? i->fd : -1;
 }
 
-void input_set_fd(struct input *i, int fd)
+void input_set_fd(struct stream_input *i, int fd)
 {
 	auto_lock held = lock_take(&i->lock);
 
@@ -151,7 +151,7 @@ void input_set_fd(struct input *i, int fd)
 	input_flush_locked(i);
 }
 
-int input_take_fd(struct input *i)
+int input_take_fd(struct stream_input *i)
 {
 	auto_lock held = lock_take(&i->lock);
 	int fd = -1;
@@ -163,7 +163,7 @@ int input_take_fd(struct input *i)
 	return fd;
 }
 
-void input_end(struct input *i)
+void input_end(struct stream_input *i)
 {
 	auto_lock held = lock_take(&i->lock);
 
@@ -174,7 +174,7 @@ void input_end(struct input *i)
 
 enum { CHUNK = 32 << 10, TTY_BYTES = 1 << 20 };
 
-int output_pump(struct output *o, size_t max)
+int output_pump(struct stream_output *o, size_t max)
 {
 	struct printed *p = &o->printed;
 	char data[CHUNK];
@@ -207,7 +207,7 @@ int output_pump(struct output *o, size_t max)
 }
 
 /* What was printed before cannot be more than a pipe holds. */
-int output_finish(struct output *o)
+int output_finish(struct stream_output *o)
 {
 	int size = o->fd < 0 || o->is_tty ? -1 : fcntl(o->fd, F_GETPIPE_SZ);
 	int r = output_pump(o, size > 0 ? (size_t)size : TTY_BYTES);

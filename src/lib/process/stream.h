@@ -20,7 +20,7 @@
 /* How much may wait in the queue before corral_process_write() takes no more. */
 enum { INPUT_QUEUE_MAX = 1 << 20 };
 
-struct input {
+struct stream_input {
 	pthread_mutex_t lock;
 	int fd;    /* non-blocking; -1: not there yet, or not any more */
 	bool open; /* it will, or may still, be read */
@@ -34,22 +34,22 @@ struct input {
 /* write() that raises no SIGPIPE. */
 ssize_t input_write_quietly(int fd, const void *data, size_t len);
 
-void input_init(struct input *i);
-void input_deinit(struct input *i);
+void input_init(struct stream_input *i);
+void input_deinit(struct stream_input *i);
 
 /* Bytes taken; -EAGAIN: the queue is full; -EPIPE; -ENOMEM. max: INPUT_QUEUE_MAX, or SIZE_MAX. */
-long input_add(struct input *i, const void *data, size_t len, size_t max);
-int input_close_later(struct input *i);
+long input_add(struct stream_input *i, const void *data, size_t len, size_t max);
+int input_close_later(struct stream_input *i);
 /* Hands on what the command takes now. */
-void input_flush(struct input *i);
+void input_flush(struct stream_input *i);
 /* The descriptor to wait for, or -1 if nothing is to be written. */
-int input_wants(struct input *i);
+int input_wants(struct stream_input *i);
 /* Gives it a descriptor, its own from now on. */
-void input_set_fd(struct input *i, int fd);
+void input_set_fd(struct stream_input *i, int fd);
 /* Gives the descriptor away; -1 if there is none, or bytes wait. */
-int input_take_fd(struct input *i);
+int input_take_fd(struct stream_input *i);
 /* It is not read any more. */
-void input_end(struct input *i);
+void input_end(struct stream_input *i);
 
 /*
  * What a command prints: read as fast as it comes, kept up to a limit, or handed to a callback.
@@ -63,7 +63,7 @@ struct printed {
 	bool truncated;
 };
 
-struct output {
+struct stream_output {
 	int fd; /* non-blocking; -1: at its end, taken, or not the library's */
 	bool is_tty;
 	enum corral_stream stream;
@@ -77,6 +77,6 @@ struct output {
  * Reads what is there, at most max bytes. 0: nothing more for now (fd is -1 at the end); 1: max was
  * reached; -ECANCELED: the callback wants no more.
  */
-int output_pump(struct output *o, size_t max);
+int output_pump(struct stream_output *o, size_t max);
 /* Reads what was printed before now, and nothing that may be printed later; closes. */
-int output_finish(struct output *o);
+int output_finish(struct stream_output *o);

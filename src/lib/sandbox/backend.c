@@ -277,7 +277,7 @@ static int none_command(const struct sandbox_setup *setup, const struct process_
 	return 0;
 }
 
-const struct backend backends[BACKEND_COUNT] = {
+const struct sandbox_backend backends[BACKEND_COUNT] = {
 	[BACKEND_NAMESPACES] = { "namespaces", true, backend_probe, namespaces_set_up,
 		namespaces_command, launch_script, warden_link_end },
 	[BACKEND_NONE] = { "none", false, backend_probe, none_set_up, none_command, launch_script,

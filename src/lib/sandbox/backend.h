@@ -28,7 +28,7 @@ struct process_command;
 struct sandbox_base;
 struct sandbox_setup;
 
-struct backend {
+struct sandbox_backend {
 	const char *name;
 	bool enforces;
 	/* Whether this system has what it needs, as far as that is known without trying. */
@@ -51,4 +51,4 @@ struct backend {
 };
 
 enum backend_kind { BACKEND_NAMESPACES, BACKEND_NONE, BACKEND_COUNT };
-extern const struct backend backends[BACKEND_COUNT];
+extern const struct sandbox_backend backends[BACKEND_COUNT];

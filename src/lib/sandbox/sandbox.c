@@ -56,7 +56,7 @@ static void sandbox_tell_session(struct corral_sandbox *s)
 
 int sandbox_new_link(const struct sandbox_setup *setup, struct warden_link **ret, struct error *e)
 {
-	const struct backend *backend = setup->base->backend;
+	const struct sandbox_backend *backend = setup->base->backend;
 	int r = backend->probe(setup->base, e);
 
 	return r < 0 ? r : backend->set_up(setup, ret, e);

@@ -37,7 +37,7 @@ struct sandbox_skill;
 /* What does not change after building. Everything but the skill is in the arena. */
 struct sandbox_base {
 	struct arena arena;
-	const struct backend *backend;
+	const struct sandbox_backend *backend;
 	struct limits limits; /* beside those of the permissions */
 	struct variables variables;
 	const char *warden;

@@ -137,11 +137,11 @@ enum {
 			1 << LIST_NETWORK_DENY | 1 << LIST_LISTEN | 1 << LIST_METHODS,
 };
 
-struct part {
+struct setup_part {
 	unsigned bit, operations, lists; /* sets of 1 << operation, 1 << list */
 };
 
-static const struct part parts[] = {
+static const struct setup_part parts[] = {
 	{ CORRAL_PART_FILES, FILES, FILE_LISTS },
 	/* Without a list, a program runs if its file can be read. */
 	{ CORRAL_PART_PROGRAMS, 1 << OPERATION_EXEC | FILES, 1 << LIST_EXEC },
@@ -153,7 +153,7 @@ enum { NETWORK = 2 }; /* its row */
 
 /* Defaults, and exceptions from the baseline, are about everything but limits. */
 static int part_take_layer(
-	struct permissions *to, const struct permissions *from, const struct part *part)
+	struct permissions *to, const struct permissions *from, const struct setup_part *part)
 {
 	unsigned lists = part->lists;
 	int r = 0;
@@ -191,7 +191,7 @@ static int part_take_layer(
 }
 
 /* What p says about one part, and nothing else; the caller's. NULL when out of memory. */
-static struct permissions *part_take(const struct permissions *p, const struct part *part)
+static struct permissions *part_take(const struct permissions *p, const struct setup_part *part)
 {
 	const struct permissions *layers[SANDBOX_LAYERS_MAX];
 	auto_permissions *taken = permissions_new();

@@ -38,11 +38,11 @@ enum {
 };
 
 /* By what the patterns say: "NAME", "*.NAME", or "*", whose name is "". */
-enum place { PLACE_EXACT, PLACE_BELOW, PLACE_ANCESTOR, PLACE_ANY };
+enum dns_place { PLACE_EXACT, PLACE_BELOW, PLACE_ANCESTOR, PLACE_ANY };
 
 struct names_candidate {
 	const char *name;
-	enum place place;
+	enum dns_place place;
 	bool forbids; /* of a pattern that does: tried after the others */
 	enum transport transport;
 	uint16_t port; /* 0 for ancestors */
@@ -56,7 +56,7 @@ struct names_slot {
 	uint32_t at[PLACE_ANY], n[PLACE_ANY];
 };
 
-struct names {
+struct dns_names {
 	const struct policy *policy;
 	bool asks; /* TCP that the policy asks about is as good as allowed */
 	struct hash_key key;
@@ -70,17 +70,18 @@ struct names {
 
 /* Collecting */
 
-static int names_add(struct names *n, struct names_candidate c)
+static int names_add(struct dns_names *n, struct names_candidate c)
 {
 	return ARENA_PUSH(&n->arena, n->candidates, n->n, n->cap, c);
 }
 
-static bool names_is_enough(const struct names *n, enum transport transport, enum verdict v)
+static bool names_is_enough(const struct dns_names *n, enum transport transport, enum verdict v)
 {
 	return v == VERDICT_ALLOW || (v == VERDICT_ASK && n->asks && transport == TRANSPORT_TCP);
 }
 
-static int names_add_pattern(struct names *n, const struct host_pattern *p, enum verdict verdict)
+static int names_add_pattern(
+	struct dns_names *n, const struct host_pattern *p, enum verdict verdict)
 {
 	const bool allows = names_is_enough(n, p->transport, verdict);
 	struct names_candidate c = {
@@ -118,7 +119,7 @@ static int names_add_pattern(struct names *n, const struct host_pattern *p, enum
 }
 
 /* A source that must match several patterns begins to match where one of them does. */
-static int names_add_source(struct names *n, const struct source *s, struct error *e)
+static int names_add_source(struct dns_names *n, const struct source *s, struct error *e)
 {
 	struct host_pattern p;
 	int r = 0;
@@ -155,7 +156,7 @@ static int names_compare(const void *x, const void *y)
 }
 
 /* The slot of a name, or the empty one where it belongs. */
-static struct names_slot *names_find(const struct names *n, uint64_t hash, const char *name)
+static struct names_slot *names_find(const struct dns_names *n, uint64_t hash, const char *name)
 {
 	size_t i = hash & n->mask;
 
@@ -165,7 +166,7 @@ static struct names_slot *names_find(const struct names *n, uint64_t hash, const
 	return &n->slots[i];
 }
 
-static int names_fill_slots(struct names *n)
+static int names_fill_slots(struct dns_names *n)
 {
 	size_t size = 4;
 
@@ -189,7 +190,7 @@ static int names_fill_slots(struct names *n)
 	return 0;
 }
 
-static int names_build(struct names *n, struct error *e)
+static int names_build(struct dns_names *n, struct error *e)
 {
 	static const uint16_t common[] = { PORT_COMMON, 80, 1 };
 	size_t kept = 0;
@@ -222,9 +223,9 @@ static int names_build(struct names *n, struct error *e)
 	return names_fill_slots(n) < 0 ? error_no_memory(e) : 0;
 }
 
-int names_new(struct names **ret, const struct policy *p, bool asks, struct error *e)
+int names_new(struct dns_names **ret, const struct policy *p, bool asks, struct error *e)
 {
-	struct names *n = calloc(1, sizeof(*n));
+	struct dns_names *n = calloc(1, sizeof(*n));
 	int r;
 
 	if (!n)
@@ -241,7 +242,7 @@ int names_new(struct names **ret, const struct policy *p, bool asks, struct erro
 	return 0;
 }
 
-void names_free(struct names *n)
+void names_free(struct dns_names *n)
 {
 	if (!n)
 		return;
@@ -266,7 +267,7 @@ struct names_path {
 };
 
 struct names_asking {
-	const struct names *names;
+	const struct dns_names *names;
 	const char *name;
 	unsigned tries;
 	bool decided;             /* `decision` is one that denies, for the record */
@@ -297,7 +298,7 @@ static bool names_is_allowed(
 	return false;
 }
 
-static void names_find_path(const struct names *n, const char *name, struct names_path *ret)
+static void names_find_path(const struct dns_names *n, const char *name, struct names_path *ret)
 {
 	size_t end = strlen(name);
 	uint64_t hash = 0;
@@ -305,7 +306,7 @@ static void names_find_path(const struct names *n, const char *name, struct name
 	*ret = (struct names_path){ .ranges[0] = { n->any, n->n - n->any }, .n = 1 };
 	for (const char *dot = name; dot && ret->n < ROWS(ret->ranges);) {
 		size_t start;
-		enum place place;
+		enum dns_place place;
 
 		dot = memrchr(name, '.', end);
 		start = dot ? (size_t)(dot - name) + 1 : 0;
@@ -328,8 +329,8 @@ static bool names_is_normal(const char *name)
 	       !r.is_address && strcmp(r.name, name) == 0;
 }
 
-enum names_answer names_ask(
-	const struct names *n, const char *name, struct decision *ret_decision, uint16_t *ret_port)
+enum names_answer names_ask(const struct dns_names *n, const char *name,
+	struct decision *ret_decision, uint16_t *ret_port)
 {
 	struct names_asking a = { .names = n,
 		.name = name,
@@ -382,7 +383,7 @@ static void names_list_port(struct names_listing *l, uint16_t port)
 	}
 }
 
-int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX])
+int names_ports(const struct dns_names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX])
 {
 	struct names_listing l = { .asking = { .names = n, .name = name }, .ports = ret };
 	struct names_path path;

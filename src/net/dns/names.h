@@ -10,7 +10,7 @@
  */
 #include "policy/policy.h"
 
-struct names;
+struct dns_names;
 
 enum { NAMES_PORTS_MAX = 64, NAMES_RANGE_MAX = 16 };
 
@@ -24,16 +24,16 @@ enum names_answer {
  * The policy must outlive it. asks: what it asks about by TCP counts as allowed, since whoever
  * connects there waits for an answer.
  */
-int names_new(struct names **ret, const struct policy *p, bool asks, struct error *e);
-void names_free(struct names *n);
+int names_new(struct dns_names **ret, const struct policy *p, bool asks, struct error *e);
+void names_free(struct dns_names *n);
 /*
  * name: normal form. What is not granted fills *ret_decision with the decision for one of the ports
  * tried by TCP (443 if there was none), for the record. ret_port: that port.
  */
-enum names_answer names_ask(
-	const struct names *n, const char *name, struct decision *ret_decision, uint16_t *ret_port);
+enum names_answer names_ask(const struct dns_names *n, const char *name,
+	struct decision *ret_decision, uint16_t *ret_port);
 /*
  * The TCP ports of a name that are allowed, as far as they stand in patterns that are about at most
  * NAMES_RANGE_MAX ports. How many; -E2BIG: more than NAMES_PORTS_MAX, or too many to try.
  */
-int names_ports(const struct names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX]);
+int names_ports(const struct dns_names *n, const char *name, uint16_t ret[NAMES_PORTS_MAX]);

@@ -425,7 +425,7 @@ int dns_server_new(struct dns_server **ret, const struct dns_server_options *o)
 	return 0;
 }
 
-void dns_server_change(struct dns_server *s, const struct names *names)
+void dns_server_change(struct dns_server *s, const struct dns_names *names)
 {
 	s->options.names = names;
 }

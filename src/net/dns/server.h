@@ -15,7 +15,7 @@ struct dns_server;
 
 struct dns_server_options {
 	struct loop *loop;
-	const struct names *names;
+	const struct dns_names *names;
 	struct synthetic *synthetic;
 	struct recorder *recorder;
 	int udp[2], tcp[2]; /* sockets (TCP: listening); -1: none */
@@ -32,7 +32,7 @@ struct dns_server_options {
 int dns_server_new(struct dns_server **ret, const struct dns_server_options *o);
 void dns_server_free(struct dns_server *s);
 /* Other names from now on. */
-void dns_server_change(struct dns_server *s, const struct names *names);
+void dns_server_change(struct dns_server *s, const struct dns_names *names);
 /* The decision alone, for tests and fuzzers: the answer's length, 0 for none. */
 size_t dns_server_answer(
 	struct dns_server *s, const uint8_t *query, size_t len, uint8_t *out, size_t size);

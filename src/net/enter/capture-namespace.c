@@ -187,7 +187,7 @@ int capture_refuse_groups(bool ipv6, struct error *e)
 
 /* Rules. */
 
-enum chain { FREE, OUT, GROUP, IN, CHAIN_COUNT };
+enum capture_chain { FREE, OUT, GROUP, IN, CHAIN_COUNT };
 
 static const struct nft_chain chains[CHAIN_COUNT] = {
 	/* Before connections are tracked, which is at -200. */
@@ -201,7 +201,7 @@ static const struct nft_chain chains[CHAIN_COUNT] = {
 enum action { ACCEPT, UNTRACKED, REDIRECT, PROXY, MOVE_GROUP };
 
 struct capture_rule {
-	enum chain chain;
+	enum capture_chain chain;
 	/* Conditions; zero: any. */
 	uint8_t family; /* NFPROTO_IPV4 … */
 	const char *to; /* the destination's first to_len bytes; family is set */

@@ -105,7 +105,7 @@ void listeners_free(struct listeners *l)
 	free(l);
 }
 
-void listeners_change(struct listeners *l, const struct names *names)
+void listeners_change(struct listeners *l, const struct dns_names *names)
 {
 	l->o.names = names;
 }

@@ -19,7 +19,7 @@ enum { LISTENERS_MAX = 1024 };
 struct listeners_options {
 	struct loop *loop;
 	struct connections *connections;
-	const struct names *names;
+	const struct dns_names *names;
 	const int *sockets; /* of capture_listener(), some of them listening; -1: none */
 	size_t n;
 };
@@ -28,7 +28,7 @@ struct listeners_options {
 int listeners_new(struct listeners **ret, const struct listeners_options *o);
 void listeners_free(struct listeners *l);
 /* Other names from now on. What is listened for stays: whoever comes is judged. */
-void listeners_change(struct listeners *l, const struct names *names);
+void listeners_change(struct listeners *l, const struct dns_names *names);
 /*
  * Listens at both addresses of that number, at each port that is granted for the name. Nothing if
  * it does already. What could be done stays, and the next call goes on. -EADDRINUSE: a server

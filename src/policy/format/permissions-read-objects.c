@@ -29,14 +29,14 @@
 /* Looked for one by one: a bound keeps a hostile list from costing its square. */
 enum { GUEST_PATHS_MAX = 256 };
 
-struct guest {
+struct guest_fields {
 	struct permissions *p;
 	const char *base; /* what a relative folder stands below, or NULL */
 	struct guest_path path;
 };
 
 /* The path from the root or from a variable that `text` means; NULL when out of memory. */
-static const char *guest_absolute(const struct guest *g, const char *text)
+static const char *guest_absolute(const struct guest_fields *g, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -58,7 +58,7 @@ static const char *guest_absolute(const struct guest *g, const char *text)
 static int read_guest_host(const struct field *f, void *into)
 {
 	struct location where = field_location(f);
-	struct guest *g = into;
+	struct guest_fields *g = into;
 	const char *text = NULL;
 	int r = field_text(f, &text);
 
@@ -79,7 +79,7 @@ static int read_guest_host(const struct field *f, void *into)
 
 static int read_guest_name(const struct field *f, void *into)
 {
-	struct guest *g = into;
+	struct guest_fields *g = into;
 	const char *text = NULL;
 	char normal[PATH_BYTES];
 	size_t len;
@@ -96,7 +96,7 @@ static int read_guest_name(const struct field *f, void *into)
 static int read_guest_mode(const struct field *f, void *into)
 {
 	static const char *const words[] = { "ro", "rw", "r" };
-	struct guest *g = into;
+	struct guest_fields *g = into;
 	size_t word = 0;
 	int r = field_word(f, words, ROWS(words), &word);
 
@@ -113,7 +113,7 @@ static const struct field_table guest_table = FIELD_TABLE(guest_keys);
 
 int permissions_read_guest_path(const struct field *f, void *into)
 {
-	struct guest g = { .p = into, .base = f->how, .path.where = field_location(f) };
+	struct guest_fields g = { .p = into, .base = f->how, .path.where = field_location(f) };
 	int r = field_read_map(f, &guest_table, &g);
 
 	if (r < 0)

@@ -192,7 +192,7 @@ static int changes_hear(struct changes *c)
 
 static int changes_read_signals(struct changes *c, changes_heed *heed, void *data)
 {
-	struct change change = { .mask = CHANGES_IN | CHANGES_SELF };
+	struct session_changed change = { .mask = CHANGES_IN | CHANGES_SELF };
 	int *heard = malloc((c->n + 1) * sizeof(*heard));
 	size_t n = 0;
 	int r = heard ? changes_hear(c) : -ENOMEM;
@@ -227,7 +227,7 @@ static int changes_read_events(struct changes *c, changes_heed *heed, void *data
 			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 		for (ssize_t at = 0; r == 0 && at < n;) {
 			const struct inotify_event *event = (const void *)(events + at);
-			const struct change change = { .wd = event->wd,
+			const struct session_changed change = { .wd = event->wd,
 				.mask = event->mask,
 				.name = event->len > 0 ? event->name : "" };
 

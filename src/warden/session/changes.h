@@ -20,14 +20,14 @@ enum {
 	CHANGES_SELF = IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB,
 };
 
-struct change {
+struct session_changed {
 	int wd;
 	uint32_t mask;    /* of inotify; all of CHANGES_IN and CHANGES_SELF if that is not known */
 	const char *name; /* in the folder; "": itself; NULL: it is not known, look at all */
 };
 
 /* Negative: it could not be dealt with. */
-typedef int changes_heed(void *data, const struct change *change);
+typedef int changes_heed(void *data, const struct session_changed *change);
 
 struct changes_watch {
 	int wd; /* by dnotify: a descriptor of the folder */

@@ -468,7 +468,7 @@ int late_begin(struct late *l, const struct tree *t, struct changes *changes)
 	return r;
 }
 
-int late_hear(struct late *l, const struct tree *t, const struct change *change)
+int late_hear(struct late *l, const struct tree *t, const struct session_changed *change)
 {
 	const struct late_walk w = { l, t };
 	const size_t n = l->n;

@@ -32,4 +32,4 @@ int late_forbid(struct late *l, const struct tree *t, const char *path);
 /* Was it taken over so? */
 bool late_has(const struct late *l, const char *path);
 /* Masks what a change tells of. Negative: it could not be done, end the session. */
-int late_hear(struct late *l, const struct tree *t, const struct change *change);
+int late_hear(struct late *l, const struct tree *t, const struct session_changed *change);

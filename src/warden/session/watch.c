@@ -306,7 +306,7 @@ int watch_begin(struct watch *w, const struct tree *t, struct error *e)
 }
 
 static bool watch_is_named(
-	const struct watch *w, const struct target *t, const struct change *change)
+	const struct watch *w, const struct target *t, const struct session_changed *change)
 {
 	const char *path = w->plan->entries[t->entry].path;
 	size_t end = t->path ? t->end : strlen(path);
@@ -342,7 +342,7 @@ static int watch_lose_way(struct watch *w, const struct tree *t, uint32_t entry,
 
 /* What happened to a name on the way; 0: nothing. */
 static uint32_t watch_way_change(
-	const struct watch *w, const struct target *its, const struct change *change)
+	const struct watch *w, const struct target *its, const struct session_changed *change)
 {
 	char path[PATH_BYTES];
 
@@ -361,7 +361,7 @@ struct watch_hearing {
 };
 
 /* Negative: a folder on the way moved. */
-static int watch_judge(struct watch *w, const struct tree *t, const struct change *change)
+static int watch_judge(struct watch *w, const struct tree *t, const struct session_changed *change)
 {
 	int r = 0;
 
@@ -385,7 +385,7 @@ static int watch_judge(struct watch *w, const struct tree *t, const struct chang
 	return r;
 }
 
-static int watch_heed(void *data, const struct change *change)
+static int watch_heed(void *data, const struct session_changed *change)
 {
 	const struct watch_hearing *h = data;
 	int r = watch_judge(h->watch, h->tree, change);

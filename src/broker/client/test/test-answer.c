@@ -12,7 +12,7 @@ static void test_lines(void **state)
 	static const struct {
 		const char *line;
 		int result;
-		enum answer_kind kind;
+		enum client_answer_kind kind;
 	} rows[] = {
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 0, ANSWER_RESULT },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"m\"}}", 0,

@@ -23,7 +23,7 @@ struct seen {
 	bool has_head, has_ended;
 };
 
-static int visit(void *context, const struct record *r)
+static int visit(void *context, const struct fetch_record *r)
 {
 	struct seen *s = context;
 

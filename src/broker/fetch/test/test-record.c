@@ -7,7 +7,7 @@
 #include "broker/fetch/record.h"
 
 /* What was visited, as text: H200 B4 B2 E. */
-static int note(void *context, const struct record *r)
+static int note(void *context, const struct fetch_record *r)
 {
 	struct buffer *out = context;
 

@@ -139,7 +139,7 @@ static size_t monitor_takes(struct stage *s, uint64_t *ret)
 
 	while (frame_receive(s->monitor, &s->frame) == 1) {
 		auto_arena a = { 0 };
-		struct call c;
+		struct broker_call c;
 
 		if (s->frame.type != FRAME_CALL)
 			continue;
@@ -268,7 +268,7 @@ static void test_a_full_monitor(void **state)
 	while (id == 0) {
 		const struct frame *f = monitor_hears(s);
 		auto_arena a = { 0 };
-		struct call c;
+		struct broker_call c;
 
 		assert_int_equal(call_decode(&c, f->body, f->len, &a), 0);
 		if (c.pid == (uint32_t)getpid())

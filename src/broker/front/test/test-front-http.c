@@ -153,7 +153,7 @@ static void test_methods(void **state)
 		auto_fd own = stage_connect_http(s);
 		auto_arena a = { 0 };
 		struct frame *f;
-		struct call c;
+		struct broker_call c;
 
 		ask(s, own, ours[i]);
 		f = monitor_hears(s);

@@ -48,7 +48,7 @@ static void test_calls_and_answers(void **state)
 	auto_arena a = { 0 };
 	const struct frame *f;
 	uint64_t first, second;
-	struct call c;
+	struct broker_call c;
 
 	say(s, fd, "[" READ "," PING "," READ "]\n");
 	f = monitor_hears(s);

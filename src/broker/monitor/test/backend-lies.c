@@ -154,7 +154,7 @@ static const struct {
 static void take_call(const struct frame *f)
 {
 	auto_arena a = { 0 };
-	struct call c;
+	struct broker_call c;
 	const char *title;
 
 	if (call_decode(&c, f->body, f->len, &a) < 0)

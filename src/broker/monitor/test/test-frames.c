@@ -310,7 +310,7 @@ static void test_lies_about_the_caller(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(ids) * ROWS(paths); i++) {
 		for (uint32_t flags = 0; flags <= CALL_FLAGS; flags++) {
-			struct call call = { .method = &method_rows[METHOD_FS_READ],
+			struct broker_call call = { .method = &method_rows[METHOD_FS_READ],
 				.flags = flags,
 				.pid = ids[i % ROWS(ids)],
 				.uid = ids[i % ROWS(ids)] };

@@ -96,7 +96,7 @@ void stage_send(struct stage *s, enum frame_type type, uint64_t id, const void *
 void stage_call(
 	struct stage *s, uint64_t id, enum method_id m, uint32_t flags, const struct values *params)
 {
-	const struct call call = { .method = &method_rows[m],
+	const struct broker_call call = { .method = &method_rows[m],
 		.flags = flags,
 		.pid = (uint32_t)getpid(),
 		.uid = getuid(),

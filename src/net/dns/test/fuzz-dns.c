@@ -144,7 +144,7 @@ static struct dns_server *make_server(void)
 	struct dns_server_options o = { .udp = { -1, -1 }, .tcp = { -1, -1 } };
 	struct dns_server *s = NULL;
 	struct policy *policy = NULL;
-	struct names *names = NULL;
+	struct dns_names *names = NULL;
 	int pair[2];
 
 	require(p && frame_pair(pair) == 0 && fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0);

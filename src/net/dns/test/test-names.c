@@ -25,9 +25,9 @@ static struct policy *compile(const char *const yaml[3])
 	return policy;
 }
 
-static struct names *make(const struct policy *p)
+static struct dns_names *make(const struct policy *p)
 {
-	struct names *n = NULL;
+	struct dns_names *n = NULL;
 	struct error e = { 0 };
 
 	if (names_new(&n, p, false, &e) < 0)
@@ -35,7 +35,8 @@ static struct names *make(const struct policy *p)
 	return n;
 }
 
-static void check(const struct names *n, const char *what, const char *all, enum names_answer want)
+static void check(
+	const struct dns_names *n, const char *what, const char *all, enum names_answer want)
 {
 	char text[1024], *save = NULL;
 
@@ -117,7 +118,7 @@ static void test_answers_by_policy(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		auto_policy *p = compile(rows[i].layers);
-		struct names *n = make(p);
+		struct dns_names *n = make(p);
 
 		check(n, rows[i].layers[0], rows[i].granted, NAMES_GRANTED);
 		check(n, rows[i].layers[0], rows[i].ancestors, NAMES_ANCESTOR);
@@ -153,7 +154,7 @@ static void test_decisions_for_the_record(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_policy *p = test_compile(cases[i].yaml);
-		struct names *n = make(p);
+		struct dns_names *n = make(p);
 		struct decision d;
 		uint16_t port;
 
@@ -170,7 +171,7 @@ static void test_bounds(void **state)
 	auto_permissions *a = permissions_new(), *b = permissions_new();
 	const struct permissions *layers[] = { a, b };
 	auto_policy *p = NULL;
-	struct names *n;
+	struct dns_names *n;
 	struct decision d;
 	uint16_t port;
 	char text[256];
@@ -290,7 +291,7 @@ static void check_drawn(size_t *ret_granted)
 	struct permissions *layers[3];
 	size_t n = 1 + draw(3);
 	auto_policy *p = NULL;
-	struct names *names;
+	struct dns_names *names;
 
 	for (size_t i = 0; i < n; i++)
 		layers[i] = draw_layer();
@@ -357,7 +358,7 @@ static void test_ports(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(port_rows); i++) {
 		auto_policy *p = compile(port_rows[i].layers);
-		struct names *n = make(p);
+		struct dns_names *n = make(p);
 		uint16_t ports[NAMES_PORTS_MAX];
 		auto_buffer text = { 0 };
 		int found = names_ports(n, port_rows[i].name, ports);
@@ -387,7 +388,7 @@ static void test_many_ports(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		auto_policy *p = compile((const char *const[3]){ cases[i].yaml });
-		struct names *n = make(p);
+		struct dns_names *n = make(p);
 		uint16_t ports[NAMES_PORTS_MAX];
 
 		assert_int_equal(names_ports(n, "a.com", ports), cases[i].found);
@@ -399,7 +400,7 @@ static void test_many_denied_ports(void **state)
 {
 	auto_buffer layer = { 0 };
 	uint16_t ports[NAMES_PORTS_MAX];
-	struct names *n;
+	struct dns_names *n;
 
 	(void)state;
 	buffer_adds(&layer, "network: {deny: [a.com], allow: [x.org:1");

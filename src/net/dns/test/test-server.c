@@ -39,7 +39,7 @@ static const char yaml[] = "network: {allow: ['api.example.com:443', '*.wild.org
 struct fixture {
 	struct loop *loop;
 	struct policy *policy;
-	struct names *names;
+	struct dns_names *names;
 	struct synthetic *synthetic;
 	struct recorder *recorder;
 	struct dns_server *server;

@@ -34,7 +34,7 @@ struct fixture {
 	struct lookup_config config;
 	struct lookup *lookup;
 	struct dialler dialler;
-	struct names *names;
+	struct dns_names *names;
 	struct synthetic *synthetic;
 	struct quota *quota;
 	struct recorder *recorder;
