@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -204,6 +205,9 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 4096))
     resource.setrlimit(resource.RLIMIT_CORE, (4096, 4096))
     os.umask(0o022)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     scenes = [sys.executable, os.path.join(HERE, "scenes.py")]
     if os.geteuid() != 0:
         compare("user", names, scenes, dict(os.environ), writes)
