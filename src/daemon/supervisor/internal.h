@@ -198,7 +198,7 @@ struct sandbox {
 	struct join who;    /* .id is NULL before it said so */
 	uint64_t events, denied;
 	struct acks acks;
-	bool is_stopping, is_reset;
+	bool is_stopping;
 	struct questions *questions; /* and its grants; NULL: none yet */
 	struct {
 		struct buffer permissions, ceiling, limits;

@@ -276,11 +276,6 @@ static int sandboxes_read(struct sandbox *b, int most)
 			r = -EPIPE;
 		else if (r == -EPROTONOSUPPORT)
 			sandboxes_say_other(b, &f);
-		/* It ended and had not read all that we said. What it said is still there. */
-		else if (r == -ECONNRESET && !b->is_reset) {
-			b->is_reset = true;
-			r = 0;
-		}
 	}
 	frame_deinit(&f);
 	return r;
@@ -295,7 +290,7 @@ static void sandboxes_on_ready(struct watcher *w, uint32_t events)
 	if (r == -EAGAIN || r == 0)
 		return;
 	/* -EBUSY: it is for us that it has to come again. */
-	if (r != -EPIPE && r != -ECONNRESET && r != -EBUSY && r != -EPROTONOSUPPORT)
+	if (r != -EPIPE && r != -EBUSY && r != -EPROTONOSUPPORT)
 		journal_say(b->s, CONFIG_WARN, "pid %d broke the rules of joining: %s",
 			(int)b->peer.pid, strerror(-r));
 	sandboxes_drop(b);
