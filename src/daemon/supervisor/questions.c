@@ -147,6 +147,27 @@ void questions_print_all_grants(const struct supervisor *s, struct buffer *out)
 
 /* Telling */
 
+/* What is too long for an event is named only: a client that gets it reads the rest. */
+static void questions_publish(const struct sandbox *b, const char *type, const char *state,
+	uint64_t number, const struct buffer *json)
+{
+	auto_buffer brief = { 0 };
+	struct json_writer w = { .out = &brief };
+
+	if (!json->failed && json->len <= MESSAGE_EVENT_MAX) {
+		bus_publish(b->s, type, json->data);
+		return;
+	}
+	json_open_map(&w, NULL);
+	json_put_text(&w, "state", state);
+	json_open_map(&w, type);
+	questions_put_id(b, number, &w);
+	json_close(&w);
+	json_close(&w);
+	if (!brief.failed)
+		bus_publish(b->s, type, brief.data);
+}
+
 static void questions_tell(const struct sandbox *b, const struct asked *x, const char *state)
 {
 	auto_buffer json = { 0 };
@@ -156,8 +177,7 @@ static void questions_tell(const struct sandbox *b, const struct asked *x, const
 	json_put_text(&w, "state", state);
 	questions_print_one(b, x, &w, "question");
 	json_close(&w);
-	if (!json.failed)
-		bus_publish(b->s, "question", json.data);
+	questions_publish(b, "question", state, x->number, &json);
 }
 
 static void questions_tell_grant(
@@ -170,8 +190,7 @@ static void questions_tell_grant(
 	json_put_text(&w, "state", state);
 	questions_print_grant(b, x, &w, "grant");
 	json_close(&w);
-	if (!json.failed)
-		bus_publish(b->s, "grant", json.data);
+	questions_publish(b, "grant", state, x->number, &json);
 }
 
 /* Frames */

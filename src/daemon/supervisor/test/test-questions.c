@@ -230,6 +230,37 @@ static void test_texts_are_copies(void **state)
 		out.data, "{\"questions\":[" READS_TEXT("1", "1000000", "1005000") "]}\n");
 }
 
+/* Texts as long as they may be do not fit into an event: it names the question, or the grant, so
+ * that clients read it. */
+static void test_long(void **state)
+{
+	struct world *w = *state;
+	char text[QUESTION_TEXT_MAX + 1];
+	struct question q = reads;
+	auto_buffer out = { 0 };
+
+	memset(text, 'x', QUESTION_TEXT_MAX);
+	text[QUESTION_TEXT_MAX] = '\0';
+	q.target = q.program = q.reason = q.scopes[0] = q.scopes[1] = text;
+	assert_int_equal(ask(&w->a, 3, &q), 0);
+	assert_string_equal(events.json.data,
+		"{\"state\":\"asked\",\"question\":{\"id\":\"aaaaaaaa.3\",\"sandbox\":"
+		"\"aaaaaaaa\"}}");
+	questions_print(&w->s, &out);
+	assert_true(out.len > MESSAGE_EVENT_MAX);
+	assert_non_null(strstr(out.data, text));
+	assert_int_equal(end(&w->a, 3, QUESTION_ANSWERED), 0);
+	assert_non_null(strstr(events.json.data, "\"answered\""));
+	/* Control characters are six bytes each in JSON. */
+	memset(text, '\1', QUESTION_TEXT_MAX);
+	assert_int_equal(grant_until(&w->a, 5, text, 0), 0);
+	assert_string_equal(events.type, "grant");
+	assert_string_equal(events.json.data,
+		"{\"state\":\"granted\",\"grant\":{\"id\":\"aaaaaaaa.5\",\"sandbox\":"
+		"\"aaaaaaaa\"}}");
+	assert_int_equal(events.n, 3);
+}
+
 /* A full table refuses the next one as a broken rule, since holders have the same bound; those that
  * are there stay, and a place that becomes free is used. */
 static void test_full_table(void **state)
@@ -533,6 +564,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_question, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_asked_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_texts_are_copies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_past, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_end, setup, teardown),
