@@ -34,13 +34,6 @@ static void sandboxes_put_members(const struct sandbox *b, struct json_writer *w
 	json_put_count(w, "questions", questions_count(b));
 }
 
-static void sandboxes_print_one(const struct sandbox *b, struct json_writer *w, const char *key)
-{
-	json_open_map(w, key);
-	sandboxes_put_members(b, w);
-	json_close(w);
-}
-
 void sandboxes_print_details(const struct sandbox *b, struct buffer *out)
 {
 	const bool is_known = b->details.limits.len > 0;
@@ -103,8 +96,11 @@ void sandboxes_print(const struct supervisor *s, struct buffer *out)
 	json_open_list(&w, "sandboxes");
 	sandboxes_for_each(b, s)
 	{
-		if (b->who.id)
-			sandboxes_print_one(b, &w, NULL);
+		if (!b->who.id)
+			continue;
+		json_open_map(&w, NULL);
+		sandboxes_put_members(b, &w);
+		json_close(&w);
 	}
 	json_end_line(&w);
 }
@@ -128,16 +124,32 @@ int sandboxes_stop(struct sandbox *b)
 	return r;
 }
 
-/* {"state":"joined","id":…} */
-static void sandboxes_tell(const struct sandbox *b, const char *state)
+static void sandboxes_print_state(
+	const struct sandbox *b, const char *state, bool is_brief, struct buffer *out)
 {
-	auto_buffer json = { 0 };
-	struct json_writer w = { .out = &json };
+	struct json_writer w = { .out = out };
 
 	json_open_map(&w, NULL);
 	json_put_text(&w, "state", state);
-	sandboxes_print_one(b, &w, "sandbox");
+	json_open_map(&w, "sandbox");
+	if (is_brief)
+		json_put_text(&w, "id", b->who.id);
+	else
+		sandboxes_put_members(b, &w);
 	json_close(&w);
+	json_close(&w);
+}
+
+/* {"state":"joined","sandbox":…}; of what is too long for an event, the id. */
+static void sandboxes_tell(const struct sandbox *b, const char *state)
+{
+	auto_buffer json = { 0 };
+
+	sandboxes_print_state(b, state, false, &json);
+	if (json.failed || json.len > MESSAGE_EVENT_MAX) {
+		buffer_deinit(&json);
+		sandboxes_print_state(b, state, true, &json);
+	}
 	if (!json.failed)
 		bus_publish(b->s, "sandbox", json.data);
 }

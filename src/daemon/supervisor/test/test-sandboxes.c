@@ -341,6 +341,31 @@ static void test_join_and_leave(void **state)
 	assert_string_equal(after.data, "{\"sandboxes\":[]}\n");
 }
 
+/* Texts that do not fit into an event: it names the sandbox, so that clients read the list. */
+static void test_long(void **state)
+{
+	struct world *w = *state;
+	char text[JOIN_TEXT_MAX + 1];
+	const struct join j = { .id = ID_A, .command = text };
+	auto_buffer body = { 0 }, out = { 0 };
+	auto_fd fd = dial(w);
+
+	/* Control characters are six bytes each in JSON. */
+	memset(text, '\1', JOIN_TEXT_MAX);
+	text[JOIN_TEXT_MAX] = '\0';
+	assert_int_equal(join_encode(&j, &body), 0);
+	assert_int_equal(frame_send(fd, FRAME_JOIN, 0, body.data, body.len, NULL, 0), 0);
+	turn(w);
+	assert_string_equal(
+		says.json.data, "{\"state\":\"joined\",\"sandbox\":{\"id\":\"" ID_A "\"}}");
+	sandboxes_print(&w->s, &out);
+	assert_true(out.len > MESSAGE_EVENT_MAX);
+	fd_close(&fd);
+	turn(w);
+	assert_string_equal(
+		says.json.data, "{\"state\":\"left\",\"sandbox\":{\"id\":\"" ID_A "\"}}");
+}
+
 /* One that does not say who it is has SANDBOX_HELLO_MS; one that did has all the time. */
 static void test_no_hello(void **state)
 {
@@ -694,6 +719,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_join_and_leave, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_hello, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rules, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
