@@ -159,6 +159,26 @@ static struct security_finding *security_watch_find(struct security_watch *w, co
 	return NULL;
 }
 
+/* Takes the words of *f, and leaves the old ones there. Without memory the old ones stay. */
+static void security_watch_renew(
+	struct security_watch *w, struct security_finding *known, struct security_finding *f)
+{
+	const struct security_finding old = *known;
+
+	known->is_seen = true;
+	known->until_ms = f->until_ms;
+	if (!f->text || !f->where || !f->remedy ||
+		(f->severity == old.severity && strcmp(f->text, old.text) == 0 &&
+			strcmp(f->remedy, old.remedy) == 0))
+		return;
+	known->severity = f->severity;
+	known->text = f->text;
+	known->where = f->where;
+	known->remedy = f->remedy;
+	*f = old;
+	w->is_changed = true;
+}
+
 static void security_watch_add(struct supervisor *s, const struct security_words *o)
 {
 	struct security_watch *w = &s->watch;
@@ -175,14 +195,14 @@ static void security_watch_add(struct supervisor *s, const struct security_words
 	(void)snprintf(f.id, sizeof(f.id), "%s-%016" PRIx64, f.kind,
 		hash_bytes(HASH_START, o->where, strlen(o->where)));
 	known = security_watch_find(w, f.id);
-	if (known) {
-		known->is_seen = true;
-		known->until_ms = o->until_ms;
-		return;
-	}
 	f.text = strndup(o->text, WATCH_TEXT_MAX);
 	f.where = strndup(o->where, WATCH_TEXT_MAX);
 	f.remedy = strndup(o->remedy, WATCH_TEXT_MAX);
+	if (known) {
+		security_watch_renew(w, known, &f);
+		security_watch_free(&f);
+		return;
+	}
 	if (!f.text || !f.where || !f.remedy || w->n >= WATCH_FINDINGS_MAX ||
 		ARRAY_PUSH(w->findings, w->n, w->cap, f) < 0) {
 		security_watch_free(&f);
@@ -380,7 +400,7 @@ static void security_watch_on_scan(struct supervisor *s, int status, struct buff
 
 	w->is_scanning = false;
 	if (status < 0 || status > 1 || json_read(&d, NULL, buffer_text(text), text->len, &e) < 0 ||
-		!(list = node_get(d.root, "findings"))) {
+		!(list = node_get(d.root, "findings")) || list->type != NODE_LIST) {
 		security_watch_tell_unchecked(
 			s, WATCH_SCAN, "corral security", "run `corral security`: it says why");
 		return;
