@@ -70,7 +70,7 @@ struct runs_later_outside {
 	unsigned uses;
 };
 
-/* state.c: one path as it is. */
+/* runs-later-state.c: one path as it is. */
 
 /* Of a place; what is in a repository or below a folder of programs is no matter of it. */
 unsigned runs_later_uses(enum runs_later_kind kind, unsigned uses);
@@ -78,7 +78,7 @@ struct runs_later_state runs_later_state(
 	const struct runs_later *d, const char *path, unsigned uses);
 bool runs_later_is_same(const struct runs_later_place *p, const struct runs_later_state *now);
 
-/* rows.c: rows of the table in one folder. */
+/* runs-later-rows.c: rows of the table in one folder. */
 
 extern const char runs_later_repository[], runs_later_twin[], runs_later_bare[];
 
