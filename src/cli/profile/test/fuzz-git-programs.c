@@ -49,9 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	text = strndup((const char *)data + 1, size - 1);
+	text = calloc(1, size);
 	if (!text)
 		abort();
+	memcpy(text, data + 1, size - 1);
 	at = text;
 	l.kind = data[0] % 2 ? PROFILE_GIT_USER : PROFILE_GIT_REPOSITORY;
 	section = take_line(&at);
