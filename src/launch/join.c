@@ -463,18 +463,13 @@ static void join_refuse_other(struct launch_join *j)
 static bool join_hear(struct launch_join *j)
 {
 	struct frame *f = j->frame;
-	bool stops = false, is_reset = false;
+	bool stops = false;
 
 	for (int i = 0; j->fd >= 0 && i < JOIN_TURN; i++) {
 		int r = frame_receive(j->fd, f);
 
 		if (r == -EAGAIN)
 			break;
-		/* It ended and had not read all; what it said before is still there. */
-		if (r == -ECONNRESET && !is_reset) {
-			is_reset = true;
-			continue;
-		}
 		if (r == -EPROTONOSUPPORT)
 			join_refuse_other(j);
 		if (r == 1 && f->type == FRAME_JOIN_STOP && f->len == 0)

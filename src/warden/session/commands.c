@@ -320,9 +320,11 @@ void session_lose(struct session *s, struct command *c, int r)
 	if (s->socket >= 0 && poll(&p, 1, DYING_MS) > 0 && p.revents & POLLHUP)
 		session_lose_zygote(s);
 	else if (c->started) {
-		/* If the relay is no more either, its socket says so. */
-		(void)session_settle(s);
+		int relay = session_settle(s);
+
 		session_end(s, c, &report);
+		if (relay < 0 && !s->gone)
+			session_lose_relay(s);
 	} else if (r == -EMFILE)
 		session_refuse(s, c, r, "there are too many open files to start one more command");
 	else

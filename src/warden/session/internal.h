@@ -107,9 +107,11 @@ void session_finish_broker(struct session *s);
 void session_lose_zygote(struct session *s);
 
 /* All that the commands did so far becomes events: records, also those that were only counted, and
- * calls. Negative: the relay is no more. */
+ * calls. Negative: the relay has ended or broke the protocol; session_lose_relay() is next. */
 int session_settle(struct session *s);
-/* All that the relay has told so far becomes events. Negative: it is no more. */
+/* Ends the session for want of a relay. */
+void session_lose_relay(struct session *s);
+/* All that the relay has sent so far becomes events. Negative as in session_settle(). */
 int session_hear_relay(struct session *s);
 
 /* session/commands.c: the commands, their deadlines and their ends. */

@@ -194,7 +194,7 @@ static int session_settle_relay(struct session *s)
 }
 
 /* Everything that a command did was reported or counted before it could end: it becomes events
- * before its end does. Negative: the relay is no more. */
+ * before its end does. Negative: the relay has ended or broke the protocol. */
 int session_settle(struct session *s)
 {
 	int r = session_settle_relay(s);
@@ -303,7 +303,7 @@ static int on_witness(struct session *s, const struct command *c)
 }
 
 /* Without it nothing inside gets anywhere, and nothing would report it: better a new sandbox. */
-static void session_lose_relay(struct session *s)
+void session_lose_relay(struct session *s)
 {
 	(void)syscall(SYS_pidfd_send_signal, s->pidfd, SIGKILL, NULL, 0);
 	warden_session_lose(s, "the sandbox ended: its relay to the network died");
