@@ -170,7 +170,7 @@ class Client:
     def __exit__(self, *_):
         self.close()
 
-    def call(self, method, on_note=None, **params):
+    def call(self, method, /, on_note=None, **params):
         """Calls a method and gives its result, a dict. on_note(name, params): notifications."""
         with self._lock:
             self._next += 1
@@ -181,7 +181,7 @@ class Client:
             raise _error(answer)
         return answer["result"]
 
-    def notify(self, method, **params):
+    def notify(self, method, /, **params):
         """Calls a method without waiting, or hearing, what comes of it."""
         with self._lock:
             self._send(_line({"jsonrpc": "2.0", "method": method, "params": _params(params)}))

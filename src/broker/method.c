@@ -347,7 +347,7 @@ const struct method method_rows[METHOD_COUNT] = {
 	},
 	[METHOD_EVENTS_BATCH] = {
 		.shield = "events_batch",
-		.help = "adds events to the log, as the caller's own words; 20 in a second, 2000 at once",
+		.help = "adds events to the log, as the caller's own words: 200 in a call, 20 in a second, 2000 in a burst",
 		.channels = CHANNEL_SOCKET,
 		.params = { { "events", NULL, VALUE_JSON, true, 256 << 10, NULL, "a list of maps" } },
 		.results = { { "received", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "" } },

@@ -345,14 +345,19 @@ int launch_skill_open(struct launch_skill *s, const char *folder, enum launch_sk
 	if (!s->path)
 		return error_no_memory(e);
 	r = skill_read(s, folder, use, a, e);
-	if (r == 0)
-		r = launch_skill_approvals(&s->approval.folder, a, e);
-	if (r == 0)
-		r = skill_permissions_text(s->manifest.permissions, &s->approval.permissions, a, e);
 	if (r < 0)
 		return r;
 	s->approval.skill = s->path;
 	s->approval.digest = s->content.digest;
+	r = skill_permissions_text(s->manifest.permissions, &s->approval.permissions, a, e);
+	if (r < 0)
+		return r;
+	r = launch_skill_approvals(&s->approval.folder, a, e);
+	/* A scan needs no home: nothing is approved then. */
+	if (r == -ENOENT && use == LAUNCH_SKILL_SCAN)
+		return 0;
+	if (r < 0)
+		return r;
 	r = approval_check(&s->approval, e);
 	if (r >= 0)
 		s->outcome = r;

@@ -383,9 +383,11 @@ def test_python():
     client.file_read(path="f")
     client.policy_check(operation="exec", target="x")
     client.exec_run(command="x", args=["ä"])
+    client.network_http(url="http://a/", method="POST", body="b")
     ok([(request["method"], request["params"]) for request in broker.lines] == [
         ("fs.write", {"path": "f", "content": "AA==", "encoding": "base64"}), ("file_read", {"path": "f"}),
-        ("policy_check", {"operation": "exec", "target": "x"}), ("exec.run", {"command": "x", "args": ["ä"]})],
+        ("policy_check", {"operation": "exec", "target": "x"}), ("exec.run", {"command": "x", "args": ["ä"]}),
+        ("network.http", {"url": "http://a/", "method": "POST", "body": "b"})],
        "python: methods by their names", broker.lines)
     for name, code, _ in CLASSES:
         broker.answer = refusal(code, name, hint="do", allowed=["/a"])

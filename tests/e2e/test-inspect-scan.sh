@@ -57,6 +57,14 @@ done
 mkdir large && { echo "$good" && head -c 1100000 /dev/zero | tr '\0' 'a'; } >large/SKILL.md
 scans "a manifest that is too large" large "is larger than 1 MiB"
 
+# --- without a home there are no approvals, and a skill can be looked at ---
+mkdir homeless && echo "$good" >homeless/SKILL.md
+run inspect --json homeless
+cp "$scratch/out" "$scratch/with-home"
+env -u HOME -u XDG_STATE_HOME "$CORRAL" inspect --json homeless >"$scratch/out" 2>"$scratch/err"
+is "$?" 0 "without HOME: it is scanned"
+out_is "$(cat "$scratch/with-home")" "without HOME: with the same result"
+
 # --- the names that a message suggests ---
 run inspect two/skill.yaml
 out_has "first" "two manifests: the one that is named"

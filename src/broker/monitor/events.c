@@ -14,7 +14,7 @@
 #include "broker/monitor/internal.h"
 #include "codec/json.h"
 
-enum { EVENTS_MAX = 200, EVENT_BYTES = 2048, EVENTS_AT_ONCE = 2000, EVENTS_PER_SECOND = 20 };
+enum { EVENTS_MAX = 200, EVENT_BYTES = 2048, EVENTS_IN_A_BURST = 2000, EVENTS_PER_SECOND = 20 };
 
 #define EVENTS_TARGET "events_batch"
 
@@ -24,7 +24,7 @@ static const struct rpc_refusal events_no_log = { .class = RPC_SERVICE,
 	.message = "this session has no log",
 	.hint = "start it with a log: corral run --audit FILE" };
 static const struct rpc_refusal events_too_many = { .class = RPC_RATE,
-	.message = "too many events: a session adds 20 in a second, and 2000 at once",
+	.message = "too many events: a session adds 20 in a second, 2000 in a burst",
 	.hint = "add them later, or fewer" };
 static const struct rpc_refusal events_lost = { .class = RPC_INTERNAL,
 	.message = "the log took only a part of the events, or none" };
@@ -101,14 +101,14 @@ static bool events_spend(struct monitor *m, size_t n)
 	uint64_t more = (now - m->events_ms) * EVENTS_PER_SECOND / 1000;
 
 	if (m->events_ms == 0)
-		more = EVENTS_AT_ONCE;
+		more = EVENTS_IN_A_BURST;
 	/* A part of an event is not lost by asking often. */
 	if (more > 0) {
 		m->events_ms = now;
 		m->events_left += more;
 	}
-	if (m->events_left > EVENTS_AT_ONCE)
-		m->events_left = EVENTS_AT_ONCE;
+	if (m->events_left > EVENTS_IN_A_BURST)
+		m->events_left = EVENTS_IN_A_BURST;
 	if (n > m->events_left)
 		return false;
 	m->events_left -= n;
