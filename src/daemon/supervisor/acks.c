@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 /* More than a run keeps: what it sends after so many is new. */
 enum { ACKS_AGAIN_MAX = 4096 };

@@ -4,7 +4,7 @@
  * answered.
  */
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 static const enum api_effect api_effects[ROUTE_COUNT] = {
 	[ROUTE_CONFIG_PUT] = API_GRANTS,

@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 /* As members of a map. */
 static void api_config_print(const struct supervisor *s, struct json_writer *w)

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *c)
 {

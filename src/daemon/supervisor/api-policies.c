@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum { API_WORDS = 12 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "policy/operation-names.h"
 #include "wire/question.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum { API_RULE_WORDS = 8 };
 

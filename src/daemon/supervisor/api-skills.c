@@ -8,7 +8,7 @@
 
 #include "base/ascii.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum { API_SKILL_ID = 64, API_SKILL_WORDS = 8 };
 

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "wire/question.h"
 
 static void api_status(struct supervisor *s, uint64_t id, const struct route_call *c)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 static struct bus_event *bus_at(struct bus *b, uint64_t id)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 /* Both limits are the same error: of inotify's instances, and of our open files. */
 static bool changes_has_no_files(void)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "host/lookup.h"
 #include "jail/privilege.h"
 

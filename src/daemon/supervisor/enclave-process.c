@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 static void enclave_process_answer(
 	struct supervisor *s, struct invoked_call *c, unsigned status, const char *json, size_t len)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum {
 	HEALTH_MS = 5 * 1000,       /* between an answer and the next question */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is sent to corrald-http. Who holds that process (http-process.c) acts on what comes of it.
  */
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 bool http_link_has_room(const struct supervisor *s)
 {

@@ -10,7 +10,7 @@
 #include <sys/random.h>
 
 #include "codec/encoding.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum { HTTP_WAITING_MAX = 64 };
 

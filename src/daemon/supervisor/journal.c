@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "codec/encoding.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "host/account.h"
 
 enum { JOURNAL_SESSION = 8, JOURNAL_LINE = 1024 };

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "audit/store/log.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 /* Of more records the last ones count. A run keeps, and leaves in a file, fewer events. */
 enum { KNOWN_MAX = 4096 };

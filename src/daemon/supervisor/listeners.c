@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "daemon/supervisor/systemd.h"
 #include "daemon/supervisor/tcp-peer.h"
 

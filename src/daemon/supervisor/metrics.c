@@ -2,7 +2,7 @@
 /* What the daemon counts, in the text format of Prometheus 0.0.4. */
 #include <inttypes.h>
 
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 static void metrics_head(struct buffer *out, const char *name, const char *type, const char *about)
 {

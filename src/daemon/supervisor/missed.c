@@ -44,7 +44,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/formats.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum {
 	MISSED_SETTLE_MS = 30,

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "wire/question.h"
 
 struct order {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum {
 	POLICIES_SETTLE_MS = 30,

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "policy/operation-names.h"
 #include "wire/question.h"
 

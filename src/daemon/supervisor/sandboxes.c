@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum { SANDBOXES_ACCEPT_MAX = 32, SANDBOX_TURN_MAX = 64, SANDBOX_LAST_MAX = 4096 };
 

@@ -24,7 +24,7 @@
 #include "base/path.h"
 #include "base/words.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum {
 	WATCH_GAP_MS = 1000,

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "daemon/supervisor/systemd.h"
 
 /* Signals and time */

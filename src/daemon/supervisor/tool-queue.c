@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 struct tool_waiting {
 	struct link link;

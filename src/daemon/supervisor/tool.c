@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum { TOOL_WORDS_MAX = 24 };
 

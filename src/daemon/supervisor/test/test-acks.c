@@ -15,7 +15,7 @@
 
 #include "audit/test/test-audit.h"
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum { AGAIN_MAX = 4096 /* events after which nothing comes again */ };
 

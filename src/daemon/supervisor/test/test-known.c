@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "audit/test/test-audit.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 
 enum { MOST = 4096 /* that are remembered */ };

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 
 static struct supervisor *link_s; /* of the test that runs */
 static int link_peer = -1;        /* corrald-http's end */

@@ -21,7 +21,7 @@
 #include "audit/test/test-audit.h"
 #include "base/array.h"
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 
 enum {

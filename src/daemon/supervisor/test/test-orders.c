@@ -16,7 +16,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 #include "wire/question.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "codec/json-writer.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 #include "wire/question.h"
 

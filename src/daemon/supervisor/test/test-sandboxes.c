@@ -18,7 +18,7 @@
 #include "audit/test/test-audit.h"
 #include "base/array.h"
 #include "base/fd.h"
-#include "daemon/supervisor/internal.h"
+#include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 
 #define ID_A "0123456789abcdef"
