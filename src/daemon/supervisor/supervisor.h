@@ -23,7 +23,7 @@
 #include "daemon/message.h"
 #include "daemon/route.h"
 #include "daemon/supervisor/runtime-folder.h"
-#include "daemon/supervisor/origin.h"
+#include "daemon/peers/origin.h"
 #include "event/loop.h"
 #include "warden/outbox.h"
 #include "wire/child.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/supervisor/origin.h"
+#include "daemon/peers/origin.h"
 #include "test/fds.h"
 #include "test/scratch.h"
 

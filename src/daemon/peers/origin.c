@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/supervisor/origin.h"
+#include "daemon/peers/origin.h"
 
 #include <errno.h>
 #include <poll.h>
