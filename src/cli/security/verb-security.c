@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * security: a look at this machine for what undoes sandboxes. corrald runs it every ten seconds
- * (daemon/supervisor/security-watch.c); it works without a daemon as well.
+ * (daemon/watch/security-watch.c); it works without a daemon as well.
  */
 #include <errno.h>
 #include <stdlib.h>
