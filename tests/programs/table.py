@@ -186,7 +186,7 @@ CODE = [
         "set -e; cd npm/words && npm pack --silent && cd ../app && "
         "npm install --offline --silent ../words/words-1.2.3.tgz && npm run --silent start && "
         "npm ls && rm -r node_modules && npm ci --offline --silent && cat postinstall.txt && "
-        "npx --offline say && npm install --offline --silent file:../words && "
+        "npx --offline say && npm install --offline --silent --install-links=false file:../words && "
         "npm run --silent say && readlink node_modules/words", needs=["node", "npm"],
         options=["--env", "npm_config_cache"], env={"npm_config_cache": "{ws}/cache"},
         see=["words-1.2.3.tgz", "words from a package", "done", "words@1.2.3", "../../words"]),
