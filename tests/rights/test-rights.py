@@ -113,8 +113,15 @@ def compressed(lines):
     return "".join(line + "\n" for line in plain + [f"try {result}: {', '.join(names)}" for result, names in by_result.items()])
 
 
+def chosen(line, got):
+    """Of "what: a | b", which depends on the version of a library, the one that is there, if it is one of them."""
+    what, _, texts = line.partition(": ")
+    return next((f"{what}: {text}" for text in texts.split(" | ") if f"{what}: {text}" in got), line)
+
+
 def comparable(wanted, got):
     """Of what is wanted, what the observer can see."""
+    wanted = [chosen(line, got) for line in wanted]
     keys = {line.split(": ")[0] for line in got}
     hidden = {"signal to the parent"} if rights_view.landlock_version() < rights_view.LANDLOCK_SCOPES else set()
     # Without a filter of ours the kernel's version and the container's capabilities decide how these fail.
