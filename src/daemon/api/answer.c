@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
 #include "daemon/supervisor/supervisor.h"
 
 void api_reply(struct supervisor *s, uint64_t id, unsigned status, const char *json, size_t len)

@@ -7,14 +7,24 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/api/metrics.h"
+#include "daemon/api/tool.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/enclave-process.h"
+#include "daemon/supervisor/http-link.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/changes.h"
+#include "daemon/watch/security-watch.h"
 #include "wire/question.h"
 
 static void api_status(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	const int failure = audit_trail_failure(s->trail);
+	const int failure = audit_trail_failure(s->journal.trail);
 	auto_buffer json = { 0 }, watch = { 0 };
 	struct json_writer w = { .out = &json };
 
@@ -25,8 +35,8 @@ static void api_status(struct supervisor *s, uint64_t id, const struct route_cal
 	json_put_text(&w, "mode", s->is_system ? "system" : "user");
 	json_put_count(&w, "started_ms", s->started_ms);
 	json_put_count(&w, "uptime_ms", clock_ms(CLOCK_REALTIME) - s->started_ms);
-	if (s->port)
-		json_put_count(&w, "port", s->port);
+	if (s->listeners.port)
+		json_put_count(&w, "port", s->listeners.port);
 	else
 		json_put_null(&w, "port");
 	json_put_text(&w, "runtime", buffer_text(&s->folder.path));
@@ -35,15 +45,15 @@ static void api_status(struct supervisor *s, uint64_t id, const struct route_cal
 	json_put_count(&w, "restarts", s->http.n_started ? s->http.n_started - 1 : 0);
 	json_close(&w);
 	json_open_map(&w, "log");
-	json_put_text(&w, "path", buffer_text(&s->log_path));
-	json_put_count(&w, "lost", audit_trail_lost(s->trail));
+	json_put_text(&w, "path", buffer_text(&s->journal.path));
+	json_put_count(&w, "lost", audit_trail_lost(s->journal.trail));
 	json_put_text(&w, "error", failure < 0 ? strerror(-failure) : NULL);
 	json_close(&w);
 	changes_why(s, &watch);
 	json_open_map(&w, "watch");
 	json_put_text(&w, "error", watch.len ? watch.data : NULL);
 	json_close(&w);
-	json_put_count(&w, "sandboxes", s->n_sandboxes);
+	json_put_count(&w, "sandboxes", s->peers.n_sandboxes);
 	json_open_map(&w, "events");
 	json_put_count(&w, "next", s->bus.next_id);
 	json_end_line(&w);
@@ -61,7 +71,7 @@ static void api_audit_tool(struct supervisor *s, const char *const *words,
 	struct error e;
 
 	/* Its own records are there, unless others have the log. */
-	(void)audit_trail_try_flush(s->trail, &e);
+	(void)audit_trail_try_flush(s->journal.trail, &e);
 	for (; words[n]; n++)
 		argv[n] = words[n];
 	for (size_t i = 0; fields[i].name; i++) {
@@ -72,7 +82,7 @@ static void api_audit_tool(struct supervisor *s, const char *const *words,
 			argv[n++] = tool_option(&a, is_limit ? "lines" : fields[i].name, value);
 	}
 	argv[n++] = "--";
-	argv[n++] = buffer_text(&s->log_path);
+	argv[n++] = buffer_text(&s->journal.path);
 	argv[n] = NULL;
 	r->argv = argv;
 	tool_start(s, c, r);
@@ -103,11 +113,12 @@ static void api_audit_export(struct supervisor *s, uint64_t id, const struct rou
 
 static void api_audit_verify(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	const char *argv[] = { "audit", "verify", "--json", "--", buffer_text(&s->log_path), NULL };
+	const char *argv[] = { "audit", "verify", "--json", "--", buffer_text(&s->journal.path),
+		NULL };
 	struct error e;
 
 	(void)c;
-	(void)audit_trail_try_flush(s->trail, &e);
+	(void)audit_trail_try_flush(s->journal.trail, &e);
 	tool_start(s, c, &(struct tool_request){ .argv = argv, .id = id });
 }
 
@@ -334,8 +345,8 @@ void api_call(struct supervisor *s, uint64_t id, const struct route_call *c)
 	api_handler *handler = api_handlers[c->route - routes];
 	struct api_pending *call = NULL;
 
-	for (size_t i = 0; i < ROWS(s->calls) && !call; i++)
-		call = s->calls[i].route ? NULL : &s->calls[i];
+	for (size_t i = 0; i < ROWS(s->api.calls) && !call; i++)
+		call = s->api.calls[i].route ? NULL : &s->api.calls[i];
 	if (call)
 		*call = (struct api_pending){ c->route, id, c->flags & ROUTE_BY_UNIX };
 	if (!call)

@@ -3,7 +3,11 @@
  * Calls that are under way, and the record of each: in the log and as an event, when it was
  * answered.
  */
+#include "base/array.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
 static const enum api_effect api_effects[ROUTE_COUNT] = {
@@ -40,7 +44,7 @@ static void api_tell(struct supervisor *s, const char *target, unsigned status, 
 	auto_buffer json = { 0 };
 	struct json_writer w = { .out = &json };
 
-	s->metrics.requests[status / 100 % ROWS(s->metrics.requests)] += count;
+	s->api.metrics.requests[status / 100 % ROWS(s->api.metrics.requests)] += count;
 	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
 				  .program = "corrald-http",
 				  .target = target,
@@ -67,30 +71,31 @@ static void api_tell(struct supervisor *s, const char *target, unsigned status, 
 
 static void api_tell_wrong_links(struct supervisor *s)
 {
-	const uint64_t more = s->wrong_links.more;
+	const uint64_t more = s->api.wrong_links.more;
 
-	s->wrong_links.n = s->wrong_links.more = 0;
+	s->api.wrong_links.n = s->api.wrong_links.more = 0;
 	if (more)
-		api_tell(s, "POST /api/login", 401, s->wrong_links.by_unix, API_WRONG_LINK, more);
+		api_tell(s, "POST /api/login", 401, s->api.wrong_links.by_unix, API_WRONG_LINK,
+			more);
 }
 
 static void api_on_wrong_links(struct timer *t)
 {
-	api_tell_wrong_links(container_of(t, struct supervisor, wrong_links.second));
+	api_tell_wrong_links(container_of(t, struct supervisor, api.wrong_links.second));
 }
 
 /* False: it is told later. */
 static bool api_may_tell_wrong_link(struct supervisor *s, bool by_unix)
 {
-	if (s->wrong_links.n == 0) {
-		s->wrong_links.second.expired = api_on_wrong_links;
-		if (loop_start(s->loop, &s->wrong_links.second, 1000) < 0)
+	if (s->api.wrong_links.n == 0) {
+		s->api.wrong_links.second.expired = api_on_wrong_links;
+		if (loop_start(s->loop, &s->api.wrong_links.second, 1000) < 0)
 			return true;
 	}
-	if (s->wrong_links.n++ < API_WRONG_LINKS_MAX)
+	if (s->api.wrong_links.n++ < API_WRONG_LINKS_MAX)
 		return true;
-	s->wrong_links.more++;
-	s->wrong_links.by_unix = by_unix;
+	s->api.wrong_links.more++;
+	s->api.wrong_links.by_unix = by_unix;
 	return false;
 }
 
@@ -108,11 +113,11 @@ static void api_end(
 
 void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char *reason)
 {
-	for (size_t i = 0; i < ROWS(s->calls); i++)
-		if (s->calls[i].route && s->calls[i].id == id) {
-			const enum api_effect effect = api_calls_effect(s->calls[i].route);
+	for (size_t i = 0; i < ROWS(s->api.calls); i++)
+		if (s->api.calls[i].route && s->api.calls[i].id == id) {
+			const enum api_effect effect = api_calls_effect(s->api.calls[i].route);
 
-			api_end(s, &s->calls[i], status, reason);
+			api_end(s, &s->api.calls[i], status, reason);
 			if (effect != API_READS && status < 400)
 				(void)journal_commit(s, NULL);
 			return;
@@ -122,9 +127,9 @@ void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char
 void api_forget_calls(struct supervisor *s)
 {
 	api_tell_wrong_links(s);
-	for (size_t i = 0; i < ROWS(s->calls); i++)
-		if (s->calls[i].route)
-			api_end(s, &s->calls[i], 503,
+	for (size_t i = 0; i < ROWS(s->api.calls); i++)
+		if (s->api.calls[i].route)
+			api_end(s, &s->api.calls[i], 503,
 				"corrald-http ended before the answer; the call may have been "
 				"carried out");
 }

@@ -9,6 +9,8 @@
 
 #include "base/path.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
 /* As members of a map. */

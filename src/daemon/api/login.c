@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/supervisor/http-link.h"
 #include "daemon/supervisor/supervisor.h"
 
 void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *c)
@@ -17,7 +19,7 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 	struct json_writer w = { .out = &json };
 
 	(void)c;
-	if (!s->port) {
+	if (!s->listeners.port) {
 		api_fail(s, id, 409,
 			"the daemon has no port, so a browser cannot reach it; start corrald "
 			"without `--port none`");
@@ -27,11 +29,12 @@ void api_login_code(struct supervisor *s, uint64_t id, const struct route_call *
 		api_fail(s, id, 503, "no random numbers");
 		return;
 	}
-	login_begin(&s->login, secret, loop_boot_now(s->loop));
+	login_begin(&s->api.login, secret, loop_boot_now(s->loop));
 	encoding_hex(secret, sizeof(secret), code);
 	json_open_map(&w, NULL);
 	json_put_text(&w, "code", code);
-	json_put_format(&w, "url", "http://%s.localhost:%u/#code=%s", s->label, s->port, code);
+	json_put_format(&w, "url", "http://%s.localhost:%u/#code=%s", s->http.label,
+		s->listeners.port, code);
 	json_put_count(&w, "expires_ms", clock_ms(CLOCK_REALTIME) + LOGIN_MS);
 	json_end_line(&w);
 	sodium_memzero(secret, sizeof(secret));
@@ -55,7 +58,7 @@ void api_login(struct supervisor *s, uint64_t id, const struct route_call *c)
 		return;
 	}
 	encoding_hex(bytes, sizeof(bytes), t.id);
-	if (!login_take(&s->login, &q, loop_boot_now(s->loop), &a)) {
+	if (!login_take(&s->api.login, &q, loop_boot_now(s->loop), &a)) {
 		api_fail(s, id, 401, API_WRONG_LINK);
 		return;
 	}

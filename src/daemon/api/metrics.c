@@ -2,7 +2,11 @@
 /* What the daemon counts, in the text format of Prometheus 0.0.4. */
 #include <inttypes.h>
 
+#include "base/array.h"
+#include "daemon/api/metrics.h"
+#include "daemon/api/tool.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/security-watch.h"
 
 static void metrics_head(struct buffer *out, const char *name, const char *type, const char *about)
 {
@@ -26,7 +30,8 @@ static void metrics_print_findings(const struct supervisor *s, struct buffer *ou
 		buffer_printf(out, "corrald_findings{severity=\"%s\"} %zu\n", severities[i],
 			security_watch_count(s, severities[i]));
 	metrics_one(out, "corrald_security_checked_timestamp_seconds", "gauge",
-		"When the security watcher looked last; 0: not yet.", s->watch.checked_ms / 1000);
+		"When the security watcher looked last; 0: not yet.",
+		s->watch.security.checked_ms / 1000);
 }
 
 static size_t metrics_tools(const struct supervisor *s)
@@ -34,19 +39,19 @@ static size_t metrics_tools(const struct supervisor *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < TOOLS_MAX; i++)
-		n += s->tools[i] != NULL;
+		n += s->api.tools[i] != NULL;
 	return n;
 }
 
 void metrics_print(const struct supervisor *s, struct buffer *out)
 {
-	const struct metrics *m = &s->metrics;
+	const struct metrics *m = &s->api.metrics;
 
 	metrics_head(out, "corrald_info", "gauge", "The daemon's version.");
 	buffer_printf(out, "corrald_info{version=\"%s\"} 1\n", CORRAL_VERSION);
 	metrics_one(out, "corrald_start_time_seconds", "gauge", "When the daemon started.",
 		s->started_ms / 1000);
-	metrics_one(out, "corrald_sandboxes", "gauge", "Sandboxes that run.", s->n_sandboxes);
+	metrics_one(out, "corrald_sandboxes", "gauge", "Sandboxes that run.", s->peers.n_sandboxes);
 	metrics_one(out, "corrald_sandboxes_joined_total", "counter", "Sandboxes that joined.",
 		m->joined);
 	metrics_head(out, "corrald_sandbox_events_total", "counter", "Events of sandboxes.");
@@ -66,8 +71,8 @@ void metrics_print(const struct supervisor *s, struct buffer *out)
 	metrics_one(out, "corrald_tools", "gauge", "Processes of corral that answer now.",
 		metrics_tools(s));
 	metrics_one(out, "corrald_audit_records_lost_total", "counter",
-		"Records that could not be written.", audit_trail_lost(s->trail));
+		"Records that could not be written.", audit_trail_lost(s->journal.trail));
 	metrics_one(out, "corrald_audit_failed", "gauge", "1: the log cannot be written.",
-		audit_trail_failure(s->trail) < 0);
+		audit_trail_failure(s->journal.trail) < 0);
 	metrics_print_findings(s, out);
 }

@@ -3,6 +3,8 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "daemon/api/api.h"
+#include "daemon/api/tool.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum { API_WORDS = 12 };

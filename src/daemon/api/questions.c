@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "daemon/api/api.h"
+#include "daemon/peers/orders.h"
+#include "daemon/peers/questions.h"
+#include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/supervisor.h"
 #include "policy/operation-names.h"
 #include "wire/question.h"

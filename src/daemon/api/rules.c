@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/api/tool.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum { API_RULE_WORDS = 8 };

@@ -6,8 +6,13 @@
  */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/ascii.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/api/tool.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum { API_SKILL_ID = 64, API_SKILL_WORDS = 8 };

@@ -12,6 +12,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "daemon/api/api.h"
+#include "daemon/api/tool-queue.h"
+#include "daemon/api/tool.h"
+#include "daemon/supervisor/http-link.h"
 #include "daemon/supervisor/supervisor.h"
 
 struct tool_waiting {
@@ -26,7 +30,7 @@ struct tool_waiting {
 void tool_queue_open(struct supervisor *s)
 {
 	for (size_t i = 0; i < TOOL_LINES; i++)
-		link_init(&s->tool_queue.lines[i].waiting);
+		link_init(&s->api.tool_queue.lines[i].waiting);
 }
 
 static void tool_waiting_free(struct tool_waiting *w)
@@ -85,7 +89,7 @@ static int tool_waiting_fill(struct tool_waiting *w, const struct tool_request *
 
 int tool_queue_add(struct supervisor *s, bool by_unix, const struct tool_request *r)
 {
-	struct tool_line *line = &s->tool_queue.lines[by_unix];
+	struct tool_line *line = &s->api.tool_queue.lines[by_unix];
 	struct tool_waiting *w;
 	int ret;
 
@@ -122,7 +126,7 @@ static struct tool_waiting *tool_queue_first(struct tool_queue *q)
 
 void tool_queue_serve(struct supervisor *s)
 {
-	struct tool_queue *q = &s->tool_queue;
+	struct tool_queue *q = &s->api.tool_queue;
 	struct tool_waiting *w;
 
 	while ((w = tool_queue_first(q))) {
@@ -140,7 +144,7 @@ void tool_queue_serve(struct supervisor *s)
 void tool_queue_leave(struct supervisor *s, uint64_t id)
 {
 	for (size_t i = 0; i < TOOL_LINES; i++) {
-		const struct link *head = &s->tool_queue.lines[i].waiting;
+		const struct link *head = &s->api.tool_queue.lines[i].waiting;
 
 		for (struct link *l = head->next; l != head; l = l->next) {
 			struct tool_waiting *w = container_of(l, struct tool_waiting, link);
@@ -158,7 +162,7 @@ void tool_queue_leave(struct supervisor *s, uint64_t id)
 void tool_queue_clear(struct supervisor *s)
 {
 	for (size_t i = 0; i < TOOL_LINES; i++) {
-		const struct link *head = &s->tool_queue.lines[i].waiting;
+		const struct link *head = &s->api.tool_queue.lines[i].waiting;
 
 		for (struct link *l = head->next, *next = l->next; l != head;
 			l = next, next = l->next) {

@@ -17,6 +17,11 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/api/tool-queue.h"
+#include "daemon/api/tool.h"
+#include "daemon/supervisor/http-link.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum { TOOL_WORDS_MAX = 24 };
@@ -47,8 +52,8 @@ static void tool_free(struct tool *t)
 	fd_close(&output);
 	fd_close(&end);
 	for (size_t i = 0; i < TOOLS_MAX; i++)
-		if (s->tools[i] == t)
-			s->tools[i] = NULL;
+		if (s->api.tools[i] == t)
+			s->api.tools[i] = NULL;
 	buffer_deinit(&t->text);
 	buffer_deinit(&t->record);
 	buffer_deinit(&t->subject);
@@ -323,7 +328,7 @@ int tool_start_own(struct supervisor *s, const struct tool_request *r)
 	int ret;
 
 	/* Calls leave the last places to the daemon itself. */
-	while (i < TOOLS_MAX && s->tools[i])
+	while (i < TOOLS_MAX && s->api.tools[i])
 		i++;
 	if (i >= (r->take ? TOOLS_MAX : TOOLS_CALLS_MAX))
 		return -EBUSY;
@@ -341,7 +346,7 @@ int tool_start_own(struct supervisor *s, const struct tool_request *r)
 		.output = { .ready = tool_on_output, .fd = -1 },
 		.end = { .ready = tool_on_end, .fd = -1 },
 		.timer = { .expired = tool_on_timer } };
-	s->tools[i] = t;
+	s->api.tools[i] = t;
 	buffer_adds(&t->record, r->record ? r->record : "");
 	buffer_adds(&t->subject, r->subject ? r->subject : "");
 	ret = t->record.failed || t->subject.failed ? -ENOMEM : tool_begin(t, r);
@@ -371,12 +376,12 @@ void tool_start(struct supervisor *s, const struct route_call *c, const struct t
 void tool_end_all(struct supervisor *s)
 {
 	for (size_t i = 0; i < TOOLS_MAX; i++) {
-		if (!s->tools[i])
+		if (!s->api.tools[i])
 			continue;
-		(void)kill(s->tools[i]->pid, SIGKILL);
-		while (waitpid(s->tools[i]->pid, NULL, 0) < 0 && errno == EINTR)
+		(void)kill(s->api.tools[i]->pid, SIGKILL);
+		while (waitpid(s->api.tools[i]->pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		tool_free(s->tools[i]);
+		tool_free(s->api.tools[i]);
 	}
 }
 

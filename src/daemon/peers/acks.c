@@ -13,6 +13,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "daemon/peers/acks.h"
+#include "daemon/peers/known.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
 /* More than a run keeps: what it sends after so many is new. */
@@ -35,13 +40,13 @@ int acks_open(struct sandbox *b, const char *session, uint64_t id)
 
 void acks_joined(struct sandbox *b)
 {
-	struct missed *m = &b->s->missed;
+	struct missed *m = &b->s->peers.missed;
 	const bool is_kept = m->presence >= 0;
 	const bool is_given =
 		m->prepared >= 0 && b->who.kind == JOIN_RUN && b->peer.uid == geteuid();
 	uint64_t number;
 
-	(void)audit_trail_committed(b->s->trail, &number);
+	(void)audit_trail_committed(b->s->journal.trail, &number);
 	(void)frame_send(b->watcher.fd, FRAME_JOINED, number, is_kept ? m->folder.data : NULL,
 		is_kept ? m->folder.len + 1 : 0, is_given ? &m->prepared : NULL, is_given);
 	if (is_given)
@@ -55,7 +60,7 @@ bool acks_has(struct sandbox *b, const struct audit_event *e)
 	a->received++;
 	if (known_take(&a->known, e)) {
 		a->doubt = a->received;
-		b->s->is_ack_due = true;
+		b->s->peers.is_ack_due = true;
 		return true;
 	}
 	if (a->received >= ACKS_AGAIN_MAX)
@@ -66,7 +71,7 @@ bool acks_has(struct sandbox *b, const struct audit_event *e)
 void acks_pass(struct sandbox *b)
 {
 	b->acks.received++;
-	b->s->is_ack_due = true;
+	b->s->peers.is_ack_due = true;
 }
 
 void acks_note(struct sandbox *b, uint64_t number)
@@ -77,7 +82,7 @@ void acks_note(struct sandbox *b, uint64_t number)
 	if (!a->mark) {
 		a->mark = number;
 		a->marked = a->received;
-		(void)audit_trail_committed(b->s->trail, &a->mark_log);
+		(void)audit_trail_committed(b->s->journal.trail, &a->mark_log);
 	}
 }
 
@@ -142,16 +147,16 @@ static void acks_on_lost(struct supervisor *s)
 void acks_turn(struct supervisor *s)
 {
 	uint64_t number;
-	const uint64_t committed = audit_trail_committed(s->trail, &number),
-		       lost = audit_trail_lost(s->trail);
+	const uint64_t committed = audit_trail_committed(s->journal.trail, &number),
+		       lost = audit_trail_lost(s->journal.trail);
 
-	if (committed == s->acknowledged && !s->is_ack_due)
+	if (committed == s->peers.acknowledged && !s->peers.is_ack_due)
 		return;
-	if (lost != s->lost)
+	if (lost != s->peers.lost)
 		acks_on_lost(s);
-	s->lost = lost;
-	s->acknowledged = committed;
-	s->is_ack_due = false;
+	s->peers.lost = lost;
+	s->peers.acknowledged = committed;
+	s->peers.is_ack_due = false;
 	sandboxes_for_each(b, s) acks_tell(b, committed, number);
 	missed_settle(s, committed);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "audit/store/log.h"
+#include "daemon/peers/known.h"
 #include "daemon/supervisor/supervisor.h"
 
 /* Of more records the last ones count. A run keeps, and leaves in a file, fewer events. */
@@ -49,10 +50,10 @@ int known_read(struct supervisor *s, const char *session, uint64_t number, struc
 	struct audit_log *log = NULL;
 	uint64_t first, last = 0;
 	struct error e = { 0 };
-	int r = audit_trail_try_flush(s->trail, &e);
+	int r = audit_trail_try_flush(s->journal.trail, &e);
 
 	if (r == 0)
-		r = audit_log_open(&log, buffer_text(&s->log_path), &e);
+		r = audit_log_open(&log, buffer_text(&s->journal.path), &e);
 	if (r < 0)
 		return r;
 	r = audit_log_range(log, &first, &last, &e);

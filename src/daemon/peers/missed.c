@@ -44,7 +44,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/formats.h"
+#include "daemon/peers/known.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/changes.h"
 
 enum {
 	MISSED_SETTLE_MS = 30,
@@ -75,7 +80,7 @@ struct missed_turn {
 
 static void missed_wait(struct supervisor *s, uint64_t ms)
 {
-	if (loop_start(s->loop, &s->missed.timer, ms) < 0)
+	if (loop_start(s->loop, &s->peers.missed.timer, ms) < 0)
 		journal_say(s, CONFIG_ERROR, "missed events are not looked for: out of memory");
 }
 
@@ -119,13 +124,13 @@ static void missed_refuse(
 		t->n_refused++;
 		name = bad;
 	} else {
-		is_first = missed_is_stuck_first(&t->s->missed, name);
+		is_first = missed_is_stuck_first(&t->s->peers.missed, name);
 	}
-	missed_add_strange(&t->s->missed, name);
+	missed_add_strange(&t->s->peers.missed, name);
 	if (!is_first)
 		return;
 	journal_say(t->s, CONFIG_WARN, "what a run left in %s/%s cannot be used: %s",
-		buffer_text(&t->s->missed.folder), name, why);
+		buffer_text(&t->s->peers.missed.folder), name, why);
 	journal_record(t->s, &(struct audit_event){ .action = AUDIT_STORE,
 				     .program = "corrald",
 				     .pid = (uint32_t)getpid(),
@@ -141,10 +146,10 @@ static void missed_leave_newer(struct missed_turn *t, const char *name, uint64_t
 	auto_buffer path = { 0 };
 	struct error e = { 0 };
 
-	missed_add_strange(&t->s->missed, name);
-	if (!missed_is_stuck_first(&t->s->missed, name))
+	missed_add_strange(&t->s->peers.missed, name);
+	if (!missed_is_stuck_first(&t->s->peers.missed, name))
 		return;
-	buffer_printf(&path, "%s/%s", buffer_text(&t->s->missed.folder), name);
+	buffer_printf(&path, "%s/%s", buffer_text(&t->s->peers.missed.folder), name);
 	(void)formats_check(FORMAT_MISSED, version, buffer_text(&path), &e);
 	journal_say(t->s, CONFIG_WARN, "%s; %s", e.text, e.hint);
 }
@@ -153,7 +158,7 @@ static void missed_leave_newer(struct missed_turn *t, const char *name, uint64_t
 
 static int missed_open_store(struct missed_turn *t)
 {
-	const struct audit_store_options o = { .path = buffer_text(&t->s->log_path),
+	const struct audit_store_options o = { .path = buffer_text(&t->s->journal.path),
 		.batch = MISSED_RECORDS,
 		.batch_ms = MISSED_BATCH_MS,
 		.patience_ms = MISSED_PATIENCE_MS };
@@ -241,8 +246,8 @@ static int missed_add(struct missed_turn *t, const struct audit_missed_name *n, 
 /* Its connection is open, or its events wait for their commit. */
 static bool missed_is_under_way(const struct supervisor *s, const char *id)
 {
-	for (size_t i = 0; i < s->missed.n_leaving; i++)
-		if (strncmp(s->missed.leaving[i].name, id, AUDIT_MISSED_ID) == 0)
+	for (size_t i = 0; i < s->peers.missed.n_leaving; i++)
+		if (strncmp(s->peers.missed.leaving[i].name, id, AUDIT_MISSED_ID) == 0)
 			return true;
 	return sandboxes_find(s, id);
 }
@@ -256,7 +261,7 @@ static int missed_take(struct missed_turn *t, const char *name)
 	int count, r;
 
 	if (!audit_missed_parse_name(name, &n)) {
-		missed_add_strange(&t->s->missed, name);
+		missed_add_strange(&t->s->peers.missed, name);
 		return 0;
 	}
 	if (missed_is_under_way(t->s, n.id))
@@ -308,7 +313,7 @@ static bool missed_forget_full(struct missed *m, int folder)
  */
 static void missed_take_full(struct missed_turn *t)
 {
-	struct missed *m = &t->s->missed;
+	struct missed *m = &t->s->peers.missed;
 	uint64_t runs = 0, events = 0;
 	int r;
 
@@ -332,7 +337,7 @@ static void missed_take_full(struct missed_turn *t)
 		return;
 	journal_say(t->s, CONFIG_WARN,
 		"%" PRIu64 " %s could not leave %" PRIu64 " events: %s had %d files", runs,
-		runs == 1 ? "run" : "runs", events, buffer_text(&t->s->missed.folder),
+		runs == 1 ? "run" : "runs", events, buffer_text(&t->s->peers.missed.folder),
 		AUDIT_MISSED_FILES_MAX);
 	m->full_runs += runs;
 	m->full_number = journal_record(
@@ -365,7 +370,7 @@ static int missed_look(struct missed_turn *t)
 	if (!d)
 		return -errno;
 	(void)fd_take(&fd);
-	missed_forget_strange(&t->s->missed);
+	missed_forget_strange(&t->s->peers.missed);
 	while (r == 0 && !t->is_more && (entry = readdir(d))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
@@ -413,7 +418,7 @@ static void missed_be_present(struct missed *m)
 static int missed_turn(struct supervisor *s, bool *ret_more)
 {
 	struct missed_turn t = { .s = s };
-	struct missed *m = &s->missed;
+	struct missed *m = &s->peers.missed;
 	auto_fd folder = -1;
 	int r = audit_missed_open(buffer_text(&m->folder), &folder);
 
@@ -441,7 +446,7 @@ static int missed_turn(struct supervisor *s, bool *ret_more)
 /* Every run that ends changes the folder: what follows within a moment does not wake us. */
 static void missed_on_change(struct watcher *w, uint32_t events)
 {
-	struct supervisor *s = container_of(w, struct supervisor, missed.watcher);
+	struct supervisor *s = container_of(w, struct supervisor, peers.missed.watcher);
 
 	(void)events;
 	(void)loop_change(s->loop, w, 0);
@@ -451,7 +456,7 @@ static void missed_on_change(struct watcher *w, uint32_t events)
 static void missed_listen(struct supervisor *s)
 {
 	char room[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	struct watcher *w = &s->missed.watcher;
+	struct watcher *w = &s->peers.missed.watcher;
 
 	if (w->fd < 0)
 		return;
@@ -462,8 +467,8 @@ static void missed_listen(struct supervisor *s)
 
 static void missed_on_timer(struct timer *timer)
 {
-	struct supervisor *s = container_of(timer, struct supervisor, missed.timer);
-	struct missed *m = &s->missed;
+	struct supervisor *s = container_of(timer, struct supervisor, peers.missed.timer);
+	struct missed *m = &s->peers.missed;
 	bool is_more = false;
 	unsigned most;
 	int r;
@@ -484,13 +489,13 @@ void missed_look_soon(struct supervisor *s)
 {
 	/* One that waits is not put off, since changes need not end; after a failure it waits for
 	 * longer. */
-	if (s->missed.timer.expired && !s->missed.timer.place)
+	if (s->peers.missed.timer.expired && !s->peers.missed.timer.place)
 		missed_wait(s, MISSED_SETTLE_MS);
 }
 
 void missed_prepare(struct supervisor *s)
 {
-	struct missed *m = &s->missed;
+	struct missed *m = &s->peers.missed;
 	auto_fd folder = -1;
 
 	if (m->presence >= 0 && m->prepared < 0 &&
@@ -503,7 +508,7 @@ void missed_prepare(struct supervisor *s)
 void missed_leave(struct supervisor *s, const char *id, uint64_t number, uint64_t last)
 {
 	struct audit_missed_name n = { .is_noted = true, .number = number };
-	struct missed *m = &s->missed;
+	struct missed *m = &s->peers.missed;
 
 	if (m->n_leaving == MISSED_LEAVING_MAX ||
 		snprintf(n.id, sizeof(n.id), "%s", id) != AUDIT_MISSED_ID ||
@@ -512,12 +517,12 @@ void missed_leave(struct supervisor *s, const char *id, uint64_t number, uint64_
 		return;
 	}
 	m->leaving[m->n_leaving++].last = last;
-	s->is_ack_due = true;
+	s->peers.is_ack_due = true;
 }
 
 void missed_settle(struct supervisor *s, uint64_t committed)
 {
-	struct missed *m = &s->missed;
+	struct missed *m = &s->peers.missed;
 	const bool is_full = m->full_number && m->full_number <= committed;
 	auto_fd folder = -1;
 
@@ -540,8 +545,8 @@ void missed_settle(struct supervisor *s, uint64_t committed)
 
 void missed_doubt(struct supervisor *s)
 {
-	s->missed.n_leaving = 0;
-	s->missed.full_runs = s->missed.full_number = 0;
+	s->peers.missed.n_leaving = 0;
+	s->peers.missed.full_runs = s->peers.missed.full_number = 0;
 	missed_look_soon(s);
 }
 
@@ -556,7 +561,7 @@ void missed_doubt(struct supervisor *s)
 static int missed_begin_presence(struct supervisor *s)
 {
 	struct audit_pause pause = { .most_ms = MISSED_PRESENCE_MS };
-	struct missed *m = &s->missed;
+	struct missed *m = &s->peers.missed;
 	struct stat st;
 
 	if (fstat(m->presence, &st) < 0)
@@ -569,28 +574,28 @@ static int missed_begin_presence(struct supervisor *s)
 		journal_say(s, CONFIG_WARN,
 			"another process has locked the folder of the log, %s: some events that "
 			"runs left wait for it",
-			buffer_text(&s->log_path));
+			buffer_text(&s->journal.path));
 	return 0;
 }
 
 int missed_watch(struct supervisor *s)
 {
-	struct missed *m = &s->missed;
+	struct missed *m = &s->peers.missed;
 	int r = m->presence >= 0 ? changes_open(s, &m->watcher) : 0;
 
 	if (r < 0 || m->presence < 0)
 		return r;
 	(void)changes_add(
 		s, &m->watcher, buffer_text(&m->folder), IN_MOVED_TO | IN_CREATE | IN_DELETE);
-	if (s->unwatched)
+	if (s->watch.unwatched)
 		missed_look_soon(s);
 	return 0;
 }
 
 int missed_open(struct supervisor *s)
 {
-	struct missed *m = &s->missed;
-	const char *log = buffer_text(&s->log_path), *slash = strrchr(log, '/');
+	struct missed *m = &s->peers.missed;
+	const char *log = buffer_text(&s->journal.path), *slash = strrchr(log, '/');
 	auto_fd folder = -1;
 	const char *path;
 	int r;
@@ -627,7 +632,7 @@ int missed_open(struct supervisor *s)
 
 void missed_close(struct supervisor *s)
 {
-	struct missed *m = &s->missed;
+	struct missed *m = &s->peers.missed;
 	int fd = m->watcher.fd;
 
 	if (!m->watcher.ready)

@@ -10,6 +10,10 @@
 
 #include "base/array.h"
 #include "codec/json-writer.h"
+#include "daemon/api/api.h"
+#include "daemon/peers/orders.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/http-link.h"
 #include "daemon/supervisor/supervisor.h"
 #include "wire/question.h"
 
@@ -28,8 +32,8 @@ static void order_free(struct order *o)
 
 	loop_stop(s->loop, &o->timer);
 	for (size_t i = 0; i < ORDERS_MAX; i++)
-		if (s->orders[i] == o)
-			s->orders[i] = NULL;
+		if (s->peers.orders[i] == o)
+			s->peers.orders[i] = NULL;
 	free(o);
 }
 
@@ -73,7 +77,7 @@ void orders_send(struct sandbox *b, const struct order_request *r)
 	struct order *o;
 	size_t i = 0;
 
-	while (i < ORDERS_MAX && s->orders[i])
+	while (i < ORDERS_MAX && s->peers.orders[i])
 		i++;
 	o = i < ORDERS_MAX ? calloc(1, sizeof(*o)) : NULL;
 	if (!o) {
@@ -82,12 +86,12 @@ void orders_send(struct sandbox *b, const struct order_request *r)
 	}
 	*o = (struct order){ .s = s,
 		.to = b,
-		.id = ++s->last_order,
+		.id = ++s->peers.last_order,
 		.call = r->call,
 		.generation = s->http.n_started,
 		.done = r->done,
 		.timer = { .expired = order_on_timer } };
-	s->orders[i] = o;
+	s->peers.orders[i] = o;
 	if (r->body->failed || loop_start(s->loop, &o->timer, ORDER_MS) < 0 ||
 		frame_send(b->watcher.fd, r->type, o->id, r->body->data, r->body->len, NULL, 0) < 0)
 		order_fail(o, 503, "the sandbox cannot be reached now; try again");
@@ -118,8 +122,9 @@ int orders_on_reply(struct sandbox *b, const struct frame *f)
 	if (!b->who.id || join_reply_decode(&reply, f->body, f->len) < 0)
 		return -EPROTO;
 	for (size_t i = 0; !o && i < ORDERS_MAX; i++)
-		if (b->s->orders[i] && b->s->orders[i]->id == f->id && b->s->orders[i]->to == b)
-			o = b->s->orders[i];
+		if (b->s->peers.orders[i] && b->s->peers.orders[i]->id == f->id &&
+			b->s->peers.orders[i]->to == b)
+			o = b->s->peers.orders[i];
 	/* It came too late. */
 	if (!o)
 		return 0;
@@ -133,6 +138,6 @@ int orders_on_reply(struct sandbox *b, const struct frame *f)
 void orders_drop(struct supervisor *s, const struct sandbox *b)
 {
 	for (size_t i = 0; i < ORDERS_MAX; i++)
-		if (s->orders[i] && (!b || s->orders[i]->to == b))
-			order_fail(s->orders[i], 404, "the sandbox has ended");
+		if (s->peers.orders[i] && (!b || s->peers.orders[i]->to == b))
+			order_fail(s->peers.orders[i], 404, "the sandbox has ended");
 }

@@ -12,6 +12,9 @@
 
 #include "base/clock.h"
 #include "codec/json-writer.h"
+#include "daemon/peers/questions.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/bus.h"
 #include "daemon/supervisor/supervisor.h"
 #include "policy/operation-names.h"
 #include "wire/question.h"
@@ -124,7 +127,8 @@ void questions_print(const struct supervisor *s, struct buffer *out)
 
 	json_open_map(&w, NULL);
 	json_open_list(&w, "questions");
-	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next) {
+	for (const struct link *l = s->peers.sandboxes.next; l != &s->peers.sandboxes;
+		l = l->next) {
 		const struct sandbox *b = container_of(l, struct sandbox, link);
 
 		for (size_t i = 0; b->questions && i < QUESTIONS_MAX; i++)
@@ -140,7 +144,7 @@ void questions_print_all_grants(const struct supervisor *s, struct buffer *out)
 
 	json_open_map(&w, NULL);
 	json_open_list(&w, "grants");
-	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next)
+	for (const struct link *l = s->peers.sandboxes.next; l != &s->peers.sandboxes; l = l->next)
 		questions_print_grants(container_of(l, struct sandbox, link), &w);
 	json_end_line(&w);
 }
@@ -418,7 +422,8 @@ void questions_each_ending(struct supervisor *s, questions_taker *take)
 {
 	const uint64_t now = clock_ms(CLOCK_REALTIME);
 
-	for (const struct link *l = s->sandboxes.next; l != &s->sandboxes; l = l->next) {
+	for (const struct link *l = s->peers.sandboxes.next; l != &s->peers.sandboxes;
+		l = l->next) {
 		const struct sandbox *b = container_of(l, struct sandbox, link);
 		const struct questions *q = b->questions;
 

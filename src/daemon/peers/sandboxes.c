@@ -14,7 +14,14 @@
 
 #include "base/fd.h"
 #include "codec/json-writer.h"
+#include "daemon/peers/acks.h"
+#include "daemon/peers/orders.h"
+#include "daemon/peers/questions.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/security-watch.h"
 
 enum { SANDBOXES_ACCEPT_MAX = 32, SANDBOX_TURN_MAX = 64, SANDBOX_LAST_MAX = 4096 };
 
@@ -161,7 +168,7 @@ void sandboxes_drop(struct sandbox *b)
 
 	if (b->who.id)
 		sandboxes_tell(b, "left");
-	s->n_sandboxes -= b->who.id != NULL;
+	s->peers.n_sandboxes -= b->who.id != NULL;
 	loop_remove(s->loop, &b->watcher);
 	loop_stop(s->loop, &b->timer);
 	link_remove(&b->link);
@@ -181,7 +188,7 @@ static int sandboxes_on_hello(struct sandbox *b, const struct frame *f)
 	int r = b->who.id ? -EPROTO : join_decode(&who, f->body, f->len);
 
 	/* Two of one id cannot be told apart. */
-	if (r < 0 || sandboxes_find(b->s, who.id) || b->s->n_sandboxes >= SANDBOXES_MAX)
+	if (r < 0 || sandboxes_find(b->s, who.id) || b->s->peers.n_sandboxes >= SANDBOXES_MAX)
 		return r < 0 ? r : -EEXIST;
 	r = acks_open(b, who.id, f->id);
 	if (r < 0)
@@ -194,8 +201,8 @@ static int sandboxes_on_hello(struct sandbox *b, const struct frame *f)
 	if (!who.id || !who.name || !who.command || !who.folder || !who.policy)
 		return -ENOMEM;
 	b->who = who;
-	b->s->n_sandboxes++;
-	b->s->metrics.joined++;
+	b->s->peers.n_sandboxes++;
+	b->s->api.metrics.joined++;
 	acks_joined(b);
 	loop_stop(b->s->loop, &b->timer);
 	sandboxes_tell(b, "joined");
@@ -236,7 +243,7 @@ static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 		acks_note(b, journal_record(b->s, &e));
 	b->events++;
 	b->denied += e.decision == AUDIT_DENIED;
-	b->s->metrics.decisions[e.decision]++;
+	b->s->api.metrics.decisions[e.decision]++;
 	json_open_map(&w, NULL);
 	json_put_text(&w, "id", b->who.id);
 	json_put_count(&w, "time_ms", e.time_ns / 1000000);
@@ -333,13 +340,13 @@ static int sandboxes_take_in(struct supervisor *s, int fd, const struct origin_p
 		free(b);
 		return r;
 	}
-	link_append(&s->sandboxes, &b->link);
+	link_append(&s->peers.sandboxes, &b->link);
 	return 0;
 }
 
 static void sandboxes_on_join(struct watcher *w, uint32_t events)
 {
-	struct supervisor *s = container_of(w, struct supervisor, join);
+	struct supervisor *s = container_of(w, struct supervisor, peers.join);
 
 	(void)events;
 	for (int i = 0; i < SANDBOXES_ACCEPT_MAX; i++) {
@@ -363,30 +370,30 @@ static void sandboxes_on_join(struct watcher *w, uint32_t events)
 
 int sandboxes_open(struct supervisor *s, int listener)
 {
-	link_init(&s->sandboxes);
-	s->join = (struct watcher){ .ready = sandboxes_on_join, .fd = -1 };
-	return loop_add(s->loop, &s->join, listener, EPOLLIN);
+	link_init(&s->peers.sandboxes);
+	s->peers.join = (struct watcher){ .ready = sandboxes_on_join, .fd = -1 };
+	return loop_add(s->loop, &s->peers.join, listener, EPOLLIN);
 }
 
 void sandboxes_close(struct supervisor *s)
 {
-	int listener = s->join.fd;
+	int listener = s->peers.join.fd;
 	struct error e;
 
 	if (listener < 0)
 		return;
 	/* What they sent is read. What they send from now on fails, so they keep it for another. */
-	sandboxes_on_join(&s->join, EPOLLIN);
+	sandboxes_on_join(&s->peers.join, EPOLLIN);
 	sandboxes_for_each(b, s)
 	{
 		(void)shutdown(b->watcher.fd, SHUT_RD);
 		(void)sandboxes_read(b, SANDBOX_LAST_MAX);
 	}
-	(void)audit_trail_flush(s->trail, &e);
+	(void)audit_trail_flush(s->journal.trail, &e);
 	acks_turn(s);
 	sandboxes_for_each(b, s) sandboxes_drop(b);
 	acks_turn(s);
-	loop_remove(s->loop, &s->join);
+	loop_remove(s->loop, &s->peers.join);
 	fd_close(&listener);
 	runtime_folder_remove(&s->folder, "join.sock");
 }

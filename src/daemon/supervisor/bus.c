@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/http-link.h"
 #include "daemon/supervisor/supervisor.h"
 
 static struct bus_event *bus_at(struct bus *b, uint64_t id)

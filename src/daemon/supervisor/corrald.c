@@ -128,13 +128,12 @@ static int corrald_clean_environment(struct error *e)
 
 int main(int argc, char **argv)
 {
-	static struct supervisor s = { .log_fd = STDERR_FILENO,
-		.tcp = { { .fd = -1 }, { .fd = -1 } },
-		.api = { .fd = -1 },
-		.join = { .fd = -1 },
+	static struct supervisor s = { .journal = { .fd = STDERR_FILENO },
+		.listeners = { .tcp = { { .fd = -1 }, { .fd = -1 } }, .api = { .fd = -1 } },
+		.peers = { .join = { .fd = -1 } },
 		.signals = { .fd = -1 },
-		.health = { .answer = { .fd = -1 } },
-		.watch = { .changes = { .fd = -1 } },
+		.watch = { .health = { .answer = { .fd = -1 } },
+			.security = { .changes = { .fd = -1 } } },
 		.folder = { .lock = -1 } };
 	struct corrald_options o = { 0 };
 	struct error e = { 0 };

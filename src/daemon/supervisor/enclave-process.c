@@ -10,6 +10,11 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "daemon/api/api.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/enclave-process.h"
+#include "daemon/supervisor/http-link.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
 static void enclave_process_answer(

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is sent to corrald-http. Who holds that process (http-process.c) acts on what comes of it.
  */
+#include "daemon/supervisor/http-link.h"
+#include "daemon/supervisor/http-process.h"
 #include "daemon/supervisor/supervisor.h"
 
 bool http_link_has_room(const struct supervisor *s)
@@ -33,6 +35,6 @@ int http_link_send_tab(struct supervisor *s, const struct message_tab *t)
 
 int http_link_add_tab(struct supervisor *s, const struct message_tab *t)
 {
-	s->tabs.rows[s->tabs.n++ % PROOF_TABS_MAX] = *t;
+	s->http.tabs.rows[s->http.tabs.n++ % PROOF_TABS_MAX] = *t;
 	return http_link_send_tab(s, t);
 }

@@ -10,6 +10,13 @@
 #include <sys/random.h>
 
 #include "codec/encoding.h"
+#include "daemon/api/api.h"
+#include "daemon/api/tool-queue.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/http-link.h"
+#include "daemon/supervisor/http-process.h"
+#include "daemon/supervisor/journal.h"
+#include "daemon/supervisor/listeners.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum { HTTP_WAITING_MAX = 64 };
@@ -83,18 +90,19 @@ static int http_process_name_page(struct supervisor *s)
 {
 	uint8_t bytes[PROOF_ID / 2];
 
-	if (s->label[0])
+	if (s->http.label[0])
 		return 0;
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
-	encoding_hex(bytes, sizeof(bytes), s->label);
+	encoding_hex(bytes, sizeof(bytes), s->http.label);
 	return 0;
 }
 
 static int http_process_equip(struct supervisor *s)
 {
-	struct message_setup m = { .heartbeat_ms = s->config.heartbeat_ms, .port = s->port };
-	const size_t n = s->tabs.n < PROOF_TABS_MAX ? s->tabs.n : PROOF_TABS_MAX;
+	struct message_setup m = { .heartbeat_ms = s->config.heartbeat_ms,
+		.port = s->listeners.port };
+	const size_t n = s->http.tabs.n < PROOF_TABS_MAX ? s->http.tabs.n : PROOF_TABS_MAX;
 	uint8_t bytes[PROOF_ID / 2];
 	auto_buffer body = { 0 };
 	int r;
@@ -104,13 +112,13 @@ static int http_process_equip(struct supervisor *s)
 		return -EIO;
 	encoding_hex(bytes, sizeof(bytes), s->http.start);
 	memcpy(m.start, s->http.start, sizeof(m.start));
-	memcpy(m.label, s->label, sizeof(m.label));
+	memcpy(m.label, s->http.label, sizeof(m.label));
 	memcpy(m.token, s->folder.token, sizeof(m.token));
 	r = message_setup_encode(&m, &body);
 	if (r == 0)
 		outbox_add(&s->http.out, FRAME_API_SETUP, 0, body.data, body.len, -1);
-	for (size_t i = s->tabs.n - n; r == 0 && i < s->tabs.n; i++)
-		r = http_link_send_tab(s, &s->tabs.rows[i % PROOF_TABS_MAX]);
+	for (size_t i = s->http.tabs.n - n; r == 0 && i < s->http.tabs.n; i++)
+		r = http_link_send_tab(s, &s->http.tabs.rows[i % PROOF_TABS_MAX]);
 	if (r == 0)
 		bus_repeat(s);
 	return r < 0 ? r : s->http.out.broken ? -EPIPE : 0;

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "codec/encoding.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 #include "host/account.h"
 
@@ -37,9 +38,9 @@ void journal_say(struct supervisor *s, enum config_level level, const char *form
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	if (s->log_fd == STDERR_FILENO && getenv("JOURNAL_STREAM"))
+	if (s->journal.fd == STDERR_FILENO && getenv("JOURNAL_STREAM"))
 		buffer_printf(&line, "<%d>", priorities[level]);
-	if (s->log_fd != STDERR_FILENO) {
+	if (s->journal.fd != STDERR_FILENO) {
 		const time_t now = time(NULL);
 		struct tm tm;
 		char stamp[32];
@@ -50,7 +51,7 @@ void journal_say(struct supervisor *s, enum config_level level, const char *form
 	buffer_adds(&line, "corrald: ");
 	buffer_add_visible(&line, text, strlen(text));
 	buffer_addc(&line, '\n');
-	(void)file_write_all(s->log_fd, line.data, line.len);
+	(void)file_write_all(s->journal.fd, line.data, line.len);
 }
 
 static int journal_place(struct supervisor *s, struct error *e)
@@ -58,10 +59,10 @@ static int journal_place(struct supervisor *s, struct error *e)
 	int r = 0;
 
 	if (s->is_system)
-		buffer_adds(&s->log_path, "/var/lib/corral/audit.db");
+		buffer_adds(&s->journal.path, "/var/lib/corral/audit.db");
 	else
-		r = audit_place(&s->log_path, e);
-	return r < 0 ? r : audit_place_make(buffer_text(&s->log_path), e);
+		r = audit_place(&s->journal.path, e);
+	return r < 0 ? r : audit_place_make(buffer_text(&s->journal.path), e);
 }
 
 /* A pipe would make this wait for its reader. */
@@ -80,7 +81,7 @@ static int journal_open_file(struct supervisor *s, struct error *e)
 		return error_set(e, -EINVAL, NULL,
 			"cannot open the log file %s: it is not a regular file",
 			s->config.log_file);
-	s->log_fd = fd_take(&fd);
+	s->journal.fd = fd_take(&fd);
 	return 0;
 }
 
@@ -100,52 +101,52 @@ int journal_open(struct supervisor *s, struct error *e)
 		r = journal_place(s, e);
 	if (r < 0)
 		return r;
-	store.path = buffer_text(&s->log_path);
+	store.path = buffer_text(&s->journal.path);
 	if (account_name("/etc/passwd", geteuid(), user) < 0)
 		return error_no_memory(e);
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return error_set(e, -errno, NULL, "getrandom: %s", strerror(errno));
 	encoding_hex(bytes, sizeof(bytes), session);
-	return audit_trail_new(&s->trail, &o, e);
+	return audit_trail_new(&s->journal.trail, &o, e);
 }
 
 uint64_t journal_record(struct supervisor *s, const struct audit_event *event)
 {
-	return s->trail ? audit_trail_add(s->trail, event) : 0;
+	return s->journal.trail ? audit_trail_add(s->journal.trail, event) : 0;
 }
 
 void journal_tell_failure(struct supervisor *s)
 {
-	const int failure = audit_trail_failure(s->trail);
+	const int failure = audit_trail_failure(s->journal.trail);
 
-	if (failure == s->log_failure)
+	if (failure == s->journal.failure)
 		return;
 	if (failure < 0)
 		journal_say(s, CONFIG_ERROR,
 			"the audit log %s cannot be written: %s; records wait in memory, and are "
 			"lost if the daemon is killed before they are written",
-			buffer_text(&s->log_path), strerror(-failure));
+			buffer_text(&s->journal.path), strerror(-failure));
 	else
 		journal_say(s, CONFIG_WARN,
 			"the audit log is written again; %" PRIu64 " records were lost",
-			audit_trail_lost(s->trail));
-	s->log_failure = failure;
+			audit_trail_lost(s->journal.trail));
+	s->journal.failure = failure;
 }
 
 int journal_commit(struct supervisor *s, struct error *e)
 {
-	int r = s->trail ? audit_trail_try_flush(s->trail, e) : 0;
+	int r = s->journal.trail ? audit_trail_try_flush(s->journal.trail, e) : 0;
 
 	/* Other programs were at it, and there was no failure before. */
-	if (r == -EBUSY && audit_trail_failure(s->trail) == 0)
-		r = audit_trail_flush(s->trail, e);
+	if (r == -EBUSY && audit_trail_failure(s->journal.trail) == 0)
+		r = audit_trail_flush(s->journal.trail, e);
 	/* Those that were lost before are counted elsewhere. */
 	if (r == -EOVERFLOW)
 		r = 0;
-	if (r == -EBUSY && audit_trail_failure(s->trail) < 0)
-		r = audit_trail_failure(s->trail);
+	if (r == -EBUSY && audit_trail_failure(s->journal.trail) < 0)
+		r = audit_trail_failure(s->journal.trail);
 	return r < 0 ? error_set(e, r, NULL, "the log %s cannot be written: %s",
-			       buffer_text(&s->log_path), strerror(-r))
+			       buffer_text(&s->journal.path), strerror(-r))
 		     : 0;
 }
 
@@ -153,10 +154,10 @@ void journal_close(struct supervisor *s)
 {
 	struct error e = { 0 };
 
-	if (s->trail && audit_trail_close(s->trail, &e) < 0)
+	if (s->journal.trail && audit_trail_close(s->journal.trail, &e) < 0)
 		journal_say(s, CONFIG_ERROR, "the audit log is incomplete: %s", e.text);
-	s->trail = NULL;
-	buffer_deinit(&s->log_path);
-	if (s->log_fd > STDERR_FILENO)
-		(void)close(s->log_fd);
+	s->journal.trail = NULL;
+	buffer_deinit(&s->journal.path);
+	if (s->journal.fd > STDERR_FILENO)
+		(void)close(s->journal.fd);
 }

@@ -15,9 +15,15 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/http-link.h"
+#include "daemon/supervisor/http-process.h"
+#include "daemon/supervisor/journal.h"
+#include "daemon/supervisor/listeners.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/supervisor/systemd.h"
 #include "daemon/supervisor/tcp-peer.h"
+#include "daemon/watch/security-watch.h"
 
 enum {
 	LISTENERS_ACCEPT_MAX = 32,
@@ -89,9 +95,9 @@ static int listeners_bind_both(struct supervisor *s, uint16_t port)
 	r = listeners_bind(!first, port, &other);
 	if (r < 0 && !listeners_has_none(r))
 		return r;
-	s->port = port;
-	s->tcp[first].fd = fd_take(&one);
-	s->tcp[!first].fd = fd_take(&other);
+	s->listeners.port = port;
+	s->listeners.tcp[first].fd = fd_take(&one);
+	s->listeners.tcp[!first].fd = fd_take(&other);
 	return 0;
 }
 
@@ -117,17 +123,17 @@ static int listeners_open_tcp(struct supervisor *s, struct error *e)
 /* A service manager may hold one address alone. */
 static void listeners_complete(struct supervisor *s)
 {
-	const bool is_missing_v6 = s->tcp[1].fd < 0;
+	const bool is_missing_v6 = s->listeners.tcp[1].fd < 0;
 	int r;
 
-	if (s->tcp[0].fd >= 0 && s->tcp[1].fd >= 0)
+	if (s->listeners.tcp[0].fd >= 0 && s->listeners.tcp[1].fd >= 0)
 		return;
-	r = listeners_bind(is_missing_v6, s->port, &s->tcp[is_missing_v6].fd);
+	r = listeners_bind(is_missing_v6, s->listeners.port, &s->listeners.tcp[is_missing_v6].fd);
 	if (r < 0 && !listeners_has_none(r))
 		journal_say(s, CONFIG_WARN,
 			"cannot listen on %s, port %u, too: %s; `localhost` may lead to another "
 			"program there",
-			listeners_name(is_missing_v6), s->port, strerror(-r));
+			listeners_name(is_missing_v6), s->listeners.port, strerror(-r));
 }
 
 /* What the service manager listens on already: told apart by their kind. */
@@ -140,7 +146,7 @@ static int listeners_adopt(struct supervisor *s, int fd, int *ret_api, struct er
 	(void)getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len);
 	(void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len);
 	(void)getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len);
-	place = domain == AF_UNIX ? ret_api : &s->tcp[domain == AF_INET6].fd;
+	place = domain == AF_UNIX ? ret_api : &s->listeners.tcp[domain == AF_INET6].fd;
 	if (!listens || type != SOCK_STREAM || *place >= 0)
 		return error_set(
 			e, -EINVAL, NULL, "descriptor %d is not a socket that corrald can use", fd);
@@ -148,7 +154,7 @@ static int listeners_adopt(struct supervisor *s, int fd, int *ret_api, struct er
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return error_set(e, -errno, NULL, "descriptor %d: %s", fd, strerror(errno));
 	port = domain == AF_UNIX ? 0 : listeners_port_of(fd);
-	if (port < 0 || (port > 0 && s->port && s->port != port)) {
+	if (port < 0 || (port > 0 && s->listeners.port && s->listeners.port != port)) {
 		(void)error_set(e, -EINVAL, NULL,
 			"descriptor %d does not listen on loopback, or on another port than the "
 			"one before; the API is for this machine alone",
@@ -159,16 +165,17 @@ static int listeners_adopt(struct supervisor *s, int fd, int *ret_api, struct er
 	}
 	*place = fd;
 	if (port > 0)
-		s->port = (uint16_t)port;
+		s->listeners.port = (uint16_t)port;
 	return 0;
 }
 
 /* All of them, or none. */
 static void listeners_listen(struct supervisor *s, uint32_t events)
 {
-	struct watcher *const all[] = { &s->api, &s->tcp[0], &s->tcp[1] };
+	struct watcher *const all[] = { &s->listeners.api, &s->listeners.tcp[0],
+		&s->listeners.tcp[1] };
 
-	s->is_full = events == 0;
+	s->listeners.is_full = events == 0;
 	for (size_t i = 0; i < ROWS(all); i++)
 		if (all[i]->fd >= 0 && loop_change(s->loop, all[i], events) < 0)
 			s->is_over = true;
@@ -176,7 +183,7 @@ static void listeners_listen(struct supervisor *s, uint32_t events)
 
 void listeners_go_on(struct supervisor *s)
 {
-	if (s->is_full)
+	if (s->listeners.is_full)
 		listeners_listen(s, EPOLLIN);
 }
 
@@ -191,7 +198,7 @@ static int listeners_accept(struct supervisor *s, int listener)
 
 static void listeners_on_api(struct watcher *w, uint32_t events)
 {
-	struct supervisor *s = container_of(w, struct supervisor, api);
+	struct supervisor *s = container_of(w, struct supervisor, listeners.api);
 
 	(void)events;
 	for (int i = 0; i < LISTENERS_ACCEPT_MAX; i++) {
@@ -235,7 +242,7 @@ static void listeners_on_tcp(struct supervisor *s, int listener)
 		if (fd < 0)
 			return;
 		why = listeners_judge(s, fd);
-		s->metrics.refused_peers += *why != '\0';
+		s->api.metrics.refused_peers += *why != '\0';
 		/* What it asks for is in the log, at a bounded rate: all users can connect. */
 		http_process_hand_over(s, fd, true, why);
 	}
@@ -244,13 +251,13 @@ static void listeners_on_tcp(struct supervisor *s, int listener)
 static void listeners_on_v4(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	listeners_on_tcp(container_of(w, struct supervisor, tcp[0]), w->fd);
+	listeners_on_tcp(container_of(w, struct supervisor, listeners.tcp[0]), w->fd);
 }
 
 static void listeners_on_v6(struct watcher *w, uint32_t events)
 {
 	(void)events;
-	listeners_on_tcp(container_of(w, struct supervisor, tcp[1]), w->fd);
+	listeners_on_tcp(container_of(w, struct supervisor, listeners.tcp[1]), w->fd);
 }
 
 static int listeners_watch_tcp(struct supervisor *s)
@@ -259,11 +266,11 @@ static int listeners_watch_tcp(struct supervisor *s)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ROWS(ready); i++) {
-		const int fd = s->tcp[i].fd;
+		const int fd = s->listeners.tcp[i].fd;
 
-		s->tcp[i] = (struct watcher){ .ready = ready[i], .fd = -1 };
+		s->listeners.tcp[i] = (struct watcher){ .ready = ready[i], .fd = -1 };
 		if (fd >= 0)
-			r = loop_add(s->loop, &s->tcp[i], fd, EPOLLIN);
+			r = loop_add(s->loop, &s->listeners.tcp[i], fd, EPOLLIN);
 	}
 	return r;
 }
@@ -273,19 +280,19 @@ int listeners_open(struct supervisor *s, struct error *e)
 	const size_t n = systemd_listen_fds();
 	int api = -1, join = -1, r = 0;
 
-	s->is_given = n > 0;
+	s->listeners.is_given = n > 0;
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = listeners_adopt(s, LISTENERS_FDS_START + (int)i, &api, e);
-	if (r == 0 && s->port)
+	if (r == 0 && s->listeners.port)
 		listeners_complete(s);
-	if (r == 0 && !s->config.no_port && !s->is_given)
+	if (r == 0 && !s->config.no_port && !s->listeners.is_given)
 		r = listeners_open_tcp(s, e);
 	if (r == 0 && api < 0)
 		r = runtime_folder_listen(&s->folder, "api.sock", SOCK_STREAM, &api, e);
 	if (r < 0)
 		return r;
-	s->api = (struct watcher){ .ready = listeners_on_api, .fd = -1 };
-	r = loop_add(s->loop, &s->api, api, EPOLLIN);
+	s->listeners.api = (struct watcher){ .ready = listeners_on_api, .fd = -1 };
+	r = loop_add(s->loop, &s->listeners.api, api, EPOLLIN);
 	if (r == 0)
 		r = listeners_watch_tcp(s);
 	if (r == 0)
@@ -303,9 +310,9 @@ static void listeners_close_one(struct supervisor *s, struct watcher *w)
 
 void listeners_close(struct supervisor *s)
 {
-	if (s->api.fd >= 0 && !s->is_given)
+	if (s->listeners.api.fd >= 0 && !s->listeners.is_given)
 		runtime_folder_remove(&s->folder, "api.sock");
-	listeners_close_one(s, &s->api);
-	for (size_t i = 0; i < ROWS(s->tcp); i++)
-		listeners_close_one(s, &s->tcp[i]);
+	listeners_close_one(s, &s->listeners.api);
+	for (size_t i = 0; i < ROWS(s->listeners.tcp); i++)
+		listeners_close_one(s, &s->listeners.tcp[i]);
 }

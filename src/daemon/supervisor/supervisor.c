@@ -8,8 +8,22 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "daemon/api/tool-queue.h"
+#include "daemon/api/tool.h"
+#include "daemon/peers/acks.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/orders.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/enclave-process.h"
+#include "daemon/supervisor/http-process.h"
+#include "daemon/supervisor/journal.h"
+#include "daemon/supervisor/listeners.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/supervisor/systemd.h"
+#include "daemon/watch/health.h"
+#include "daemon/watch/policies.h"
+#include "daemon/watch/security-watch.h"
 
 /* Signals and time */
 
@@ -53,7 +67,7 @@ static void supervisor_on_watchdog(struct timer *t)
 
 static int supervisor_wait_ms(const struct supervisor *s)
 {
-	return s->trail ? audit_trail_wait_ms(s->trail) : -1;
+	return s->journal.trail ? audit_trail_wait_ms(s->journal.trail) : -1;
 }
 
 int supervisor_open(struct supervisor *s, struct error *e)
@@ -70,7 +84,7 @@ int supervisor_open(struct supervisor *s, struct error *e)
 	if (r == 0)
 		r = journal_open(s, e);
 	if (r == 0 && !s->is_system)
-		r = runtime_folder_announce(&s->folder, buffer_text(&s->log_path), e);
+		r = runtime_folder_announce(&s->folder, buffer_text(&s->journal.path), e);
 	if (r < 0)
 		return r;
 	tool_queue_open(s);
@@ -105,9 +119,9 @@ static void supervisor_tell_ready(struct supervisor *s)
 {
 	char where[64] = "no port";
 
-	if (s->port)
+	if (s->listeners.port)
 		(void)snprintf(where, sizeof(where), "http://%s:%u",
-			s->config.is_v6 ? "[::1]" : "127.0.0.1", s->port);
+			s->config.is_v6 ? "[::1]" : "127.0.0.1", s->listeners.port);
 	journal_say(s, CONFIG_INFO, "ready: %s and %s/api.sock; the token is in %s/token", where,
 		buffer_text(&s->folder.path), buffer_text(&s->folder.path));
 	journal_record(s, &(struct audit_event){ .action = AUDIT_SESSION,
@@ -127,7 +141,7 @@ int supervisor_run(struct supervisor *s)
 	supervisor_tell_ready(s);
 	while (r == 0 && !s->is_over) {
 		r = loop_turn(s->loop, supervisor_wait_ms(s));
-		(void)audit_trail_tick(s->trail, &e);
+		(void)audit_trail_tick(s->journal.trail, &e);
 		journal_tell_failure(s);
 		acks_turn(s);
 	}

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/changes.h"
 
 /* Both limits are the same error: of inotify's instances, and of our open files. */
 static bool changes_has_no_files(void)
@@ -30,8 +31,8 @@ int changes_open(struct supervisor *s, struct watcher *w)
 	if (w->fd >= 0)
 		return 0;
 	if (fd < 0) {
-		s->unwatched = errno;
-		s->is_files_limit = errno == EMFILE && changes_has_no_files();
+		s->watch.unwatched = errno;
+		s->watch.is_files_limit = errno == EMFILE && changes_has_no_files();
 		return 0;
 	}
 	r = loop_add(s->loop, w, fd, EPOLLIN);
@@ -45,22 +46,22 @@ int changes_add(struct supervisor *s, const struct watcher *w, const char *path,
 	const int number = w->fd < 0 ? -1 : inotify_add_watch(w->fd, path, what | IN_ONLYDIR);
 
 	if (w->fd >= 0 && number < 0 && errno == ENOSPC)
-		s->unwatched = ENOSPC;
+		s->watch.unwatched = ENOSPC;
 	return number;
 }
 
 const char *changes_limit(const struct supervisor *s)
 {
-	return s->unwatched == ENOSPC                        ? "fs.inotify.max_user_watches"
-	       : s->unwatched == EMFILE && s->is_files_limit ? "RLIMIT_NOFILE"
-	       : s->unwatched == EMFILE                      ? "fs.inotify.max_user_instances"
-							     : NULL;
+	return s->watch.unwatched == ENOSPC ? "fs.inotify.max_user_watches"
+	       : s->watch.unwatched == EMFILE && s->watch.is_files_limit ? "RLIMIT_NOFILE"
+	       : s->watch.unwatched == EMFILE ? "fs.inotify.max_user_instances"
+					      : NULL;
 }
 
 void changes_why(const struct supervisor *s, struct buffer *out)
 {
 	if (changes_limit(s))
 		buffer_printf(out, "%s is used up", changes_limit(s));
-	else if (s->unwatched)
-		buffer_printf(out, "inotify: %s", strerror(s->unwatched));
+	else if (s->watch.unwatched)
+		buffer_printf(out, "inotify: %s", strerror(s->watch.unwatched));
 }

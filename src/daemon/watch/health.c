@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "daemon/supervisor/http-process.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/health.h"
 
 enum {
 	HEALTH_MS = 5 * 1000,       /* between an answer and the next question */
@@ -20,33 +22,34 @@ enum {
 
 static void health_close_answer(struct supervisor *s)
 {
-	int fd = s->health.answer.fd;
+	int fd = s->watch.health.answer.fd;
 
-	loop_remove(s->loop, &s->health.answer);
+	loop_remove(s->loop, &s->watch.health.answer);
 	fd_close(&fd);
 }
 
 static void health_restart(struct supervisor *s, uint64_t ms)
 {
-	if (loop_start(s->loop, &s->health.timer, ms) < 0)
+	if (loop_start(s->loop, &s->watch.health.timer, ms) < 0)
 		s->is_over = true;
 }
 
 static void health_on_answer(struct watcher *w, uint32_t events)
 {
 	static const char good[] = "HTTP/1.1 200 ";
-	struct supervisor *s =
-		container_of(container_of(w, struct health, answer), struct supervisor, health);
+	struct supervisor *s = container_of(
+		container_of(w, struct health, answer), struct supervisor, watch.health);
 	char room[1024];
 	ssize_t n = recv(w->fd, room, sizeof(room), MSG_DONTWAIT);
 
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	s->health.is_good = n >= (ssize_t)strlen(good) && memcmp(room, good, strlen(good)) == 0;
+	s->watch.health.is_good =
+		n >= (ssize_t)strlen(good) && memcmp(room, good, strlen(good)) == 0;
 	health_close_answer(s);
 	/* One that ended is started again by who has its socket; so is this. */
-	health_restart(s, s->health.is_good ? HEALTH_MS : HEALTH_MS / 10);
+	health_restart(s, s->watch.health.is_good ? HEALTH_MS : HEALTH_MS / 10);
 }
 
 static int health_ask(struct supervisor *s)
@@ -61,9 +64,9 @@ static int health_ask(struct supervisor *s)
 	theirs = pair[1];
 	if (send(ours, question, strlen(question), MSG_NOSIGNAL) < 0)
 		return -errno;
-	s->health.asked = s->http.child.pid;
-	s->health.asked_at = loop_now(s->loop);
-	r = loop_add(s->loop, &s->health.answer, ours, EPOLLIN);
+	s->watch.health.asked = s->http.child.pid;
+	s->watch.health.asked_at = loop_now(s->loop);
+	r = loop_add(s->loop, &s->watch.health.answer, ours, EPOLLIN);
 	if (r < 0)
 		return r;
 	(void)fd_take(&ours);
@@ -74,9 +77,9 @@ static int health_ask(struct supervisor *s)
 /* It is time to ask; or the answer is late. */
 static void health_on_timer(struct timer *t)
 {
-	struct supervisor *s =
-		container_of(container_of(t, struct health, timer), struct supervisor, health);
-	struct health *h = &s->health;
+	struct supervisor *s = container_of(
+		container_of(t, struct health, timer), struct supervisor, watch.health);
+	struct health *h = &s->watch.health;
 
 	if (h->answer.fd >= 0) {
 		h->is_good = false;
@@ -96,7 +99,7 @@ static void health_on_timer(struct timer *t)
 
 bool health_is_good(const struct supervisor *s)
 {
-	const struct health *h = &s->health;
+	const struct health *h = &s->watch.health;
 
 	return s->http.child.pid != 0 && h->is_good &&
 	       (h->answer.fd < 0 || loop_now(s->loop) - h->asked_at < HEALTH_SLOW_MS);
@@ -104,13 +107,13 @@ bool health_is_good(const struct supervisor *s)
 
 int health_open(struct supervisor *s)
 {
-	s->health = (struct health){ .timer = { .expired = health_on_timer },
+	s->watch.health = (struct health){ .timer = { .expired = health_on_timer },
 		.answer = { .ready = health_on_answer, .fd = -1 } };
-	return loop_start(s->loop, &s->health.timer, 0);
+	return loop_start(s->loop, &s->watch.health.timer, 0);
 }
 
 void health_close(struct supervisor *s)
 {
-	loop_stop(s->loop, &s->health.timer);
+	loop_stop(s->loop, &s->watch.health.timer);
 	health_close_answer(s);
 }

@@ -14,7 +14,12 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "daemon/api/tool.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/changes.h"
+#include "daemon/watch/policies.h"
 
 enum {
 	POLICIES_SETTLE_MS = 30,
@@ -31,7 +36,7 @@ static const uint32_t policies_above = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF 
 
 static int policies_watch(struct supervisor *s, const char *path, uint32_t what)
 {
-	return changes_add(s, &s->policies.watcher, path, what | IN_EXCL_UNLINK);
+	return changes_add(s, &s->watch.policies.watcher, path, what | IN_EXCL_UNLINK);
 }
 
 /* The nearest folder at or above the configuration that is there. */
@@ -54,7 +59,7 @@ static int policies_watch_above(struct supervisor *s)
 /* Watches what is there now. True: it is something else than before. */
 static bool policies_watch_all(struct supervisor *s)
 {
-	struct policies *p = &s->policies;
+	struct policies *p = &s->watch.policies;
 	int now[POLICIES_WATCHED];
 	char path[PATH_BYTES];
 	bool differs;
@@ -79,7 +84,7 @@ static bool policies_watch_all(struct supervisor *s)
 
 static void policies_wait(struct supervisor *s, uint64_t ms)
 {
-	if (loop_start(s->loop, &s->policies.timer, ms) < 0)
+	if (loop_start(s->loop, &s->watch.policies.timer, ms) < 0)
 		journal_say(s, CONFIG_ERROR, "policies are not watched any more: out of memory");
 }
 
@@ -109,7 +114,7 @@ static void policies_publish(struct supervisor *s, const char *text)
 static void policies_done(struct supervisor *s, int status, struct buffer *printed)
 {
 	const char *text = status == 0 && printed ? buffer_text(printed) : NULL;
-	struct policies *p = &s->policies;
+	struct policies *p = &s->watch.policies;
 
 	p->is_busy = false;
 	if (text)
@@ -125,23 +130,23 @@ static void policies_done(struct supervisor *s, int status, struct buffer *print
 
 static void policies_on_timer(struct timer *t)
 {
-	struct supervisor *s = container_of(t, struct supervisor, policies.timer);
+	struct supervisor *s = container_of(t, struct supervisor, watch.policies.timer);
 	const char *argv[] = { "policy", "record", "--json", s->is_system ? "--system" : NULL,
 		NULL };
 
-	if (s->policies.is_busy) {
-		s->policies.is_due = true;
+	if (s->watch.policies.is_busy) {
+		s->watch.policies.is_due = true;
 		return;
 	}
-	s->policies.is_busy = true;
+	s->watch.policies.is_busy = true;
 	if (tool_start_own(s, &(struct tool_request){ .argv = argv, .take = policies_done }) < 0)
 		policies_done(s, -EBUSY, NULL);
 }
 
 static void policies_on_change(struct watcher *w, uint32_t events)
 {
-	struct supervisor *s = container_of(w, struct supervisor, policies.watcher);
-	struct policies *p = &s->policies;
+	struct supervisor *s = container_of(w, struct supervisor, watch.policies.watcher);
+	struct policies *p = &s->watch.policies;
 	char room[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
 	bool is_ours = false;
 	ssize_t n;
@@ -165,16 +170,16 @@ static void policies_on_change(struct watcher *w, uint32_t events)
 
 int policies_look(struct supervisor *s)
 {
-	int r = s->config_folder.len ? changes_open(s, &s->policies.watcher) : 0;
+	int r = s->config_folder.len ? changes_open(s, &s->watch.policies.watcher) : 0;
 
-	if (r == 0 && s->config_folder.len && (policies_watch_all(s) || s->unwatched))
+	if (r == 0 && s->config_folder.len && (policies_watch_all(s) || s->watch.unwatched))
 		policies_wait(s, POLICIES_SETTLE_MS);
 	return r;
 }
 
 int policies_open(struct supervisor *s)
 {
-	struct policies *p = &s->policies;
+	struct policies *p = &s->watch.policies;
 	int r;
 
 	p->watcher = (struct watcher){ .ready = policies_on_change, .fd = -1 };
@@ -193,12 +198,12 @@ int policies_open(struct supervisor *s)
 
 void policies_close(struct supervisor *s)
 {
-	const int fd = s->policies.watcher.fd;
+	const int fd = s->watch.policies.watcher.fd;
 
-	if (!s->policies.watcher.ready)
+	if (!s->watch.policies.watcher.ready)
 		return;
-	loop_stop(s->loop, &s->policies.timer);
-	loop_remove(s->loop, &s->policies.watcher);
+	loop_stop(s->loop, &s->watch.policies.timer);
+	loop_remove(s->loop, &s->watch.policies.watcher);
 	if (fd >= 0)
 		(void)close(fd);
 }

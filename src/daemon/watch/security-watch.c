@@ -18,13 +18,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/words.h"
 #include "codec/json-writer.h"
+#include "daemon/api/tool.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/questions.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/changes.h"
+#include "daemon/watch/policies.h"
+#include "daemon/watch/security-watch.h"
 
 enum {
 	WATCH_GAP_MS = 1000,
@@ -68,8 +78,8 @@ size_t security_watch_count(const struct supervisor *s, const char *severity)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->watch.n; i++)
-		n += !severity || strcmp(s->watch.findings[i].severity, severity) == 0;
+	for (size_t i = 0; i < s->watch.security.n; i++)
+		n += !severity || strcmp(s->watch.security.findings[i].severity, severity) == 0;
 	return n;
 }
 
@@ -83,7 +93,7 @@ static bool security_watch_is_found(const struct security_watch *w, const char *
 
 void security_watch_print(const struct supervisor *s, struct buffer *out)
 {
-	const struct security_watch *watch = &s->watch;
+	const struct security_watch *watch = &s->watch.security;
 	struct json_writer w = { .out = out };
 
 	json_open_map(&w, NULL);
@@ -118,7 +128,7 @@ static void security_watch_publish(
 	json_close(&w);
 	if (!json.failed)
 		bus_publish(s, "finding", json.data);
-	s->watch.is_changed = true;
+	s->watch.security.is_changed = true;
 }
 
 static void security_watch_publish_status(struct supervisor *s)
@@ -126,9 +136,9 @@ static void security_watch_publish_status(struct supervisor *s)
 	auto_buffer json = { 0 };
 	struct json_writer w = { .out = &json };
 
-	if (!s->watch.is_changed)
+	if (!s->watch.security.is_changed)
 		return;
-	s->watch.is_changed = false;
+	s->watch.security.is_changed = false;
 	json_open_map(&w, NULL);
 	json_put_count(&w, "findings", security_watch_count(s, NULL));
 	json_put_count(&w, "high", security_watch_count(s, "high"));
@@ -181,7 +191,7 @@ static void security_watch_renew(
 
 static void security_watch_add(struct supervisor *s, const struct security_words *o)
 {
-	struct security_watch *w = &s->watch;
+	struct security_watch *w = &s->watch.security;
 	struct security_finding f = { .source = o->source,
 		.severity = security_watch_word(security_watch_severities, o->severity),
 		.kind = security_watch_word(security_watch_kinds, o->kind),
@@ -221,7 +231,7 @@ static void security_watch_begin(struct security_watch *w, enum security_source 
 
 static void security_watch_end(struct supervisor *s, enum security_source source)
 {
-	struct security_watch *w = &s->watch;
+	struct security_watch *w = &s->watch.security;
 	const uint64_t now = clock_ms(CLOCK_REALTIME);
 
 	for (size_t i = 0; i < w->n;) {
@@ -246,8 +256,8 @@ void security_watch_tell_peer(struct supervisor *s, const char *socket, pid_t pi
 	auto_buffer text = { 0 }, where = { 0 };
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->watch.n; i++)
-		n += s->watch.findings[i].source == WATCH_PEER;
+	for (size_t i = 0; i < s->watch.security.n; i++)
+		n += s->watch.security.findings[i].source == WATCH_PEER;
 	if (n >= WATCH_PEERS_MAX)
 		return;
 	buffer_printf(&where, "%s, pid %d", socket, (int)pid);
@@ -309,11 +319,12 @@ static void security_watch_tell_ending(struct supervisor *s, const struct questi
 /* Files that runs left, it seems, and that are not what runs leave. */
 static void security_watch_tell_missed(struct supervisor *s)
 {
-	for (size_t i = 0; i < s->missed.n_strange; i++) {
+	for (size_t i = 0; i < s->peers.missed.n_strange; i++) {
 		auto_buffer where = { 0 };
 
-		buffer_printf(&where, "%s/", buffer_text(&s->missed.folder));
-		buffer_add_visible(&where, s->missed.strange[i], strlen(s->missed.strange[i]));
+		buffer_printf(&where, "%s/", buffer_text(&s->peers.missed.folder));
+		buffer_add_visible(
+			&where, s->peers.missed.strange[i], strlen(s->peers.missed.strange[i]));
 		security_watch_add(s, &(struct security_words){ .source = WATCH_OWN,
 					      .severity = "medium",
 					      .kind = "log_lost",
@@ -330,21 +341,21 @@ void security_watch_tell_unwatched(struct supervisor *s)
 	const char *limit = changes_limit(s);
 	auto_buffer text = { 0 }, remedy = { 0 };
 
-	if (!s->unwatched)
+	if (!s->watch.unwatched)
 		return;
 	buffer_printf(&text,
 		"changes of policies and of Corral's folders are seen after up to %u seconds, not "
 		"at once: ",
 		s->config.watch_ms / 1000);
 	changes_why(s, &text);
-	if (limit && s->is_files_limit && s->unwatched == EMFILE) {
+	if (limit && s->watch.is_files_limit && s->watch.unwatched == EMFILE) {
 		buffer_adds(&text, "; raise it");
 		buffer_adds(&remedy, "start corrald with more open files: LimitNOFILE= of its "
 				     "service, or `ulimit -n`");
 	} else if (limit) {
 		buffer_adds(&text, "; raise it, or end programs that watch files");
 		buffer_printf(&remedy, "sudo sysctl %s=%s", limit,
-			s->unwatched == ENOSPC ? "524288" : "1024");
+			s->watch.unwatched == ENOSPC ? "524288" : "1024");
 	} else {
 		buffer_adds(&remedy, "corrald tries again with each scan");
 	}
@@ -358,16 +369,16 @@ void security_watch_tell_unwatched(struct supervisor *s)
 
 static void security_watch_look_own(struct supervisor *s)
 {
-	const int failure = audit_trail_failure(s->trail);
+	const int failure = audit_trail_failure(s->journal.trail);
 
-	security_watch_begin(&s->watch, WATCH_OWN);
-	if (failure < 0 || audit_trail_lost(s->trail) > 0)
+	security_watch_begin(&s->watch.security, WATCH_OWN);
+	if (failure < 0 || audit_trail_lost(s->journal.trail) > 0)
 		security_watch_add(
 			s, &(struct security_words){ .source = WATCH_OWN,
 				   .severity = "high",
 				   .kind = "log_lost",
 				   .text = "records could not be written to the audit log",
-				   .where = buffer_text(&s->log_path),
+				   .where = buffer_text(&s->journal.path),
 				   .remedy = "see whether the disk is full, then start corrald "
 					     "again" });
 	security_watch_tell_missed(s);
@@ -393,7 +404,7 @@ static void security_watch_tell_unchecked(
 
 static void security_watch_on_scan(struct supervisor *s, int status, struct buffer *text)
 {
-	struct security_watch *w = &s->watch;
+	struct security_watch *w = &s->watch.security;
 	auto_document d = { 0 };
 	struct error e;
 	const struct node *list;
@@ -422,7 +433,7 @@ static void security_watch_scan(struct supervisor *s)
 {
 	const char *argv[] = { "security", "--json", "--record", s->is_system ? "--system" : NULL,
 		NULL };
-	struct security_watch *w = &s->watch;
+	struct security_watch *w = &s->watch.security;
 
 	if (w->is_scanning)
 		return;
@@ -437,7 +448,7 @@ static void security_watch_scan(struct supervisor *s)
 
 static void security_watch_on_verified(struct supervisor *s, int status, struct buffer *text)
 {
-	struct security_watch *w = &s->watch;
+	struct security_watch *w = &s->watch.security;
 	const uint64_t took = loop_now(s->loop) - w->verify_began;
 	auto_document d = { 0 };
 	struct error e;
@@ -463,7 +474,7 @@ static void security_watch_on_verified(struct supervisor *s, int status, struct 
 				   .severity = "high",
 				   .kind = "log_unverified",
 				   .text = what ? what : "the audit log does not verify",
-				   .where = buffer_text(&s->log_path),
+				   .where = buffer_text(&s->journal.path),
 				   .remedy = remedy ? remedy : "run `corral audit verify`" });
 	w->is_changed |= w->verified_ms == 0;
 	w->verified_ms = clock_ms(CLOCK_REALTIME);
@@ -472,8 +483,9 @@ static void security_watch_on_verified(struct supervisor *s, int status, struct 
 
 static void security_watch_verify(struct supervisor *s)
 {
-	const char *argv[] = { "audit", "verify", "--json", "--", buffer_text(&s->log_path), NULL };
-	struct security_watch *w = &s->watch;
+	const char *argv[] = { "audit", "verify", "--json", "--", buffer_text(&s->journal.path),
+		NULL };
+	struct security_watch *w = &s->watch.security;
 	struct error e;
 
 	if (w->is_verifying || loop_now(s->loop) < w->verify_at)
@@ -481,7 +493,7 @@ static void security_watch_verify(struct supervisor *s)
 	w->is_verifying = true;
 	w->verify_began = loop_now(s->loop);
 	/* Its own records are there, unless others have the log. */
-	(void)audit_trail_try_flush(s->trail, &e);
+	(void)audit_trail_try_flush(s->journal.trail, &e);
 	if (tool_start_own(s, &(struct tool_request){ .argv = argv,
 				      .take = security_watch_on_verified,
 				      .ms = WATCH_VERIFY_MS }) < 0)
@@ -505,7 +517,7 @@ static void security_watch_add_folders(struct supervisor *s)
 {
 	static const char *const below[] = { "", "/profiles", "/policy.d", "/policy.d/custom" };
 	const uint32_t any = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVE | IN_CLOSE_WRITE;
-	const struct watcher *w = &s->watch.changes;
+	const struct watcher *w = &s->watch.security.changes;
 	char path[PATH_BYTES + 32];
 
 	(void)changes_add(s, w, buffer_text(&s->folder.path), any);
@@ -514,7 +526,7 @@ static void security_watch_add_folders(struct supervisor *s)
 			path, sizeof(path), "%s%s", buffer_text(&s->config_folder), below[i]);
 		(void)changes_add(s, w, path, any);
 	}
-	(void)snprintf(path, sizeof(path), "%s", buffer_text(&s->log_path));
+	(void)snprintf(path, sizeof(path), "%s", buffer_text(&s->journal.path));
 	if (strrchr(path, '/') > path) {
 		*strrchr(path, '/') = '\0';
 		(void)changes_add(s, w, path, IN_ATTRIB);
@@ -523,16 +535,16 @@ static void security_watch_add_folders(struct supervisor *s)
 
 static void security_watch_on_changes(struct watcher *watcher, uint32_t events)
 {
-	struct supervisor *s = container_of(
-		container_of(watcher, struct security_watch, changes), struct supervisor, watch);
-	const uint64_t since = loop_now(s->loop) - s->watch.scanned_at;
+	struct supervisor *s = container_of(container_of(watcher, struct security_watch, changes),
+		struct supervisor, watch.security);
+	const uint64_t since = loop_now(s->loop) - s->watch.security.scanned_at;
 	char room[4096];
 
 	(void)events;
 	while (read(watcher->fd, room, sizeof(room)) > 0)
 		;
-	if (s->watch.soon.place == 0 &&
-		loop_start(s->loop, &s->watch.soon,
+	if (s->watch.security.soon.place == 0 &&
+		loop_start(s->loop, &s->watch.security.soon,
 			since >= WATCH_GAP_MS ? 50 : WATCH_GAP_MS - since) < 0)
 		security_watch_give_up(s, -ENOMEM);
 }
@@ -540,10 +552,10 @@ static void security_watch_on_changes(struct watcher *watcher, uint32_t events)
 static void security_watch_on_soon(struct timer *t)
 {
 	struct supervisor *s = container_of(
-		container_of(t, struct security_watch, soon), struct supervisor, watch);
+		container_of(t, struct security_watch, soon), struct supervisor, watch.security);
 
 	/* What changed while one looked may not be in it. */
-	if (s->watch.is_scanning && loop_start(s->loop, t, WATCH_GAP_MS) < 0)
+	if (s->watch.security.is_scanning && loop_start(s->loop, t, WATCH_GAP_MS) < 0)
 		security_watch_give_up(s, -ENOMEM);
 	security_watch_scan(s);
 }
@@ -553,8 +565,8 @@ static void security_watch_watch(struct supervisor *s)
 {
 	int r;
 
-	s->unwatched = 0;
-	r = changes_open(s, &s->watch.changes);
+	s->watch.unwatched = 0;
+	r = changes_open(s, &s->watch.security.changes);
 	if (r == 0)
 		r = policies_look(s);
 	if (r == 0)
@@ -567,7 +579,7 @@ static void security_watch_watch(struct supervisor *s)
 static void security_watch_on_timer(struct timer *t)
 {
 	struct supervisor *s = container_of(
-		container_of(t, struct security_watch, timer), struct supervisor, watch);
+		container_of(t, struct security_watch, timer), struct supervisor, watch.security);
 
 	security_watch_watch(s);
 	security_watch_look_own(s);
@@ -579,7 +591,7 @@ static void security_watch_on_timer(struct timer *t)
 
 int security_watch_open(struct supervisor *s)
 {
-	struct security_watch *w = &s->watch;
+	struct security_watch *w = &s->watch.security;
 	int r;
 
 	*w = (struct security_watch){ .timer = { .expired = security_watch_on_timer },
@@ -591,7 +603,7 @@ int security_watch_open(struct supervisor *s)
 
 void security_watch_close(struct supervisor *s)
 {
-	struct security_watch *w = &s->watch;
+	struct security_watch *w = &s->watch.security;
 	int fd = w->changes.fd;
 
 	loop_stop(s->loop, &w->timer);
@@ -609,7 +621,7 @@ void security_watch_close(struct supervisor *s)
 void security_watch_tell_refused(
 	struct supervisor *s, const char *name, const struct origin_peer *peer, const char *why)
 {
-	s->metrics.refused_peers++;
+	s->api.metrics.refused_peers++;
 	journal_record(s, &(struct audit_event){ .action = AUDIT_SERVICE,
 				  .program = "corrald",
 				  .pid = (uint32_t)peer->pid,

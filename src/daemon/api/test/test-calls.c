@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "daemon/api/api.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/test/test-clock.h"
 #include "test/failing.h"
 
@@ -68,13 +70,13 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	loop_stop(link_s->loop, &link_s->wrong_links.second);
+	loop_stop(link_s->loop, &link_s->api.wrong_links.second);
 	return link_teardown(state);
 }
 
 static void begin(size_t place, enum route_id route, uint64_t id, bool by_unix)
 {
-	link_s->calls[place] = (struct api_pending){ &routes[route], id, by_unix };
+	link_s->api.calls[place] = (struct api_pending){ &routes[route], id, by_unix };
 }
 
 static void expect_row(size_t i, const struct call_row *r)
@@ -125,8 +127,8 @@ static void test_reply(void **state)
 	link_expect_answer(7, 200, "{}\n");
 	assert_null(link_receive());
 	assert_int_equal(n_commits, 0);
-	assert_null(link_s->calls[3].route);
-	assert_int_equal(link_s->metrics.requests[2], 1);
+	assert_null(link_s->api.calls[3].route);
+	assert_int_equal(link_s->api.metrics.requests[2], 1);
 	/* The caller flushes: to flush here could start another corrald-http. */
 	assert_int_equal(link_flushed, 0);
 }
@@ -153,8 +155,8 @@ static void test_fail(void **state)
 	}
 	/* What was refused changed nothing: nothing is waited for. */
 	assert_int_equal(n_commits, 0);
-	assert_int_equal(link_s->metrics.requests[4], 3);
-	assert_int_equal(link_s->metrics.requests[5], 2);
+	assert_int_equal(link_s->api.metrics.requests[4], 3);
+	assert_int_equal(link_s->api.metrics.requests[5], 2);
 }
 
 /* The record of a change is committed before its answer goes; the log may be full by then: what was
@@ -185,8 +187,8 @@ static void test_once(void **state)
 	assert_int_equal(n_rows, 1);
 	expect_row(
 		0, &(struct call_row){ "GET /api/doctor", "loopback", "", AUDIT_ALLOWED, 200, 1 });
-	assert_non_null(link_s->calls[0].route);
-	assert_null(link_s->calls[API_CALLS_MAX - 1].route);
+	assert_non_null(link_s->api.calls[0].route);
+	assert_null(link_s->api.calls[API_CALLS_MAX - 1].route);
 }
 
 /* A place that is free has the id of the call that it had. */
@@ -235,7 +237,7 @@ static void test_forget_all(void **state)
 	api_forget_calls(link_s);
 	assert_int_equal(n_rows, API_CALLS_MAX);
 	for (size_t i = 0; i < API_CALLS_MAX; i++)
-		assert_null(link_s->calls[i].route);
+		assert_null(link_s->api.calls[i].route);
 	link_s->http.child.pid = getpid();
 }
 
@@ -329,7 +331,7 @@ static void test_memory(void **state)
 			assert_true(status == 200 || status == 503 || link_s->http.out.broken);
 			assert_true(!link_s->http.out.broken || status == 0);
 			assert_int_equal(n_rows, before + 1);
-			assert_null(link_s->calls[0].route);
+			assert_null(link_s->api.calls[0].route);
 			link_s->http.out.broken = false;
 			if (!failed) {
 				assert_int_equal(status, 200);
@@ -368,7 +370,7 @@ static void wrong_link(uint64_t id, bool by_unix)
 {
 	begin(0, ROUTE_LOGIN, id, by_unix);
 	api_answered(link_s, id, 401, API_WRONG_LINK);
-	assert_null(link_s->calls[0].route);
+	assert_null(link_s->api.calls[0].route);
 	while (link_receive())
 		;
 }
@@ -386,7 +388,7 @@ static void test_wrong_links(void **state)
 	assert_int_equal(n_rows, API_WRONG_LINKS_MAX + 1);
 	expect_row(API_WRONG_LINKS_MAX, &(struct call_row){ "POST /api/login", "api.sock",
 						API_WRONG_LINK, AUDIT_DENIED, 401, 500 });
-	assert_int_equal(link_s->metrics.requests[4], API_WRONG_LINKS_MAX + 500);
+	assert_int_equal(link_s->api.metrics.requests[4], API_WRONG_LINKS_MAX + 500);
 	/* The next second begins with the next one. */
 	clock_pass(link_s->loop, 5000);
 	wrong_link(1000, false);
@@ -430,7 +432,7 @@ static void test_note(void **state)
 		&(struct message_note){
 			.status = 401, .more = 4, .target = "GET /x", .reason = "no token" });
 	expect_row(0, &(struct call_row){ "GET /x", "loopback", "no token", AUDIT_DENIED, 401, 5 });
-	assert_int_equal(link_s->metrics.requests[4], 5);
+	assert_int_equal(link_s->api.metrics.requests[4], 5);
 	assert_true(link_said("refused GET /x: 401 no token"));
 	/* The count does not wrap. */
 	api_note(link_s, &(struct message_note){ .status = 200,

@@ -7,6 +7,9 @@
 
 #include <stdio.h>
 
+#include "daemon/api/api.h"
+#include "daemon/api/tool-queue.h"
+#include "daemon/api/tool.h"
 #include "daemon/supervisor/test/test-clock.h"
 #include "test/failing.h"
 
@@ -97,7 +100,7 @@ static int setup(void **state)
 static void expect_empty(void)
 {
 	for (size_t i = 0; i < TOOL_LINES; i++) {
-		const struct tool_line *l = &link_s->tool_queue.lines[i];
+		const struct tool_line *l = &link_s->api.tool_queue.lines[i];
 
 		assert_int_equal(l->n, 0);
 		assert_int_equal(l->bytes, 0);
@@ -230,7 +233,7 @@ static void test_full(void **state)
 	for (uint64_t i = 0; i < TOOL_LINE_MAX; i++)
 		assert_int_equal(add(i + 1, false), 0);
 	assert_int_equal(add(1000, false), -EBUSY);
-	assert_int_equal(link_s->tool_queue.lines[false].n, TOOL_LINE_MAX);
+	assert_int_equal(link_s->api.tool_queue.lines[false].n, TOOL_LINE_MAX);
 	assert_int_equal(add(1001, true), 0);
 	serve(1);
 	assert_int_equal(add(1002, false), 0);
@@ -254,12 +257,12 @@ static void test_bytes(void **state)
 	while (tool_queue_add(link_s, false, &r) == 0)
 		n++;
 	assert_int_equal(n, TOOL_LINE_BYTES / ROUTE_POLICY_MAX);
-	assert_true(link_s->tool_queue.lines[false].bytes >= TOOL_LINE_BYTES);
+	assert_true(link_s->api.tool_queue.lines[false].bytes >= TOOL_LINE_BYTES);
 	/* Short ones neither: they would go in front. */
 	assert_int_equal(add(1, false), -EBUSY);
 	assert_int_equal(add(2, true), 0);
 	serve(1);
-	assert_true(link_s->tool_queue.lines[false].bytes < TOOL_LINE_BYTES);
+	assert_true(link_s->api.tool_queue.lines[false].bytes < TOOL_LINE_BYTES);
 	assert_int_equal(add(3, false), 0);
 	free(input);
 }
@@ -278,7 +281,7 @@ static void test_time(void **state)
 	assert_int_equal(ended[0].status, 504);
 	/* The timer is no part of a call of the API: it flushes itself. */
 	assert_int_equal(link_flushed, 1);
-	assert_int_equal(link_s->tool_queue.lines[false].n, 0);
+	assert_int_equal(link_s->api.tool_queue.lines[false].n, 0);
 	clock_pass(link_s->loop, 1000);
 	assert_int_equal(n_ended, 2);
 	assert_int_equal(ended[1].id, 2);

@@ -15,6 +15,11 @@
 
 #include "audit/test/test-audit.h"
 #include "base/fd.h"
+#include "daemon/peers/acks.h"
+#include "daemon/peers/known.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum { AGAIN_MAX = 4096 /* events after which nothing comes again */ };
@@ -124,7 +129,7 @@ static void join(struct world *w, struct sandbox *b, const char *id, int *ret_ho
 		.peer = { .pid = getpid(), .uid = geteuid() },
 		.watcher = { .fd = fds[0] } };
 	*ret_holder = fds[1];
-	link_append(&w->s.sandboxes, &b->link);
+	link_append(&w->s.peers.sandboxes, &b->link);
 }
 
 static int setup(void **state)
@@ -137,13 +142,13 @@ static int setup(void **state)
 	memset(&calls, 0, sizeof(calls));
 	w->bench = bench_new();
 	o.store = &w->bench->options;
-	buffer_adds(&w->s.log_path, w->bench->path);
-	w->s.missed.presence = w->s.missed.prepared = -1;
-	link_init(&w->s.sandboxes);
+	buffer_adds(&w->s.journal.path, w->bench->path);
+	w->s.peers.missed.presence = w->s.peers.missed.prepared = -1;
+	link_init(&w->s.peers.sandboxes);
 	join(w, &w->a, ID_A, &w->holder_a);
 	join(w, &w->b, ID_B, &w->holder_b);
 	*state = w;
-	return audit_trail_new(&w->s.trail, &o, NULL);
+	return audit_trail_new(&w->s.journal.trail, &o, NULL);
 }
 
 static int teardown(void **state)
@@ -156,11 +161,11 @@ static int teardown(void **state)
 	fd_close(&w->b.watcher.fd);
 	fd_close(&w->holder_a);
 	fd_close(&w->holder_b);
-	fd_close(&w->s.missed.presence);
-	fd_close(&w->s.missed.prepared);
-	buffer_deinit(&w->s.missed.folder);
-	assert_int_equal(audit_trail_close(w->s.trail, NULL), 0);
-	buffer_deinit(&w->s.log_path);
+	fd_close(&w->s.peers.missed.presence);
+	fd_close(&w->s.peers.missed.prepared);
+	buffer_deinit(&w->s.peers.missed.folder);
+	assert_int_equal(audit_trail_close(w->s.journal.trail, NULL), 0);
+	buffer_deinit(&w->s.journal.path);
 	bench_free(w->bench);
 	free(w);
 	return 0;
@@ -182,13 +187,13 @@ static bool receive(struct sandbox *b, uint64_t n)
 
 	if (acks_has(b, &e))
 		return true;
-	acks_note(b, audit_trail_add(b->s->trail, &e));
+	acks_note(b, audit_trail_add(b->s->journal.trail, &e));
 	return false;
 }
 
 static void commit(struct world *w)
 {
-	assert_int_equal(audit_trail_flush(w->s.trail, NULL), 0);
+	assert_int_equal(audit_trail_flush(w->s.journal.trail, NULL), 0);
 }
 
 static void acknowledged(int holder, uint64_t count, uint64_t number)
@@ -273,9 +278,9 @@ static void test_passed(void **state)
 
 	acks_pass(&w->a);
 	acks_pass(&w->a);
-	assert_true(w->s.is_ack_due);
+	assert_true(w->s.peers.is_ack_due);
 	acks_turn(&w->s);
-	assert_false(w->s.is_ack_due);
+	assert_false(w->s.peers.is_ack_due);
 	acknowledged(w->holder_a, 2, 0);
 	/* Behind one that waits it waits, too: counts are in the order of sending. */
 	assert_false(receive(&w->a, 1));
@@ -324,7 +329,7 @@ static void test_again(void **state)
 
 	for (uint64_t i = 1; i <= 5; i++) {
 		e = event(&w->a, i);
-		assert_int_not_equal(audit_trail_add(w->s.trail, &e), 0);
+		assert_int_not_equal(audit_trail_add(w->s.journal.trail, &e), 0);
 	}
 	commit(w);
 	/* Behind record 2. */
@@ -351,7 +356,7 @@ static void test_doubt(void **state)
 	struct world *w = *state;
 	struct audit_event e = event(&w->a, 2);
 
-	assert_int_not_equal(audit_trail_add(w->s.trail, &e), 0);
+	assert_int_not_equal(audit_trail_add(w->s.journal.trail, &e), 0);
 	commit(w);
 	acks_turn(&w->s);
 	assert_int_equal(acks_open(&w->a, ID_A, 1), 0);
@@ -373,7 +378,7 @@ static void test_again_bound(void **state)
 	struct world *w = *state;
 	struct audit_event e = event(&w->a, 9999);
 
-	assert_int_not_equal(audit_trail_add(w->s.trail, &e), 0);
+	assert_int_not_equal(audit_trail_add(w->s.journal.trail, &e), 0);
 	commit(w);
 	assert_int_equal(acks_open(&w->a, ID_A, 1), 0);
 	e.sequence = 1;
@@ -417,7 +422,7 @@ static void joined(int holder, uint64_t number, const char *folder, size_t n_fds
 static void test_joined(void **state)
 {
 	struct world *w = *state;
-	struct missed *m = &w->s.missed;
+	struct missed *m = &w->s.peers.missed;
 
 	acks_joined(&w->a);
 	joined(w->holder_a, 0, NULL, 0);
@@ -488,8 +493,8 @@ static void test_lost(void **state)
 	commit(w);
 	acks_turn(&w->s);
 	assert_int_equal(calls.dropped, 1);
-	assert_ptr_equal(w->s.sandboxes.next, &w->b.link);
-	assert_ptr_equal(w->s.sandboxes.previous, &w->b.link);
+	assert_ptr_equal(w->s.peers.sandboxes.next, &w->b.link);
+	assert_ptr_equal(w->s.peers.sandboxes.previous, &w->b.link);
 	assert_int_equal(calls.doubted, 1);
 	not_acknowledged(w->holder_a);
 	/* Once for each loss. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "audit/test/test-audit.h"
+#include "daemon/peers/known.h"
 #include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 
@@ -44,10 +45,10 @@ static int setup(void **state)
 	w->bench = bench_new();
 	w->bench->options.batch = 512;
 	o.store = &w->bench->options;
-	buffer_adds(&w->s.log_path, w->bench->path);
+	buffer_adds(&w->s.journal.path, w->bench->path);
 	flush_error = 0;
 	*state = w;
-	return audit_trail_new(&w->s.trail, &o, NULL);
+	return audit_trail_new(&w->s.journal.trail, &o, NULL);
 }
 
 static int teardown(void **state)
@@ -55,8 +56,8 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	(void)failing_stop();
-	assert_int_equal(audit_trail_close(w->s.trail, NULL), 0);
-	buffer_deinit(&w->s.log_path);
+	assert_int_equal(audit_trail_close(w->s.journal.trail, NULL), 0);
+	buffer_deinit(&w->s.journal.path);
 	bench_free(w->bench);
 	free(w);
 	return 0;
@@ -75,7 +76,7 @@ static void add(struct world *w, const char *session, uint64_t n)
 {
 	const struct audit_event e = event(session, n);
 
-	assert_int_not_equal(audit_trail_add(w->s.trail, &e), 0);
+	assert_int_not_equal(audit_trail_add(w->s.journal.trail, &e), 0);
 }
 
 static bool take(struct known *k, uint64_t n)
@@ -225,15 +226,15 @@ static void test_errors(void **state)
 	assert_int_equal(known_read(&w->s, OURS, 0, &k), -EBUSY);
 	assert_int_equal(k.n, 0);
 	flush_error = 0;
-	buffer_adds(&w->s.log_path, ".gone");
+	buffer_adds(&w->s.journal.path, ".gone");
 	assert_int_equal(known_read(&w->s, OURS, 0, &k), -ENOENT);
 	assert_int_equal(k.n, 0);
-	assert_int_not_equal(access(buffer_text(&w->s.log_path), F_OK), 0);
-	buffer_clear(&w->s.log_path);
-	buffer_adds(&w->s.log_path, w->bench->key);
+	assert_int_not_equal(access(buffer_text(&w->s.journal.path), F_OK), 0);
+	buffer_clear(&w->s.journal.path);
+	buffer_adds(&w->s.journal.path, w->bench->key);
 	assert_int_equal(known_read(&w->s, OURS, 0, &k), -EBADMSG);
-	buffer_clear(&w->s.log_path);
-	buffer_adds(&w->s.log_path, w->bench->path);
+	buffer_clear(&w->s.journal.path);
+	buffer_adds(&w->s.journal.path, w->bench->path);
 	assert_int_equal(known_read(&w->s, OURS, 0, &k), 0);
 	assert_int_equal(k.n, 1);
 }
@@ -246,7 +247,7 @@ static void test_memory(void **state)
 
 	for (uint64_t i = 1; i <= 100; i++)
 		add(w, OURS, i);
-	assert_int_equal(audit_trail_flush(w->s.trail, NULL), 0);
+	assert_int_equal(audit_trail_flush(w->s.journal.trail, NULL), 0);
 	for (n = 0;; n++) {
 		auto_known k = { 0 };
 		int r;

@@ -21,7 +21,11 @@
 #include "audit/test/test-audit.h"
 #include "base/array.h"
 #include "base/fd.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/changes.h"
 #include "test/failing.h"
 
 enum {
@@ -106,7 +110,7 @@ int __wrap_changes_add(
 {
 	(void)w;
 	(void)what;
-	assert_string_equal(path, buffer_text(&s->missed.folder));
+	assert_string_equal(path, buffer_text(&s->peers.missed.folder));
 	return 1;
 }
 
@@ -131,9 +135,9 @@ static int setup_closed(void **state)
 	w->folder = -1;
 	w->bench = bench_new();
 	o.store = &w->bench->options;
-	buffer_adds(&w->s.log_path, w->bench->path);
+	buffer_adds(&w->s.journal.path, w->bench->path);
 	*state = w;
-	return loop_new(&w->s.loop) < 0 ? -1 : audit_trail_new(&w->s.trail, &o, NULL);
+	return loop_new(&w->s.loop) < 0 ? -1 : audit_trail_new(&w->s.journal.trail, &o, NULL);
 }
 
 static int setup(void **state)
@@ -144,7 +148,7 @@ static int setup(void **state)
 		return -1;
 	w = *state;
 	assert_int_equal(missed_open(&w->s), 0);
-	return audit_missed_open(buffer_text(&w->s.missed.folder), &w->folder);
+	return audit_missed_open(buffer_text(&w->s.peers.missed.folder), &w->folder);
 }
 
 static int teardown(void **state)
@@ -156,8 +160,8 @@ static int teardown(void **state)
 	fd_close(&says.changes[1]);
 	fd_close(&w->folder);
 	loop_free(w->s.loop);
-	assert_int_equal(audit_trail_close(w->s.trail, NULL), 0);
-	buffer_deinit(&w->s.log_path);
+	assert_int_equal(audit_trail_close(w->s.journal.trail, NULL), 0);
+	buffer_deinit(&w->s.journal.path);
 	bench_free(w->bench);
 	free(w);
 	return 0;
@@ -174,8 +178,9 @@ static void pass(struct world *w, uint64_t ms)
 static void look(struct world *w)
 {
 	missed_look_soon(&w->s);
-	pass(w, w->s.missed.timer.due_ms > says.now_ms ? w->s.missed.timer.due_ms - says.now_ms
-						       : 0);
+	pass(w, w->s.peers.missed.timer.due_ms > says.now_ms
+			? w->s.peers.missed.timer.due_ms - says.now_ms
+			: 0);
 }
 
 /* Runs */
@@ -257,7 +262,7 @@ static struct found in_log(struct world *w, const char *session)
 	struct audit_log *l = NULL;
 	struct found f = { 0 };
 
-	assert_int_equal(audit_trail_flush(w->s.trail, NULL), 0);
+	assert_int_equal(audit_trail_flush(w->s.journal.trail, NULL), 0);
 	assert_int_equal(audit_log_open(&l, w->bench->path, NULL), 0);
 	assert_int_equal(audit_log_read(l, &q, visit, &f, NULL), 0);
 	audit_log_close(l);
@@ -268,7 +273,7 @@ static void record(struct world *w, const char *session, uint64_t n)
 {
 	const struct audit_event e = event(session, n);
 
-	assert_int_not_equal(audit_trail_add(w->s.trail, &e), 0);
+	assert_int_not_equal(audit_trail_add(w->s.journal.trail, &e), 0);
 }
 
 /* What a run left before the daemon started: its events, a record that says so, no file. */
@@ -286,7 +291,7 @@ static void test_taken(void **state)
 	assert_string_equal(f.target, "missed/" ID_A);
 	assert_false(has(w, ID_A));
 	assert_false(has(w, ID_A ".0"));
-	assert_int_equal(w->s.missed.failures, 0);
+	assert_int_equal(w->s.peers.missed.failures, 0);
 	/* Once. */
 	look(w);
 	f = in_log(w, ID_A);
@@ -355,17 +360,17 @@ static void test_other_daemon(void **state)
 	assert_true(has(w, ID_A ".0"));
 	assert_int_equal(in_log(w, ID_A).n, 0);
 	assert_int_equal(in_log(w, ID_B).n, 2);
-	assert_true(w->s.missed.is_present);
+	assert_true(w->s.peers.missed.is_present);
 	/* It is tried again, later each time. */
-	assert_int_equal(w->s.missed.timer.due_ms, says.now_ms + 2 * AGAIN_MS);
+	assert_int_equal(w->s.peers.missed.timer.due_ms, says.now_ms + 2 * AGAIN_MS);
 	look(w);
 	assert_true(has(w, ID_A ".0"));
-	assert_int_equal(w->s.missed.timer.due_ms, says.now_ms + 4 * AGAIN_MS);
+	assert_int_equal(w->s.peers.missed.timer.due_ms, says.now_ms + 4 * AGAIN_MS);
 	fd_close(&other);
 	look(w);
 	assert_false(has(w, ID_A ".0"));
 	assert_int_equal(in_log(w, ID_A).n, 3);
-	assert_int_equal(w->s.missed.failures, 0);
+	assert_int_equal(w->s.peers.missed.failures, 0);
 	/* We are present for others, and not alone for ever. */
 	other = open(w->bench->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
@@ -376,7 +381,8 @@ static void test_other_daemon(void **state)
 static void test_folder_locked(void **state)
 {
 	struct world *w = *state;
-	auto_fd other = open(buffer_text(&w->s.missed.folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_fd other =
+		open(buffer_text(&w->s.peers.missed.folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	leave(w, ID_A, -1, 1);
 	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
@@ -385,15 +391,16 @@ static void test_folder_locked(void **state)
 		const unsigned n = i < FAILURES_MAX ? i : FAILURES_MAX;
 
 		assert_true(has(w, ID_A));
-		assert_int_equal(w->s.missed.failures, n);
-		assert_int_equal(w->s.missed.timer.due_ms, says.now_ms + ((uint64_t)AGAIN_MS << n));
+		assert_int_equal(w->s.peers.missed.failures, n);
+		assert_int_equal(
+			w->s.peers.missed.timer.due_ms, says.now_ms + ((uint64_t)AGAIN_MS << n));
 		look(w);
 	}
 	fd_close(&other);
 	look(w);
 	assert_false(has(w, ID_A));
-	assert_int_equal(w->s.missed.failures, 0);
-	assert_int_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.failures, 0);
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
 }
 
 /* Not while its run is connected. */
@@ -436,8 +443,8 @@ static void test_refused(void **state)
 		assert_string_equal(f.target, "missed/" ID_A);
 		assert_string_equal(f.reason, rows[i].reason);
 		look(w);
-		assert_int_equal(w->s.missed.n_strange, 1);
-		assert_string_equal(w->s.missed.strange[0], ID_A ".bad");
+		assert_int_equal(w->s.peers.missed.n_strange, 1);
+		assert_string_equal(w->s.peers.missed.strange[0], ID_A ".bad");
 		assert_int_equal(in_log(w, "daemon").marks, i + 1);
 		assert_int_equal(unlinkat(w->folder, ID_A ".bad", 0), 0);
 	}
@@ -473,7 +480,7 @@ static void test_newer(void **state)
 	write_file(w, ID_A, "corral missed 2\nxxxx", 0600);
 	pass(w, 1);
 	assert_true(has(w, ID_A));
-	assert_int_equal(w->s.missed.n_strange, 1);
+	assert_int_equal(w->s.peers.missed.n_strange, 1);
 	assert_non_null(strstr(says.line, ID_A));
 	said = says.said;
 	look(w);
@@ -494,11 +501,11 @@ static void test_strange(void **state)
 	}
 	leave(w, ID_A, -1, 1);
 	pass(w, 1);
-	assert_int_equal(w->s.missed.n_strange, MISSED_SHOWN);
+	assert_int_equal(w->s.peers.missed.n_strange, MISSED_SHOWN);
 	assert_true(has(w, "strange-0"));
 	assert_int_equal(in_log(w, ID_A).n, 1);
 	look(w);
-	assert_int_equal(w->s.missed.n_strange, MISSED_SHOWN);
+	assert_int_equal(w->s.peers.missed.n_strange, MISSED_SHOWN);
 }
 
 /* What was being written an hour ago never will be complete; what is being written stays. */
@@ -533,14 +540,14 @@ static void test_turn_bound(void **state)
 		left += has(w, id);
 	}
 	assert_int_equal(left, MORE);
-	assert_int_equal(w->s.missed.timer.due_ms, says.now_ms + 1);
+	assert_int_equal(w->s.peers.missed.timer.due_ms, says.now_ms + 1);
 	pass(w, 1);
 	for (unsigned i = 0; i < TURN_FILES + MORE; i++) {
 		(void)snprintf(id, sizeof(id), "%016x", i);
 		assert_false(has(w, id));
 		assert_int_equal(in_log(w, id).n, 1);
 	}
-	assert_int_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
 }
 
 /* A change is looked at after a moment; those that follow meanwhile wake nobody. */
@@ -549,21 +556,21 @@ static void test_change(void **state)
 	struct world *w = *state;
 
 	pass(w, 1);
-	assert_int_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
 	leave(w, ID_A, -1, 1);
 	assert_int_equal(write(says.changes[1], "x", 1), 1);
 	pass(w, 0);
-	assert_int_equal(w->s.missed.timer.due_ms, says.now_ms + SETTLE_MS);
-	assert_int_equal(w->s.missed.watcher.events, 0);
+	assert_int_equal(w->s.peers.missed.timer.due_ms, says.now_ms + SETTLE_MS);
+	assert_int_equal(w->s.peers.missed.watcher.events, 0);
 	assert_int_equal(write(says.changes[1], "x", 1), 1);
 	pass(w, SETTLE_MS - 1);
 	assert_true(has(w, ID_A));
 	pass(w, 1);
 	assert_false(has(w, ID_A));
-	assert_int_equal(w->s.missed.watcher.events, EPOLLIN);
+	assert_int_equal(w->s.peers.missed.watcher.events, EPOLLIN);
 	/* Both were read. */
 	pass(w, 0);
-	assert_int_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
 }
 
 /* JOIN_LEFT */
@@ -577,7 +584,7 @@ static void test_leave(void **state)
 	leave(w, ID_B, 6, 2);
 	missed_leave(&w->s, ID_A, 5, 10);
 	missed_leave(&w->s, ID_B, 6, 20);
-	assert_true(w->s.is_ack_due);
+	assert_true(w->s.peers.is_ack_due);
 	pass(w, 1);
 	assert_true(has(w, ID_A ".5"));
 	missed_settle(&w->s, 9);
@@ -585,15 +592,15 @@ static void test_leave(void **state)
 	missed_settle(&w->s, 10);
 	assert_false(has(w, ID_A ".5"));
 	assert_true(has(w, ID_B ".6"));
-	assert_int_equal(w->s.missed.n_leaving, 1);
+	assert_int_equal(w->s.peers.missed.n_leaving, 1);
 	missed_settle(&w->s, 100);
 	assert_false(has(w, ID_B ".6"));
-	assert_int_equal(w->s.missed.n_leaving, 0);
+	assert_int_equal(w->s.peers.missed.n_leaving, 0);
 	assert_int_equal(in_log(w, ID_A).n + in_log(w, ID_B).n, 0);
 	/* It may have gone before. */
 	missed_leave(&w->s, ID_A, 5, 1);
 	missed_settle(&w->s, 1);
-	assert_int_equal(w->s.missed.n_leaving, 0);
+	assert_int_equal(w->s.peers.missed.n_leaving, 0);
 }
 
 /* Events were lost on their way: the file is read. */
@@ -622,16 +629,16 @@ static void test_leave_bounds(void **state)
 	missed_leave(&w->s, ID_A ID_B, 0, 1);
 	missed_leave(&w->s, "../../../../etc/", 0, 1);
 	missed_leave(&w->s, ID_A, UINT64_MAX, 1);
-	assert_int_equal(w->s.missed.n_leaving, 0);
-	assert_int_not_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.n_leaving, 0);
+	assert_int_not_equal(w->s.peers.missed.timer.place, 0);
 	pass(w, SETTLE_MS);
 	for (uint64_t i = 0; i < MISSED_LEAVING_MAX; i++)
 		missed_leave(&w->s, ID_A, i, 1);
-	assert_int_equal(w->s.missed.n_leaving, MISSED_LEAVING_MAX);
-	assert_int_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.n_leaving, MISSED_LEAVING_MAX);
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
 	missed_leave(&w->s, ID_B, 0, 1);
-	assert_int_equal(w->s.missed.n_leaving, MISSED_LEAVING_MAX);
-	assert_int_not_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.n_leaving, MISSED_LEAVING_MAX);
+	assert_int_not_equal(w->s.peers.missed.timer.place, 0);
 }
 
 /* Runs that found the folder full are counted in the log, once, whenever the record is committed.
@@ -654,13 +661,13 @@ static void test_full_count(void **state)
 	assert_int_equal(f.count, 12);
 	assert_string_equal(f.target, "missed");
 	assert_int_equal(f.decision, AUDIT_FAILED);
-	committed = audit_trail_committed(w->s.trail, &number);
-	assert_int_equal(w->s.missed.full_number, committed);
+	committed = audit_trail_committed(w->s.journal.trail, &number);
+	assert_int_equal(w->s.peers.missed.full_number, committed);
 	missed_settle(&w->s, committed - 1);
 	assert_true(has(w, AUDIT_MISSED_TAKEN));
 	missed_settle(&w->s, committed);
 	assert_false(has(w, AUDIT_MISSED_TAKEN));
-	assert_int_equal(w->s.missed.full_number, 0);
+	assert_int_equal(w->s.peers.missed.full_number, 0);
 	/* Another one begins anew. */
 	audit_missed_count(w->folder, 1);
 	look(w);
@@ -683,13 +690,13 @@ static void test_open_unsafe(void **state)
 	assert_int_equal(missed_open(&w->s), 0);
 	assert_int_equal(says.said, 1);
 	assert_non_null(strstr(says.line, path));
-	assert_int_equal(w->s.missed.presence, -1);
-	assert_int_equal(w->s.missed.prepared, -1);
-	assert_int_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.presence, -1);
+	assert_int_equal(w->s.peers.missed.prepared, -1);
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
 	missed_prepare(&w->s);
-	assert_int_equal(w->s.missed.prepared, -1);
+	assert_int_equal(w->s.peers.missed.prepared, -1);
 	assert_int_equal(missed_watch(&w->s), 0);
-	assert_int_equal(w->s.missed.watcher.fd, -1);
+	assert_int_equal(w->s.peers.missed.watcher.fd, -1);
 }
 
 /* Another process that keeps the log's folder locked is waited for, up to a bound. */
@@ -702,12 +709,12 @@ static void test_open_locked(void **state)
 	assert_int_equal(missed_open(&w->s), 0);
 	assert_true(says.slept > 0);
 	assert_non_null(strstr(says.line, "another process has locked the folder of the log"));
-	assert_true(w->s.missed.is_guarded);
-	assert_false(w->s.missed.is_present);
+	assert_true(w->s.peers.missed.is_guarded);
+	assert_false(w->s.peers.missed.is_present);
 	fd_close(&other);
 	pass(w, 1);
-	assert_true(w->s.missed.is_present);
-	assert_int_equal(w->s.missed.failures, 0);
+	assert_true(w->s.peers.missed.is_present);
+	assert_int_equal(w->s.peers.missed.failures, 0);
 }
 
 /* Failures of the beginning leave nothing behind, and close can follow each. */
@@ -719,11 +726,11 @@ static void test_open_errors(void **state)
 	assert_int_equal(missed_open(&w->s), -ENOMEM);
 	assert_true(failing_stop());
 	missed_close(&w->s);
-	w->s.missed = (struct missed){ 0 };
+	w->s.peers.missed = (struct missed){ 0 };
 	says.changes_error = -ENOMEM;
 	assert_int_equal(missed_open(&w->s), -ENOMEM);
 	missed_close(&w->s);
-	w->s.missed = (struct missed){ 0 };
+	w->s.peers.missed = (struct missed){ 0 };
 	says.changes_error = 0;
 	assert_int_equal(missed_open(&w->s), 0);
 	assert_int_equal(says.said, 0);
@@ -736,10 +743,10 @@ static void test_unwatched(void **state)
 
 	pass(w, 1);
 	assert_int_equal(missed_watch(&w->s), 0);
-	assert_int_equal(w->s.missed.timer.place, 0);
-	w->s.unwatched = ENOSPC;
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
+	w->s.watch.unwatched = ENOSPC;
 	assert_int_equal(missed_watch(&w->s), 0);
-	assert_int_not_equal(w->s.missed.timer.place, 0);
+	assert_int_not_equal(w->s.peers.missed.timer.place, 0);
 }
 
 /* The folder is removed while the daemon runs: that is not wanted any more, and no error. */
@@ -747,14 +754,14 @@ static void test_folder_gone(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(rmdir(buffer_text(&w->s.missed.folder)), 0);
+	assert_int_equal(rmdir(buffer_text(&w->s.peers.missed.folder)), 0);
 	pass(w, 1);
-	assert_int_equal(w->s.missed.timer.place, 0);
+	assert_int_equal(w->s.peers.missed.timer.place, 0);
 	missed_leave(&w->s, ID_A, 1, 1);
 	missed_settle(&w->s, 1);
-	fd_close(&w->s.missed.prepared);
+	fd_close(&w->s.peers.missed.prepared);
 	missed_prepare(&w->s);
-	assert_int_equal(w->s.missed.prepared, -1);
+	assert_int_equal(w->s.peers.missed.prepared, -1);
 }
 
 #define OPENED(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

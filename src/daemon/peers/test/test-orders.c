@@ -16,6 +16,10 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "daemon/api/api.h"
+#include "daemon/peers/orders.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/http-link.h"
 #include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 #include "wire/question.h"
@@ -100,7 +104,7 @@ static int teardown(void **state)
 	(void)failing_stop();
 	orders_drop(&w->s, NULL);
 	for (size_t i = 0; i < ORDERS_MAX; i++)
-		assert_null(w->s.orders[i]);
+		assert_null(w->s.peers.orders[i]);
 	outbox_deinit(&w->s.http.out);
 	fd_close(&w->a.watcher.fd);
 	fd_close(&w->b.watcher.fd);

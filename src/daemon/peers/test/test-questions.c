@@ -14,6 +14,9 @@
 
 #include "base/array.h"
 #include "codec/json-writer.h"
+#include "daemon/peers/questions.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/bus.h"
 #include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
 #include "wire/question.h"
@@ -78,13 +81,13 @@ static int setup(void **state)
 
 	if (!w)
 		return -1;
-	link_init(&w->s.sandboxes);
+	link_init(&w->s.peers.sandboxes);
 	w->a = (struct sandbox){ .s = &w->s,
 		.who = { .id = "aaaaaaaa", .name = "skill", .command = "run it" } };
 	w->b = (struct sandbox){ .s = &w->s,
 		.who = { .id = "bbbbbbbb", .name = "other", .command = "sh" } };
-	link_append(&w->s.sandboxes, &w->a.link);
-	link_append(&w->s.sandboxes, &w->b.link);
+	link_append(&w->s.peers.sandboxes, &w->a.link);
+	link_append(&w->s.peers.sandboxes, &w->b.link);
 	now_ms = 1000000;
 	events.n = 0;
 	*state = w;

@@ -18,7 +18,14 @@
 #include "audit/test/test-audit.h"
 #include "base/array.h"
 #include "base/fd.h"
+#include "daemon/api/api.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/http-link.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/watch/security-watch.h"
 #include "test/failing.h"
 
 #define ID_A "0123456789abcdef"
@@ -173,8 +180,8 @@ static int setup(void **state)
 	says.now_ms = 1000000;
 	w->bench = bench_new();
 	o.store = &w->bench->options;
-	buffer_adds(&w->s.log_path, w->bench->path);
-	w->s.missed.presence = w->s.missed.prepared = -1;
+	buffer_adds(&w->s.journal.path, w->bench->path);
+	w->s.peers.missed.presence = w->s.peers.missed.prepared = -1;
 	w->address.sun_family = AF_UNIX;
 	(void)snprintf(
 		w->address.sun_path, sizeof(w->address.sun_path), "%s/join.sock", w->bench->folder);
@@ -182,7 +189,7 @@ static int setup(void **state)
 	*state = w;
 	if (bind(listener, (const struct sockaddr *)&w->address, sizeof(w->address)) < 0 ||
 		listen(listener, 64) < 0 || loop_new(&w->s.loop) < 0 ||
-		audit_trail_new(&w->s.trail, &o, NULL) < 0)
+		audit_trail_new(&w->s.journal.trail, &o, NULL) < 0)
 		return -1;
 	return sandboxes_open(&w->s, listener);
 }
@@ -193,12 +200,12 @@ static int teardown(void **state)
 
 	(void)failing_stop();
 	sandboxes_close(&w->s);
-	assert_true(link_is_alone(&w->s.sandboxes));
-	assert_int_equal(w->s.n_sandboxes, 0);
+	assert_true(link_is_alone(&w->s.peers.sandboxes));
+	assert_int_equal(w->s.peers.n_sandboxes, 0);
 	assert_int_equal(says.removed, 1);
 	loop_free(w->s.loop);
-	assert_int_equal(audit_trail_close(w->s.trail, NULL), 0);
-	buffer_deinit(&w->s.log_path);
+	assert_int_equal(audit_trail_close(w->s.journal.trail, NULL), 0);
+	buffer_deinit(&w->s.journal.path);
 	buffer_deinit(&says.json);
 	bench_free(w->bench);
 	free(w);
@@ -313,14 +320,14 @@ static void test_join_and_leave(void **state)
 	auto_buffer before = { 0 }, out = { 0 }, after = { 0 };
 	auto_fd fd = dial(w);
 
-	assert_int_equal(w->s.n_sandboxes, 0);
+	assert_int_equal(w->s.peers.n_sandboxes, 0);
 	sandboxes_print(&w->s, &before);
 	assert_string_equal(before.data, "{\"sandboxes\":[]}\n");
 	say_hello(fd, ID_A);
 	turn(w);
 	expect(fd, FRAME_JOINED);
-	assert_int_equal(w->s.n_sandboxes, 1);
-	assert_int_equal(w->s.metrics.joined, 1);
+	assert_int_equal(w->s.peers.n_sandboxes, 1);
+	assert_int_equal(w->s.api.metrics.joined, 1);
 	assert_string_equal(says.type, "sandbox");
 	assert_string_equal(says.json.data,
 		"{\"state\":\"joined\",\"sandbox\":{" MEMBERS("0", "0", "false") "}}");
@@ -333,7 +340,7 @@ static void test_join_and_leave(void **state)
 	turn(w);
 	assert_string_equal(says.json.data,
 		"{\"state\":\"left\",\"sandbox\":{" MEMBERS("0", "0", "false") "}}");
-	assert_int_equal(w->s.n_sandboxes, 0);
+	assert_int_equal(w->s.peers.n_sandboxes, 0);
 	assert_int_equal(says.looked, 1);
 	/* To go is no breach. */
 	assert_int_equal(says.said, 0);
@@ -418,14 +425,14 @@ static void test_rules(void **state)
 	fd = join(w, ID_A);
 	send_event(fd, &others, 0);
 	expect_rule_broken(w, &fd);
-	assert_int_equal(w->s.metrics.decisions[AUDIT_DENIED], 0);
+	assert_int_equal(w->s.api.metrics.decisions[AUDIT_DENIED], 0);
 	/* Two of one id: the first stays. */
 	first = join(w, ID_A);
 	fd = dial(w);
 	say_hello(fd, ID_A);
 	expect_rule_broken(w, &fd);
 	assert_true(is_open(first));
-	assert_int_equal(w->s.n_sandboxes, 1);
+	assert_int_equal(w->s.peers.n_sandboxes, 1);
 }
 
 /* So many at once. */
@@ -435,14 +442,14 @@ static void test_full(void **state)
 	auto_fd fd = dial(w);
 	auto_fd next = -1;
 
-	w->s.n_sandboxes = SANDBOXES_MAX;
+	w->s.peers.n_sandboxes = SANDBOXES_MAX;
 	say_hello(fd, ID_A);
 	turn(w);
 	assert_false(is_open(fd));
-	assert_int_equal(w->s.n_sandboxes, SANDBOXES_MAX);
-	w->s.n_sandboxes = 0;
+	assert_int_equal(w->s.peers.n_sandboxes, SANDBOXES_MAX);
+	w->s.peers.n_sandboxes = 0;
 	next = join(w, ID_A);
-	assert_int_equal(w->s.n_sandboxes, 1);
+	assert_int_equal(w->s.peers.n_sandboxes, 1);
 }
 
 /* A peer inside a sandbox is refused, and reported; one that has ended is not. */
@@ -459,7 +466,7 @@ static void test_origin(void **state)
 	ended = dial(w);
 	assert_false(is_open(ended));
 	assert_int_equal(says.refused, 1);
-	assert_true(link_is_alone(&w->s.sandboxes));
+	assert_true(link_is_alone(&w->s.peers.sandboxes));
 	says.origin = 0;
 	outside = join(w, ID_A);
 	assert_true(is_open(outside));
@@ -472,7 +479,7 @@ static uint64_t records(struct world *w)
 	struct audit_log *l = NULL;
 	uint64_t first, last;
 
-	assert_int_equal(audit_trail_flush(w->s.trail, NULL), 0);
+	assert_int_equal(audit_trail_flush(w->s.journal.trail, NULL), 0);
 	assert_int_equal(audit_log_open(&l, w->bench->path, NULL), 0);
 	assert_int_equal(audit_log_range(l, &first, &last, NULL), 0);
 	audit_log_close(l);
@@ -514,8 +521,8 @@ static void test_events(void **state)
 	}
 	assert_int_equal(b->events, 1 + ROWS(rows));
 	assert_int_equal(b->denied, 1);
-	assert_int_equal(w->s.metrics.decisions[AUDIT_DENIED], 1);
-	assert_int_equal(w->s.metrics.decisions[AUDIT_ALLOWED], ROWS(rows));
+	assert_int_equal(w->s.api.metrics.decisions[AUDIT_DENIED], 1);
+	assert_int_equal(w->s.api.metrics.decisions[AUDIT_ALLOWED], ROWS(rows));
 	assert_int_equal(records(w), 1 + ROWS(rows));
 	/* One that its holder wrote is shown, and not written again. */
 	e = event_of(ID_A, 100);
@@ -562,8 +569,8 @@ static void test_reset(void **state)
 	fd_close(&fd);
 	turn(w);
 	turn(w);
-	assert_int_equal(w->s.n_sandboxes, 0);
-	assert_int_equal(w->s.metrics.decisions[AUDIT_DENIED], 3);
+	assert_int_equal(w->s.peers.n_sandboxes, 0);
+	assert_int_equal(w->s.api.metrics.decisions[AUDIT_DENIED], 3);
 	assert_int_equal(records(w), 3);
 	assert_int_equal(says.said, 0);
 }
@@ -587,7 +594,7 @@ static void test_left(void **state)
 	assert_int_equal(frame_send(fd, FRAME_JOIN_LEFT, 9, NULL, 0, NULL, 0), 0);
 	send_event(fd, &e, 0);
 	expect_rule_broken(w, &fd);
-	assert_int_equal(w->s.metrics.decisions[AUDIT_DENIED], 1);
+	assert_int_equal(w->s.api.metrics.decisions[AUDIT_DENIED], 1);
 }
 
 /* Details */
@@ -681,7 +688,7 @@ static void test_close(void **state)
 	expect(waiting, FRAME_JOINED);
 	assert_false(is_open(waiting));
 	assert_int_equal(records(w), 3);
-	assert_int_equal(w->s.join.fd, -1);
+	assert_int_equal(w->s.peers.join.fd, -1);
 	/* What comes later is not lost in a socket that is not read. */
 	assert_int_equal(frame_send(fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), -EPIPE);
 }
@@ -706,13 +713,13 @@ static void test_memory(void **state)
 		if (!failing_stop())
 			break;
 		assert_false(is_open(fd));
-		assert_int_equal(w->s.n_sandboxes, 0);
+		assert_int_equal(w->s.peers.n_sandboxes, 0);
 		assert_int_equal(says.published, 0);
 	}
 	/* Five texts. */
 	assert_int_equal(n, 5);
 	expect(fd, FRAME_JOINED);
-	assert_int_equal(w->s.n_sandboxes, 1);
+	assert_int_equal(w->s.peers.n_sandboxes, 1);
 }
 
 int main(void)

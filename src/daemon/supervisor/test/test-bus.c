@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "daemon/supervisor/bus.h"
 #include "test/failing.h"
 
 FAILING_REALLOC

@@ -2,6 +2,7 @@
 /* The link to corrald-http: what it waits for, when it is flushed, tabs of the page. */
 #include "daemon/supervisor/test/test-link.h"
 
+#include "daemon/supervisor/http-link.h"
 #include "test/failing.h"
 
 FAILING_REALLOC
@@ -109,10 +110,10 @@ static void test_tabs(void **state)
 		assert_int_equal(http_link_add_tab(link_s, &t), 0);
 		expect_tab(&t);
 	}
-	assert_int_equal(link_s->tabs.n, n);
+	assert_int_equal(link_s->http.tabs.n, n);
 	for (size_t i = n - PROOF_TABS_MAX; i < n; i++) {
 		fill_id(&t, i);
-		assert_string_equal(link_s->tabs.rows[i % PROOF_TABS_MAX].id, t.id);
+		assert_string_equal(link_s->http.tabs.rows[i % PROOF_TABS_MAX].id, t.id);
 	}
 	assert_null(link_receive());
 }

@@ -13,7 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fd.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/http-process.h"
 #include "daemon/supervisor/supervisor.h"
 
 static struct supervisor *link_s; /* of the test that runs */
@@ -49,8 +52,8 @@ static inline int link_setup(void **state)
 		.out = { .socket = pair[0] },
 		.flushed = link_on_flushed };
 	assert_int_equal(loop_add(link_s->loop, &link_s->http.link, pair[0], EPOLLIN), 0);
-	link_s->log_fd = memfd_create("log", MFD_CLOEXEC);
-	assert_true(link_s->log_fd >= 0);
+	link_s->journal.fd = memfd_create("log", MFD_CLOEXEC);
+	assert_true(link_s->journal.fd >= 0);
 	link_s->config.level = CONFIG_DEBUG;
 	link_flushed = 0;
 	*state = link_s;
@@ -67,7 +70,7 @@ static inline int link_teardown(void **state)
 	loop_remove(link_s->loop, &link_s->http.link);
 	fd_close(&link_s->http.child.socket);
 	fd_close(&link_peer);
-	fd_close(&link_s->log_fd);
+	fd_close(&link_s->journal.fd);
 	loop_free(link_s->loop);
 	free(link_s);
 	link_s = NULL;
@@ -119,7 +122,7 @@ static inline void link_expect_answer(uint64_t id, unsigned status, const char *
 static inline bool link_said(const char *text)
 {
 	static char said[1 << 16];
-	const ssize_t n = pread(link_s->log_fd, said, sizeof(said) - 1, 0);
+	const ssize_t n = pread(link_s->journal.fd, said, sizeof(said) - 1, 0);
 
 	assert_true(n >= 0);
 	said[n] = '\0';

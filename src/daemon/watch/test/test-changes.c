@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "daemon/watch/changes.h"
 #include "test/fds.h"
 #include "test/scratch.h"
 
@@ -118,7 +119,7 @@ static void test_works(void **state)
 	assert_int_equal(changes_open(link_s, &watcher), 0);
 	assert_int_equal(watcher.fd, first);
 	assert_int_equal(count_fds(), fds);
-	assert_int_equal(link_s->unwatched, 0);
+	assert_int_equal(link_s->watch.unwatched, 0);
 	assert_null(changes_limit(link_s));
 	assert_string_equal(why(), "");
 }
@@ -149,7 +150,7 @@ static void test_no_folder(void **state)
 	assert_true(fd >= 0);
 	(void)close(fd);
 	assert_int_equal(changes_add(link_s, &watcher, path, IN_CREATE), -1);
-	assert_int_equal(link_s->unwatched, 0);
+	assert_int_equal(link_s->watch.unwatched, 0);
 }
 
 static void test_instances(void **state)
@@ -158,17 +159,17 @@ static void test_instances(void **state)
 	init_error = EMFILE;
 	assert_int_equal(changes_open(link_s, &watcher), 0);
 	assert_int_equal(watcher.fd, -1);
-	assert_int_equal(link_s->unwatched, EMFILE);
-	assert_false(link_s->is_files_limit);
+	assert_int_equal(link_s->watch.unwatched, EMFILE);
+	assert_false(link_s->watch.is_files_limit);
 	assert_string_equal(changes_limit(link_s), "fs.inotify.max_user_instances");
 	assert_string_equal(why(), "fs.inotify.max_user_instances is used up");
 	/* Without an instance there are no watches, and the reason stays. */
 	assert_int_equal(changes_add(link_s, &watcher, folder, IN_CREATE), -1);
-	assert_int_equal(link_s->unwatched, EMFILE);
+	assert_int_equal(link_s->watch.unwatched, EMFILE);
 
 	/* Other programs have ended: the next try has one. */
 	init_error = 0;
-	link_s->unwatched = 0;
+	link_s->watch.unwatched = 0;
 	assert_int_equal(changes_open(link_s, &watcher), 0);
 	assert_true(watcher.fd >= 0);
 	assert_null(changes_limit(link_s));
@@ -186,8 +187,8 @@ static void test_open_files(void **state)
 	assert_int_equal(changes_open(link_s, &watcher), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(watcher.fd, -1);
-	assert_int_equal(link_s->unwatched, EMFILE);
-	assert_true(link_s->is_files_limit);
+	assert_int_equal(link_s->watch.unwatched, EMFILE);
+	assert_true(link_s->watch.is_files_limit);
 	assert_string_equal(changes_limit(link_s), "RLIMIT_NOFILE");
 	assert_string_equal(why(), "RLIMIT_NOFILE is used up");
 }
@@ -215,17 +216,17 @@ static void test_other_errors(void **state)
 
 		init_error = errors[i];
 		assert_int_equal(changes_open(link_s, &watcher), 0);
-		assert_int_equal(link_s->unwatched, errors[i]);
+		assert_int_equal(link_s->watch.unwatched, errors[i]);
 		assert_null(changes_limit(link_s));
 		buffer_printf(&text, "inotify: %s", strerror(errors[i]));
 		assert_string_equal(why(), text.data);
 	}
 	/* Of a single folder they say nothing about others. */
-	init_error = link_s->unwatched = 0;
+	init_error = link_s->watch.unwatched = 0;
 	assert_int_equal(changes_open(link_s, &watcher), 0);
 	add_error = EACCES;
 	assert_int_equal(changes_add(link_s, &watcher, folder, IN_CREATE), -1);
-	assert_int_equal(link_s->unwatched, 0);
+	assert_int_equal(link_s->watch.unwatched, 0);
 }
 
 /* A loop that takes no more is an error of the daemon, and leaves no descriptor behind. */
@@ -238,7 +239,7 @@ static void test_loop_fails(void **state)
 	assert_int_equal(changes_open(link_s, &watcher), -ENOSPC);
 	assert_int_equal(watcher.fd, -1);
 	assert_int_equal(count_fds(), fds);
-	assert_int_equal(link_s->unwatched, 0);
+	assert_int_equal(link_s->watch.unwatched, 0);
 }
 
 #define CHANGES_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

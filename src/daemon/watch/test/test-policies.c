@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "daemon/api/tool.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/test/test-clock.h"
+#include "daemon/watch/policies.h"
 #include "test/fds.h"
 #include "test/scratch.h"
 
@@ -211,7 +215,7 @@ static void test_closes(void **state)
 	begin();
 	policies_close(link_s);
 	assert_int_equal(count_fds(), fds);
-	link_s->policies.watcher.ready = NULL;
+	link_s->watch.policies.watcher.ready = NULL;
 }
 
 static void test_changes(void **state)
@@ -354,7 +358,7 @@ static void test_failures(void **state)
 		/* Half of what it says is not taken for the whole. */
 		finish(i % 2 ? -EIO : 1, "{\"name\":\"a\"}\n");
 		assert_int_equal(link_said("corral could not record"), i == 1);
-		assert_int_equal(ftruncate(link_s->log_fd, 0), 0);
+		assert_int_equal(ftruncate(link_s->journal.fd, 0), 0);
 		pass(wait - 1);
 		assert_int_equal(n_runs, i);
 		pass(1);
@@ -362,7 +366,7 @@ static void test_failures(void **state)
 	}
 	assert_int_equal(n_events, 0);
 	finish(0, "");
-	assert_int_equal(link_s->policies.failures, 0);
+	assert_int_equal(link_s->watch.policies.failures, 0);
 	pass(UINT64_C(1000000));
 	assert_int_equal(n_runs, FAILURES + 4);
 }
@@ -388,7 +392,7 @@ static void test_look(void **state)
 	begin();
 	assert_int_equal(policies_look(link_s), 0);
 	expect_no_run();
-	link_s->unwatched = ENOSPC;
+	link_s->watch.unwatched = ENOSPC;
 	assert_int_equal(policies_look(link_s), 0);
 	expect_run();
 }

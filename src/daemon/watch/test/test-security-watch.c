@@ -10,7 +10,15 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "daemon/api/tool.h"
+#include "daemon/peers/missed.h"
+#include "daemon/peers/questions.h"
+#include "daemon/peers/sandboxes.h"
+#include "daemon/supervisor/bus.h"
+#include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/test/test-clock.h"
+#include "daemon/watch/policies.h"
+#include "daemon/watch/security-watch.h"
 #include "test/failing.h"
 #include "test/scratch.h"
 
@@ -136,7 +144,7 @@ static int setup(void **state)
 	link_s->config.watch_ms = WATCH_MS;
 	assert_int_equal(scratch_make(template, folder), 0);
 	buffer_adds(&link_s->folder.path, folder);
-	buffer_printf(&link_s->log_path, "%s/log/audit.db", folder);
+	buffer_printf(&link_s->journal.path, "%s/log/audit.db", folder);
 	assert_int_equal(security_watch_open(link_s), 0);
 	return 0;
 }
@@ -144,9 +152,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	security_watch_close(link_s);
-	assert_int_equal(link_s->watch.n, 0);
+	assert_int_equal(link_s->watch.security.n, 0);
 	buffer_deinit(&link_s->folder.path);
-	buffer_deinit(&link_s->log_path);
+	buffer_deinit(&link_s->journal.path);
 	(void)scratch_remove(folder);
 	return link_teardown(state);
 }
@@ -199,7 +207,7 @@ static void test_first_look(void **state)
 	assert_int_equal(n_looks, 1);
 	assert_string_equal(scan.argv, "security --json --record");
 	assert_int_equal(strncmp(verify.argv, "audit verify --json -- ", 23), 0);
-	assert_string_equal(verify.argv + 23, buffer_text(&link_s->log_path));
+	assert_string_equal(verify.argv + 23, buffer_text(&link_s->journal.path));
 	/* A long log may be verified for longer than other tools run. */
 	assert_true(verify.ms > TOOL_MS);
 	/* Nothing is fine before it was looked at. */
@@ -274,7 +282,7 @@ static void test_same(void **state)
 	(void)state;
 	look();
 	finish(&scan, 1, FINDINGS_OF(FINDING("high", "drift", "/a")));
-	since = link_s->watch.findings[0].since_ms;
+	since = link_s->watch.security.findings[0].since_ms;
 	n_statuses = 0;
 	for (size_t i = 0; i < 3; i++) {
 		look();
@@ -282,7 +290,7 @@ static void test_same(void **state)
 	}
 	assert_int_equal(n_found, 1);
 	assert_int_equal(n_statuses, 0);
-	assert_int_equal(link_s->watch.findings[0].since_ms, since);
+	assert_int_equal(link_s->watch.security.findings[0].since_ms, since);
 }
 
 /* The same finding for another reason: it has the new words, since the same time. */
@@ -293,7 +301,7 @@ static void test_renewed(void **state)
 	(void)state;
 	look();
 	finish(&scan, 1, FINDINGS_OF(FINDING("low", "drift", "/a")));
-	since = link_s->watch.findings[0].since_ms;
+	since = link_s->watch.security.findings[0].since_ms;
 	n_statuses = 0;
 	look();
 	finish(&scan, 1,
@@ -303,7 +311,7 @@ static void test_renewed(void **state)
 	assert_int_equal(count("high"), 1);
 	expect_print("\"text\":\"other words\"", true);
 	expect_print("\"remedy\":\"r2\"", true);
-	assert_int_equal(link_s->watch.findings[0].since_ms, since);
+	assert_int_equal(link_s->watch.security.findings[0].since_ms, since);
 	assert_int_equal(n_found, 1);
 	/* Who shows it asks again. */
 	assert_int_equal(n_statuses, 1);
@@ -325,13 +333,13 @@ static void test_scan_fails(void **state)
 
 		look();
 		finish(&scan, 1, FINDINGS_OF(FINDING("high", "drift", "/a")));
-		checked = link_s->watch.checked_ms;
+		checked = link_s->watch.security.checked_ms;
 		look();
 		finish(&scan, cases[i].status, cases[i].printed);
 		assert_int_equal(count("high"), 1);
 		assert_int_equal(count("medium"), 1);
 		expect_print("\"where\":\"corral security\"", true);
-		assert_int_equal(link_s->watch.checked_ms, checked);
+		assert_int_equal(link_s->watch.security.checked_ms, checked);
 		/* The next good one cures it. */
 		look();
 		finish(&scan, 1, FINDINGS_OF(FINDING("high", "drift", "/a")));
@@ -395,7 +403,7 @@ static void test_bounds(void **state)
 	buffer_adds(&text, "\", \"where\": \"w\", \"remedy\": \"r\"}]}");
 	look();
 	finish(&scan, 1, text.data);
-	assert_int_equal(strlen(link_s->watch.findings[0].text), TEXT);
+	assert_int_equal(strlen(link_s->watch.security.findings[0].text), TEXT);
 }
 
 /* Without memory for it there is no finding and no event; the next look has it. */
@@ -508,18 +516,18 @@ static void test_strange_files(void **state)
 	static char name[] = "a\033[31m\nb";
 
 	(void)state;
-	link_s->missed.strange[0] = name;
-	link_s->missed.n_strange = 1;
-	buffer_adds(&link_s->missed.folder, "/missed");
+	link_s->peers.missed.strange[0] = name;
+	link_s->peers.missed.n_strange = 1;
+	buffer_adds(&link_s->peers.missed.folder, "/missed");
 	look();
 	assert_int_equal(count("medium"), 1);
-	assert_null(strchr(link_s->watch.findings[0].where, '\033'));
-	assert_null(strchr(link_s->watch.findings[0].where, '\n'));
-	assert_int_equal(strncmp(link_s->watch.findings[0].where, "/missed/a", 9), 0);
-	link_s->missed.n_strange = 0;
+	assert_null(strchr(link_s->watch.security.findings[0].where, '\033'));
+	assert_null(strchr(link_s->watch.security.findings[0].where, '\n'));
+	assert_int_equal(strncmp(link_s->watch.security.findings[0].where, "/missed/a", 9), 0);
+	link_s->peers.missed.n_strange = 0;
 	look();
 	assert_int_equal(count("medium"), 0);
-	buffer_deinit(&link_s->missed.folder);
+	buffer_deinit(&link_s->peers.missed.folder);
 }
 
 static void test_unwatched(void **state)
@@ -539,13 +547,13 @@ static void test_unwatched(void **state)
 	security_watch_tell_unwatched(link_s);
 	assert_int_equal(count(NULL), 0);
 	for (size_t i = 0; i < ROWS(cases); i++) {
-		link_s->unwatched = cases[i].error;
-		link_s->is_files_limit = cases[i].is_files;
+		link_s->watch.unwatched = cases[i].error;
+		link_s->watch.is_files_limit = cases[i].is_files;
 		security_watch_tell_unwatched(link_s);
 		assert_int_equal(count("low"), 1);
-		assert_string_equal(link_s->watch.findings[0].where, cases[i].where);
-		assert_non_null(strstr(link_s->watch.findings[0].remedy, cases[i].remedy));
-		assert_non_null(strstr(link_s->watch.findings[0].text, "10 seconds"));
+		assert_string_equal(link_s->watch.security.findings[0].where, cases[i].where);
+		assert_non_null(strstr(link_s->watch.security.findings[0].remedy, cases[i].remedy));
+		assert_non_null(strstr(link_s->watch.security.findings[0].text, "10 seconds"));
 		/* The look tries again, and it works. */
 		look();
 		assert_int_equal(count("low"), 0);
@@ -564,16 +572,16 @@ static void test_ending(void **state)
 	ending = &e;
 	look();
 	assert_int_equal(count("low"), 1);
-	assert_string_equal(link_s->watch.findings[0].where, "box.4");
-	assert_string_equal(link_s->watch.findings[0].remedy,
+	assert_string_equal(link_s->watch.security.findings[0].where, "box.4");
+	assert_string_equal(link_s->watch.security.findings[0].remedy,
 		"corral grants add box read '/it'\\''s; rm -rf $HOME' --for 1h");
 	e.number = 5;
 	e.pattern = "/a\nrm -rf x";
 	look();
 	assert_int_equal(count("low"), 1);
-	assert_string_equal(link_s->watch.findings[0].where, "box.5");
-	assert_null(strstr(link_s->watch.findings[0].remedy, "rm -rf"));
-	assert_null(strchr(link_s->watch.findings[0].text, '\n'));
+	assert_string_equal(link_s->watch.security.findings[0].where, "box.5");
+	assert_null(strstr(link_s->watch.security.findings[0].remedy, "rm -rf"));
+	assert_null(strchr(link_s->watch.security.findings[0].text, '\n'));
 	ending = NULL;
 	look();
 	assert_int_equal(count("low"), 0);
@@ -586,7 +594,7 @@ static void test_refused(void **state)
 	(void)state;
 	security_watch_tell_refused(
 		link_s, "join.sock", &(struct origin_peer){ 4711, 1000 }, "it is inside");
-	assert_int_equal(link_s->metrics.refused_peers, 1);
+	assert_int_equal(link_s->api.metrics.refused_peers, 1);
 	assert_int_equal(recorded.pid, 4711);
 	assert_int_equal(recorded.decision, AUDIT_DENIED);
 	assert_string_equal(recorded.target, "join.sock");
