@@ -13,6 +13,7 @@
 #include "daemon/api/api.h"
 #include "daemon/api/metrics.h"
 #include "daemon/api/tool.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/enclave-process.h"
 #include "daemon/supervisor/http-link.h"
@@ -193,7 +194,7 @@ static void api_sandboxes(struct supervisor *s, uint64_t id, const struct route_
 static struct sandbox *api_find_sandbox(
 	struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	struct sandbox *b = sandboxes_find(s, route_value(c, "id"));
+	struct sandbox *b = peers_find(s, route_value(c, "id"));
 
 	if (!b)
 		api_fail(s, id, 404,

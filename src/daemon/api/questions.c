@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "daemon/api/api.h"
 #include "daemon/peers/orders.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/questions.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/supervisor.h"
@@ -83,7 +84,7 @@ void api_answer(struct supervisor *s, uint64_t id, const struct route_call *c)
 
 void api_sandbox_grant(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
-	struct sandbox *b = sandboxes_find(s, route_value(c, "id"));
+	struct sandbox *b = peers_find(s, route_value(c, "id"));
 	const char *action = route_value(c, "action");
 	const struct live_grant g = { .until_ms = api_ttl_ms(c),
 		.op = (uint32_t)words_find(operation_names, action, strlen(action)),

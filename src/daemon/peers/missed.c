@@ -46,6 +46,7 @@
 #include "base/formats.h"
 #include "daemon/peers/known.h"
 #include "daemon/peers/missed.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
@@ -249,7 +250,7 @@ static bool missed_is_under_way(const struct supervisor *s, const char *id)
 	for (size_t i = 0; i < s->peers.missed.n_leaving; i++)
 		if (strncmp(s->peers.missed.leaving[i].name, id, AUDIT_MISSED_ID) == 0)
 			return true;
-	return sandboxes_find(s, id);
+	return peers_find(s, id);
 }
 
 /* Negative: the log or the folder cannot be used now. */

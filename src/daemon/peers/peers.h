@@ -10,6 +10,9 @@
 #include "daemon/peers/orders.h"
 #include "event/loop.h"
 
+struct sandbox;
+struct supervisor;
+
 struct peers {
 	struct watcher join;   /* where they connect */
 	struct link sandboxes; /* daemon/peers/sandboxes.h */
@@ -20,3 +23,6 @@ struct peers {
 	uint64_t acknowledged, lost; /* up to this number in the trail's ring; as it said then */
 	bool is_ack_due;             /* also if nothing was committed since */
 };
+
+/* The one with this id; NULL: there is none. */
+struct sandbox *peers_find(const struct supervisor *s, const char *id);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "codec/json-writer.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/questions.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/bus.h"
@@ -362,7 +363,7 @@ static struct sandbox *questions_owner(
 	(void)snprintf(name, sizeof(name), "%.*s", (int)(dot - id), id);
 	errno = 0;
 	*ret_number = strtoull(dot + 1, &end, 10);
-	b = *end || errno ? NULL : sandboxes_find(s, name);
+	b = *end || errno ? NULL : peers_find(s, name);
 	return b && b->questions ? b : NULL;
 }
 

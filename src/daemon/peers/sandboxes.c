@@ -16,6 +16,7 @@
 #include "codec/json-writer.h"
 #include "daemon/peers/acks.h"
 #include "daemon/peers/orders.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/questions.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/bus.h"
@@ -112,16 +113,6 @@ void sandboxes_print(const struct supervisor *s, struct buffer *out)
 	json_end_line(&w);
 }
 
-struct sandbox *sandboxes_find(const struct supervisor *s, const char *id)
-{
-	sandboxes_for_each(b, s)
-	{
-		if (b->who.id && strcmp(b->who.id, id) == 0)
-			return b;
-	}
-	return NULL;
-}
-
 int sandboxes_stop(struct sandbox *b)
 {
 	int r = frame_send(b->watcher.fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0);
@@ -188,7 +179,7 @@ static int sandboxes_on_hello(struct sandbox *b, const struct frame *f)
 	int r = b->who.id ? -EPROTO : join_decode(&who, f->body, f->len);
 
 	/* Two of one id cannot be told apart. */
-	if (r < 0 || sandboxes_find(b->s, who.id) || b->s->peers.n_sandboxes >= SANDBOXES_MAX)
+	if (r < 0 || peers_find(b->s, who.id) || b->s->peers.n_sandboxes >= SANDBOXES_MAX)
 		return r < 0 ? r : -EEXIST;
 	r = acks_open(b, who.id, f->id);
 	if (r < 0)

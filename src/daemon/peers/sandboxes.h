@@ -49,7 +49,6 @@ int sandboxes_open(struct supervisor *s, int listener);
 void sandboxes_close(struct supervisor *s);
 /* Each appends one JSON value. */
 void sandboxes_print(const struct supervisor *s, struct buffer *out);
-struct sandbox *sandboxes_find(const struct supervisor *s, const char *id);
 /* Closes its connection; its holder comes again, and sends what was not acknowledged. */
 void sandboxes_drop(struct sandbox *b);
 /* Asks its holder to end the command. */

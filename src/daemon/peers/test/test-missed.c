@@ -22,6 +22,7 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "daemon/peers/missed.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
@@ -71,8 +72,8 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 	return 0;
 }
 
-struct sandbox *__wrap_sandboxes_find(const struct supervisor *s, const char *id);
-struct sandbox *__wrap_sandboxes_find(const struct supervisor *s, const char *id)
+struct sandbox *__wrap_peers_find(const struct supervisor *s, const char *id);
+struct sandbox *__wrap_peers_find(const struct supervisor *s, const char *id)
 {
 	static struct sandbox one;
 

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "codec/json-writer.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/questions.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/bus.h"
@@ -57,8 +58,8 @@ void __wrap_bus_publish(struct supervisor *s, const char *type, const char *json
 	buffer_adds(&events.json, json);
 }
 
-struct sandbox *__wrap_sandboxes_find(const struct supervisor *s, const char *id);
-struct sandbox *__wrap_sandboxes_find(const struct supervisor *s, const char *id)
+struct sandbox *__wrap_peers_find(const struct supervisor *s, const char *id);
+struct sandbox *__wrap_peers_find(const struct supervisor *s, const char *id)
 {
 	sandboxes_for_each(b, s)
 	{

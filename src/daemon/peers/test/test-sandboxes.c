@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "daemon/api/api.h"
 #include "daemon/peers/missed.h"
+#include "daemon/peers/peers.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/bus.h"
 #include "daemon/supervisor/http-link.h"
@@ -333,9 +334,9 @@ static void test_join_and_leave(void **state)
 		"{\"state\":\"joined\",\"sandbox\":{" MEMBERS("0", "0", "false") "}}");
 	sandboxes_print(&w->s, &out);
 	assert_string_equal(out.data, "{\"sandboxes\":[{" MEMBERS("0", "0", "false") "}]}\n");
-	assert_non_null(sandboxes_find(&w->s, ID_A));
-	assert_null(sandboxes_find(&w->s, ID_B));
-	assert_null(sandboxes_find(&w->s, ""));
+	assert_non_null(peers_find(&w->s, ID_A));
+	assert_null(peers_find(&w->s, ID_B));
+	assert_null(peers_find(&w->s, ""));
 	fd_close(&fd);
 	turn(w);
 	assert_string_equal(says.json.data,
@@ -501,7 +502,7 @@ static void test_events(void **state)
 	const struct sandbox *b;
 	auto_fd fd = join(w, ID_A);
 
-	b = sandboxes_find(&w->s, ID_A);
+	b = peers_find(&w->s, ID_A);
 	send_event(fd, &e, 0);
 	turn(w);
 	assert_string_equal(says.type, "decision");
@@ -540,7 +541,7 @@ static void test_turn_bound(void **state)
 	const struct sandbox *b;
 	auto_fd fd = join(w, ID_A);
 
-	b = sandboxes_find(&w->s, ID_A);
+	b = peers_find(&w->s, ID_A);
 	for (uint64_t i = 1; i <= EACH + MORE; i++) {
 		const struct audit_event e = event_of(ID_A, i);
 
@@ -612,7 +613,7 @@ static void expect_details(struct world *w, const char *rest)
 	auto_buffer out = { 0 }, wanted = { 0 };
 
 	buffer_printf(&wanted, "{" MEMBERS("0", "0", "false") ",%s,\"grants\":[]}", rest);
-	sandboxes_print_details(sandboxes_find(&w->s, ID_A), &out);
+	sandboxes_print_details(peers_find(&w->s, ID_A), &out);
 	assert_string_equal(out.data, wanted.data);
 }
 
@@ -651,7 +652,7 @@ static void test_stop(void **state)
 	struct world *w = *state;
 	auto_buffer out = { 0 };
 	auto_fd fd = join(w, ID_A);
-	struct sandbox *b = sandboxes_find(&w->s, ID_A);
+	struct sandbox *b = peers_find(&w->s, ID_A);
 
 	assert_int_equal(sandboxes_stop(b), 0);
 	expect(fd, FRAME_JOIN_STOP);
