@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/buffer.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 /* docs/wasm-abi.md has them. */
 enum {

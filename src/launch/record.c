@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 static void record_add(const struct launch_record *r, struct audit_event e)
 {

@@ -27,6 +27,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "codec/unit.h"
 #include "policy/operation.h"
 
 /*
@@ -82,11 +83,6 @@ enum service_access {
 struct service_scope {
 	const char *key;
 	struct grant_list values;
-};
-
-/* "10/min": so many in so many seconds; count 0: no limit. */
-struct rate {
-	uint64_t count, seconds;
 };
 
 struct service {

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "base/suggest.h"
 #include "policy/format/field.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 #include "policy/match/service.h"
 #include "policy/network/host.h"
 #include "policy/network/idna.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 #include "policy/network/listen.h"
 #include "policy/service-table.h"
 #include "advice/describe/internal.h"

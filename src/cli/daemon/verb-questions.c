@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "codec/json-writer.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 #include "policy/operation.h"
 #include "wire/question.h"
 

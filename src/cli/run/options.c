@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "cli/run/run.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 enum { MEMORY_MIN = 1 << 20 };
 

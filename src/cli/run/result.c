@@ -13,7 +13,7 @@
 #include "codec/json-writer.h"
 #include "launch/program.h"
 #include "policy/explain.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 int run_result_status(const struct report *report)
 {

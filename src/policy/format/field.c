@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/suggest.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 enum { NAME_BYTES = 160, SUGGEST_MAX = 64 };
 

@@ -19,7 +19,7 @@
 #include "codec/json.h"
 #include "codec/node.h"
 #include "codec/yaml.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 #include "policy/match/service.h"
 #include "policy/network/listen.h"
 #include "policy/service-table.h"

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 struct amount {
 	const char *text;

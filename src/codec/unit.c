@@ -7,7 +7,7 @@
  * There are no fractions and no spaces. "1.5G" has an exact meaning only sometimes, and a limit is
  * no place to guess.
  */
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 #include <ctype.h>
 #include <errno.h>

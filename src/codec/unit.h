@@ -6,9 +6,12 @@
  */
 #include <stdint.h>
 
-#include "policy/permissions.h"
-
 struct buffer;
+
+/* "10/min": so many in so many seconds; count 0: no limit. */
+struct rate {
+	uint64_t count, seconds;
+};
 
 /* 512, 64K, 1MB, 1MiB, 2G: powers of 1024, in upper or lower case. */
 int unit_parse_size(const char *text, uint64_t *ret_bytes);
