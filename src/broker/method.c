@@ -32,78 +32,79 @@ enum {
 	ADDRESS_MAX = 300,
 };
 
-#define PATH(key, text)                                                 \
-	{                                                               \
-		key, NULL, VALUE_PATH, true, PATH_BYTES - 1, NULL, text \
+#define PATH(key, text)                                              \
+	{                                                            \
+		key, SCHEMA_PATH, true, PATH_BYTES - 1, .help = text \
 	}
-#define ENCODING                                                            \
-	{                                                                   \
-		"encoding", NULL, VALUE_CHOICE, false, 0, method_encodings, \
-			"how content is written: utf-8, base64 or hex"      \
+#define ENCODING                                                               \
+	{                                                                      \
+		"encoding", SCHEMA_CHOICE, false,                              \
+			.words = method_encodings,                             \
+			.help = "how content is written: utf-8, base64 or hex" \
 	}
-#define TIMEOUT                                                          \
-	{                                                                \
-		"timeout", NULL, VALUE_NUMBER, false, TIMEOUT_MAX, NULL, \
-			"milliseconds; 30000 if not given"               \
-	}
-#define URL(text)                                                  \
+#define TIMEOUT                                                    \
 	{                                                          \
-		"url", NULL, VALUE_TEXT, true, URL_MAX, NULL, text \
+		"timeout", SCHEMA_NUMBER, false, TIMEOUT_MAX,      \
+			.help = "milliseconds; 30000 if not given" \
 	}
-#define HEADERS                                                                        \
-	{                                                                              \
-		"headers", NULL, VALUE_PAIRS, false, 0, NULL, "headers of the request" \
+#define URL(text)                                               \
+	{                                                       \
+		"url", SCHEMA_TEXT, true, URL_MAX, .help = text \
+	}
+#define HEADERS                                                                  \
+	{                                                                        \
+		"headers", SCHEMA_PAIRS, false, .help = "headers of the request" \
 	}
 
-#define SOCKET(is_required, text)                                                 \
-	{                                                                         \
-		"socket", NULL, VALUE_NUMBER, is_required, UINT32_MAX, NULL, text \
+#define SOCKET(is_required, text)                                              \
+	{                                                                      \
+		"socket", SCHEMA_NUMBER, is_required, UINT32_MAX, .help = text \
 	}
 
 /* Reminders and calendars: fields that several methods have. */
-#define LIST_NAME(key, is_required, text)                                     \
-	{                                                                     \
-		key, NULL, VALUE_TEXT, is_required, LIST_NAME_MAX, NULL, text \
+#define LIST_NAME(key, is_required, text)                                  \
+	{                                                                  \
+		key, SCHEMA_TEXT, is_required, LIST_NAME_MAX, .help = text \
 	}
-#define ITEM_ID                                                                       \
-	{                                                                             \
-		"id", NULL, VALUE_TEXT, true, ITEM_ID_MAX, NULL, "as the list has it" \
+#define ITEM_ID                                                                    \
+	{                                                                          \
+		"id", SCHEMA_TEXT, true, ITEM_ID_MAX, .help = "as the list has it" \
 	}
-#define ITEM_TEXT(key, is_required, size, text)                      \
-	{                                                            \
-		key, NULL, VALUE_TEXT, is_required, size, NULL, text \
+#define ITEM_TEXT(key, is_required, size, text)                   \
+	{                                                         \
+		key, SCHEMA_TEXT, is_required, size, .help = text \
 	}
-#define ETAG                                                                           \
-	{                                                                              \
-		"etag", NULL, VALUE_TEXT, false, ETAG_MAX, NULL,                       \
-			"only if it is this version still; else the newest is changed" \
+#define ETAG                                                                                   \
+	{                                                                                      \
+		"etag", SCHEMA_TEXT, false, ETAG_MAX,                                          \
+			.help = "only if it is this version still; else the newest is changed" \
 	}
-#define OCCURRENCE                                                                         \
-	{                                                                                  \
-		"occurrence", NULL, VALUE_TEXT, false, ITEM_TIME_MAX, NULL,                \
-			"only this one of an event that recurs: as calendar.list names it" \
+#define OCCURRENCE                                                                                 \
+	{                                                                                          \
+		"occurrence", SCHEMA_TEXT, false, ITEM_TIME_MAX,                                   \
+			.help = "only this one of an event that recurs: as calendar.list names it" \
 	}
-#define LISTING(what, names)                                                                 \
-	{ what, NULL, VALUE_JSON, true, LISTING_MAX, NULL, "maps, one for each" },           \
-		{ names, NULL, VALUE_WORDS, true, 0, NULL, "those that may be read" },       \
-		{ "truncated", NULL, VALUE_FLAG, true, 0, NULL, "there are more" },          \
-	{                                                                                    \
-		"skipped", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "that cannot be read" \
+#define LISTING(what, names)                                                              \
+	{ what, SCHEMA_JSON, true, LISTING_MAX, .help = "maps, one for each" },           \
+		{ names, SCHEMA_WORDS, true, .help = "those that may be read" },          \
+		{ "truncated", SCHEMA_FLAG, true, .help = "there are more" },             \
+	{                                                                                 \
+		"skipped", SCHEMA_NUMBER, true, UINT64_MAX, .help = "that cannot be read" \
 	}
-#define CHANGED(where)                                                                      \
-	{ "id", NULL, VALUE_TEXT, true, ITEM_ID_MAX, NULL, "of the item" },                 \
-		{ where, NULL, VALUE_TEXT, true, LIST_NAME_MAX, NULL, "where it is" },      \
-	{                                                                                   \
-		"etag", NULL, VALUE_TEXT, true, ETAG_MAX, NULL, "its version; may be empty" \
+#define CHANGED(where)                                                                   \
+	{ "id", SCHEMA_TEXT, true, ITEM_ID_MAX, .help = "of the item" },                 \
+		{ where, SCHEMA_TEXT, true, LIST_NAME_MAX, .help = "where it is" },      \
+	{                                                                                \
+		"etag", SCHEMA_TEXT, true, ETAG_MAX, .help = "its version; may be empty" \
 	}
-#define DELETED                                                    \
-	{                                                          \
-		"deleted", NULL, VALUE_FLAG, true, 0, NULL, "true" \
+#define DELETED                                              \
+	{                                                    \
+		"deleted", SCHEMA_FLAG, true, .help = "true" \
 	}
-#define LIMIT                                                        \
-	{                                                            \
-		"limit", NULL, VALUE_NUMBER, false, LIMIT_MAX, NULL, \
-			"how many at most; 1000 if not given"        \
+#define LIMIT                                                         \
+	{                                                             \
+		"limit", SCHEMA_NUMBER, false, LIMIT_MAX,             \
+			.help = "how many at most; 1000 if not given" \
 	}
 
 const struct method method_rows[METHOD_COUNT] = {
@@ -111,12 +112,12 @@ const struct method method_rows[METHOD_COUNT] = {
 		.name = "ping",
 		.help = "answers, and shows that the broker is there",
 		.channels = BOTH,
-		.params = { { "echo", NULL, VALUE_TEXT, false, 0, NULL, "text that comes back" } },
+		.params = { { "echo", SCHEMA_TEXT, false, .help = "text that comes back" } },
 		.results = {
-			{ "pong", NULL, VALUE_FLAG, true, 0, NULL, "true" },
-			{ "echo", NULL, VALUE_TEXT, false, 0, NULL, "what was sent" },
-			{ "timestamp", NULL, VALUE_TIME, true, 0, NULL, "the broker's time" },
-			{ "version", NULL, VALUE_TEXT, true, 0, NULL, "of Corral" },
+			{ "pong", SCHEMA_FLAG, true, .help = "true" },
+			{ "echo", SCHEMA_TEXT, false, .help = "what was sent" },
+			{ "timestamp", SCHEMA_TIME, true, .help = "the broker's time" },
+			{ "version", SCHEMA_TEXT, true, .help = "of Corral" },
 		},
 	},
 	[METHOD_FS_READ] = {
@@ -126,10 +127,10 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_FS_READ, .target = "path",
 		.params = { PATH("path", "the file"), ENCODING },
 		.results = {
-			{ "content", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "what it holds" },
-			{ "encoding", "", VALUE_TEXT, false, 0, NULL, "how content is written" },
-			{ "size", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes" },
-			{ "modified", "mtime", VALUE_TIME, true, 0, NULL, "when it was written last" },
+			{ "content", SCHEMA_DATA, true, METHOD_DATA_MAX, .help = "what it holds" },
+			{ "encoding", SCHEMA_TEXT, false, .help = "how content is written", .also = "" },
+			{ "size", SCHEMA_NUMBER, true, UINT64_MAX, .help = "bytes" },
+			{ "modified", SCHEMA_TIME, true, .help = "when it was written last", .also = "mtime" },
 		},
 	},
 	[METHOD_FS_WRITE] = {
@@ -139,14 +140,14 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_FS_WRITE, .target = "path",
 		.params = {
 			PATH("path", "the file"),
-			{ "content", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "what it is to hold" },
+			{ "content", SCHEMA_DATA, true, METHOD_DATA_MAX, .help = "what it is to hold" },
 			ENCODING,
-			{ "mode", NULL, VALUE_NUMBER, false, MODE_MAX, NULL,
-				"permission bits of a new file, as a decimal number" },
+			{ "mode", SCHEMA_NUMBER, false, MODE_MAX,
+				.help = "permission bits of a new file, as a decimal number" },
 		},
 		.results = {
-			{ "bytesWritten", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes" },
-			{ "path", NULL, VALUE_PATH, true, PATH_BYTES - 1, NULL, "where it is" },
+			{ "bytesWritten", SCHEMA_NUMBER, true, UINT64_MAX, .help = "bytes" },
+			{ "path", SCHEMA_PATH, true, PATH_BYTES - 1, .help = "where it is" },
 		},
 	},
 	[METHOD_FS_LIST] = {
@@ -156,13 +157,13 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_FS_READ, .target = "path",
 		.params = {
 			PATH("path", "the folder"),
-			{ "glob", "pattern", VALUE_TEXT, false, 0, NULL,
-				"only names that match: * ? [abc], and ** across folders" },
-			{ "recursive", NULL, VALUE_FLAG, false, 0, NULL, "with the folders in it" },
+			{ "glob", SCHEMA_TEXT, false,
+				.help = "only names that match: * ? [abc], and ** across folders", .also = "pattern" },
+			{ "recursive", SCHEMA_FLAG, false, .help = "with the folders in it" },
 		},
 		.results = {
-			{ "entries", NULL, VALUE_FILES, true, 0, NULL, "by name" },
-			{ "truncated", "", VALUE_FLAG, false, 0, NULL, "there are more" },
+			{ "entries", SCHEMA_FILES, true, .help = "by name" },
+			{ "truncated", SCHEMA_FLAG, false, .help = "there are more", .also = "" },
 		},
 	},
 	[METHOD_FS_STAT] = {
@@ -172,11 +173,11 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_FS_READ, .target = "path",
 		.params = { PATH("path", "a file or folder") },
 		.results = {
-			{ "path", NULL, VALUE_PATH, true, PATH_BYTES - 1, NULL, "where it is" },
-			{ "type", NULL, VALUE_TEXT, true, 0, NULL, "file, directory, symlink or other" },
-			{ "size", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes" },
-			{ "mode", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "permission bits" },
-			{ "modified", NULL, VALUE_TIME, true, 0, NULL, "when it was written last" },
+			{ "path", SCHEMA_PATH, true, PATH_BYTES - 1, .help = "where it is" },
+			{ "type", SCHEMA_TEXT, true, .help = "file, directory, symlink or other" },
+			{ "size", SCHEMA_NUMBER, true, UINT64_MAX, .help = "bytes" },
+			{ "mode", SCHEMA_NUMBER, true, UINT64_MAX, .help = "permission bits" },
+			{ "modified", SCHEMA_TIME, true, .help = "when it was written last" },
 		},
 	},
 	[METHOD_FS_DELETE] = {
@@ -185,7 +186,7 @@ const struct method method_rows[METHOD_COUNT] = {
 		.channels = CHANNEL_SOCKET,
 		.op = OPERATION_FS_WRITE, .target = "path",
 		.params = { PATH("path", "the file") },
-		.results = { { "deleted", NULL, VALUE_FLAG, true, 0, NULL, "true" } },
+		.results = { { "deleted", SCHEMA_FLAG, true, .help = "true" } },
 	},
 	[METHOD_NETWORK_HTTP] = {
 		.name = "network.http", .shield = "http_request", .is_lossy = true,
@@ -194,21 +195,21 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_NET_CONNECT, .target = "url",
 		.params = {
 			URL("http or https"),
-			{ "method", NULL, VALUE_CHOICE, false, 0, http_methods, "GET if not given" },
+			{ "method", SCHEMA_CHOICE, false, .words = http_methods, .help = "GET if not given" },
 			HEADERS,
-			{ "body", NULL, VALUE_DATA, false, METHOD_DATA_MAX, NULL, "of the request" },
+			{ "body", SCHEMA_DATA, false, METHOD_DATA_MAX, .help = "of the request" },
 			ENCODING,
 			TIMEOUT,
-			{ "followRedirects", NULL, VALUE_FLAG, false, 0, NULL,
-				"each is checked as the first request is; true if not given" },
+			{ "followRedirects", SCHEMA_FLAG, false,
+				.help = "each is checked as the first request is; true if not given" },
 		},
 		.results = {
-			{ "status", NULL, VALUE_NUMBER, true, 999, NULL, "of the response" },
-			{ "statusText", NULL, VALUE_TEXT, true, 0, NULL, "its words" },
-			{ "headers", NULL, VALUE_PAIRS, true, 64 << 10, NULL, "names in small letters" },
-			{ "body", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "decompressed" },
-			{ "encoding", "", VALUE_TEXT, false, 0, NULL, "how body is written" },
-			{ "url", "", VALUE_TEXT, true, URL_MAX, NULL, "where redirects led" },
+			{ "status", SCHEMA_NUMBER, true, 999, .help = "of the response" },
+			{ "statusText", SCHEMA_TEXT, true, .help = "its words" },
+			{ "headers", SCHEMA_PAIRS, true, 64 << 10, .help = "names in small letters" },
+			{ "body", SCHEMA_DATA, true, METHOD_DATA_MAX, .help = "decompressed" },
+			{ "encoding", SCHEMA_TEXT, false, .help = "how body is written", .also = "" },
+			{ "url", SCHEMA_TEXT, true, URL_MAX, .help = "where redirects led", .also = "" },
 		},
 	},
 	[METHOD_NETWORK_DOWNLOAD] = {
@@ -220,19 +221,19 @@ const struct method method_rows[METHOD_COUNT] = {
 			URL("http or https"),
 			PATH("saveTo", "the file; it appears when all of it is there"),
 			HEADERS,
-			{ "resume", NULL, VALUE_FLAG, false, 0, NULL, "go on with what an attempt left" },
+			{ "resume", SCHEMA_FLAG, false, .help = "go on with what an attempt left" },
 			TIMEOUT,
 		},
 		.results = {
-			{ "path", NULL, VALUE_PATH, true, PATH_BYTES - 1, NULL, "where it is" },
-			{ "size", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes" },
-			{ "status", NULL, VALUE_NUMBER, true, 999, NULL, "of the response" },
-			{ "resumed", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes that were there" },
+			{ "path", SCHEMA_PATH, true, PATH_BYTES - 1, .help = "where it is" },
+			{ "size", SCHEMA_NUMBER, true, UINT64_MAX, .help = "bytes" },
+			{ "status", SCHEMA_NUMBER, true, 999, .help = "of the response" },
+			{ "resumed", SCHEMA_NUMBER, true, UINT64_MAX, .help = "bytes that were there" },
 		},
 		.note = "network.progress",
 		.notes = {
-			{ "received", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes so far" },
-			{ "total", NULL, VALUE_NUMBER, false, UINT64_MAX, NULL, "bytes, if known" },
+			{ "received", SCHEMA_NUMBER, true, UINT64_MAX, .help = "bytes so far" },
+			{ "total", SCHEMA_NUMBER, false, UINT64_MAX, .help = "bytes, if known" },
 		},
 	},
 	[METHOD_SOCKET_OPEN] = {
@@ -242,7 +243,7 @@ const struct method method_rows[METHOD_COUNT] = {
 		.channels = CHANNEL_SOCKET,
 		.op = OPERATION_NET_CONNECT, .target = "address",
 		.params = {
-			{ "address", NULL, VALUE_TEXT, true, ADDRESS_MAX, NULL, "HOST:PORT" },
+			{ "address", SCHEMA_TEXT, true, ADDRESS_MAX, .help = "HOST:PORT" },
 			TIMEOUT,
 		},
 		.results = { SOCKET(true, "for socket.read, socket.write and socket.close") },
@@ -253,15 +254,15 @@ const struct method method_rows[METHOD_COUNT] = {
 		.channels = CHANNEL_SOCKET,
 		.params = {
 			SOCKET(true, "of socket.open"),
-			{ "max", NULL, VALUE_NUMBER, false, METHOD_SOCKET_MAX, NULL,
-				"bytes; 65536 if not given" },
+			{ "max", SCHEMA_NUMBER, false, METHOD_SOCKET_MAX,
+				.help = "bytes; 65536 if not given" },
 			ENCODING,
 			TIMEOUT,
 		},
 		.results = {
-			{ "data", NULL, VALUE_DATA, true, METHOD_SOCKET_MAX, NULL, "at least one byte, or the end" },
-			{ "encoding", NULL, VALUE_TEXT, false, 0, NULL, "how data is written" },
-			{ "end", NULL, VALUE_FLAG, true, 0, NULL, "the other side sends no more" },
+			{ "data", SCHEMA_DATA, true, METHOD_SOCKET_MAX, .help = "at least one byte, or the end" },
+			{ "encoding", SCHEMA_TEXT, false, .help = "how data is written" },
+			{ "end", SCHEMA_FLAG, true, .help = "the other side sends no more" },
 		},
 	},
 	[METHOD_SOCKET_WRITE] = {
@@ -270,18 +271,18 @@ const struct method method_rows[METHOD_COUNT] = {
 		.channels = CHANNEL_SOCKET,
 		.params = {
 			SOCKET(true, "of socket.open"),
-			{ "data", NULL, VALUE_DATA, true, METHOD_SOCKET_MAX, NULL, "what is sent" },
+			{ "data", SCHEMA_DATA, true, METHOD_SOCKET_MAX, .help = "what is sent" },
 			ENCODING,
 			TIMEOUT,
 		},
-		.results = { { "written", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "bytes" } },
+		.results = { { "written", SCHEMA_NUMBER, true, UINT64_MAX, .help = "bytes" } },
 	},
 	[METHOD_SOCKET_CLOSE] = {
 		.name = "socket.close", .shield = "socket_close",
 		.help = "closes a socket, or all of this connection; what was written is still sent, for 2 seconds",
 		.channels = CHANNEL_SOCKET,
 		.params = { SOCKET(false, "of socket.open; all if not given") },
-		.results = { { "closed", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, "how many" } },
+		.results = { { "closed", SCHEMA_NUMBER, true, UINT32_MAX, .help = "how many" } },
 	},
 	[METHOD_EXEC_RUN] = {
 		.name = "exec.run", .shield = "exec", .is_lossy = true,
@@ -290,33 +291,33 @@ const struct method method_rows[METHOD_COUNT] = {
 		.channels = CHANNEL_SOCKET,
 		.op = OPERATION_EXEC, .target = "command",
 		.params = {
-			{ "command", NULL, VALUE_TEXT, true, 0, NULL, "a program, by name or path" },
-			{ "args", NULL, VALUE_WORDS, false, 128 << 10, NULL, "its arguments" },
-			{ "cwd", NULL, VALUE_PATH, false, PATH_BYTES - 1, NULL, "where it starts" },
-			{ "env", NULL, VALUE_PAIRS, false, 128 << 10, NULL, "granted variables" },
+			{ "command", SCHEMA_TEXT, true, .help = "a program, by name or path" },
+			{ "args", SCHEMA_WORDS, false, 128 << 10, .help = "its arguments" },
+			{ "cwd", SCHEMA_PATH, false, PATH_BYTES - 1, .help = "where it starts" },
+			{ "env", SCHEMA_PAIRS, false, 128 << 10, .help = "granted variables" },
 			TIMEOUT,
-			{ "stdin", "", VALUE_DATA, false, METHOD_DATA_MAX, NULL, "what it reads" },
+			{ "stdin", SCHEMA_DATA, false, METHOD_DATA_MAX, .help = "what it reads", .also = "" },
 			ENCODING,
-			{ "shell", NULL, VALUE_FLAG, false, 0, NULL,
-				"must be false: name the shell as the command" },
-			{ "stream", "", VALUE_FLAG, false, 0, NULL,
-				"output comes as it is printed, by notifications, and not in the answer" },
+			{ "shell", SCHEMA_FLAG, false,
+				.help = "must be false: name the shell as the command" },
+			{ "stream", SCHEMA_FLAG, false,
+				.help = "output comes as it is printed, by notifications, and not in the answer", .also = "" },
 		},
 		.results = {
-			{ "exitCode", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL,
-				"128 and the signal's number if one ended it" },
-			{ "stdout", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "" },
-			{ "stderr", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "" },
-			{ "encoding", "", VALUE_TEXT, false, 0, NULL, "how output is written" },
-			{ "signal", NULL, VALUE_TEXT, false, 0, NULL, "that ended it: SIGTERM" },
-			{ "timedOut", "", VALUE_FLAG, false, 0, NULL, "the timeout ended it" },
-			{ "truncated", "", VALUE_FLAG, false, 0, NULL, "there was more output" },
+			{ "exitCode", SCHEMA_NUMBER, true, UINT64_MAX,
+				.help = "128 and the signal's number if one ended it" },
+			{ "stdout", SCHEMA_DATA, true, METHOD_DATA_MAX, .help = "" },
+			{ "stderr", SCHEMA_DATA, true, METHOD_DATA_MAX, .help = "" },
+			{ "encoding", SCHEMA_TEXT, false, .help = "how output is written", .also = "" },
+			{ "signal", SCHEMA_TEXT, false, .help = "that ended it: SIGTERM" },
+			{ "timedOut", SCHEMA_FLAG, false, .help = "the timeout ended it", .also = "" },
+			{ "truncated", SCHEMA_FLAG, false, .help = "there was more output", .also = "" },
 		},
 		.note = "exec.output",
 		.notes = {
-			{ "stream", NULL, VALUE_CHOICE, true, 0, output_streams, "stdout or stderr" },
-			{ "data", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "what was printed" },
-			{ "encoding", NULL, VALUE_TEXT, false, 0, NULL, "how data is written" },
+			{ "stream", SCHEMA_CHOICE, true, .words = output_streams, .help = "stdout or stderr" },
+			{ "data", SCHEMA_DATA, true, METHOD_DATA_MAX, .help = "what was printed" },
+			{ "encoding", SCHEMA_TEXT, false, .help = "how data is written" },
 		},
 	},
 	[METHOD_ENV_GET] = {
@@ -324,10 +325,10 @@ const struct method method_rows[METHOD_COUNT] = {
 		.help = "reads a granted variable of the caller's environment outside",
 		.channels = CHANNEL_SOCKET,
 		.op = OPERATION_ENV, .target = "name",
-		.params = { { "name", NULL, VALUE_TEXT, true, 256, NULL, "of the variable" } },
+		.params = { { "name", SCHEMA_TEXT, true, 256, .help = "of the variable" } },
 		.results = {
-			{ "value", NULL, VALUE_TEXT, false, 128 << 10, NULL, "not there if it is not set" },
-			{ "set", NULL, VALUE_FLAG, true, 0, NULL, "" },
+			{ "value", SCHEMA_TEXT, false, 128 << 10, .help = "not there if it is not set" },
+			{ "set", SCHEMA_FLAG, true, .help = "" },
 		},
 	},
 	[METHOD_POLICY_CHECK] = {
@@ -335,22 +336,22 @@ const struct method method_rows[METHOD_COUNT] = {
 		.help = "would this be allowed? Nothing is done",
 		.channels = CHANNEL_SOCKET,
 		.params = {
-			{ "operation", NULL, VALUE_TEXT, true, 64, NULL,
-				"fs.read, net.connect, exec …, or a method's name" },
-			{ "target", NULL, VALUE_TEXT, true, 0, NULL, "a path, a URL, a command …" },
+			{ "operation", SCHEMA_TEXT, true, 64,
+				.help = "fs.read, net.connect, exec …, or a method's name" },
+			{ "target", SCHEMA_TEXT, true, .help = "a path, a URL, a command …" },
 		},
 		.results = {
-			{ "allowed", NULL, VALUE_FLAG, true, 0, NULL, "" },
-			{ "policyId", NULL, VALUE_TEXT, false, 0, NULL, "the rule that decided" },
-			{ "reason", NULL, VALUE_TEXT, false, 0, NULL, "" },
+			{ "allowed", SCHEMA_FLAG, true, .help = "" },
+			{ "policyId", SCHEMA_TEXT, false, .help = "the rule that decided" },
+			{ "reason", SCHEMA_TEXT, false, .help = "" },
 		},
 	},
 	[METHOD_EVENTS_BATCH] = {
 		.shield = "events_batch",
 		.help = "adds events to the log, as the caller's own words: 200 in a call, 20 in a second, 2000 in a burst",
 		.channels = CHANNEL_SOCKET,
-		.params = { { "events", NULL, VALUE_JSON, true, 256 << 10, NULL, "a list of maps" } },
-		.results = { { "received", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "" } },
+		.params = { { "events", SCHEMA_JSON, true, 256 << 10, .help = "a list of maps" } },
+		.results = { { "received", SCHEMA_NUMBER, true, UINT64_MAX, .help = "" } },
 	},
 	[METHOD_OPEN_URL] = {
 		.name = "browser.open", .shield = "open_url",
@@ -361,10 +362,10 @@ const struct method method_rows[METHOD_COUNT] = {
 		.per_minute = 10, .seconds = 15,
 		.params = {
 			URL("http or https, of a granted domain"),
-			{ "browser", NULL, VALUE_TEXT, false, 256, NULL,
-				"must be the one that is configured; the user's if not given" },
+			{ "browser", SCHEMA_TEXT, false, 256,
+				.help = "must be the one that is configured; the user's if not given" },
 		},
-		.results = { { "opened", NULL, VALUE_FLAG, true, 0, NULL, "true" } },
+		.results = { { "opened", SCHEMA_FLAG, true, .help = "true" } },
 	},
 	[METHOD_BROWSER_NAVIGATE] = {
 		.name = "browser.navigate", .shield = "browser_navigate",
@@ -374,9 +375,9 @@ const struct method method_rows[METHOD_COUNT] = {
 		.service = "browser", .grant = "browser.navigate", .record = "url",
 		.params = { URL("http or https, of a granted domain"), TIMEOUT },
 		.results = {
-			{ "url", NULL, VALUE_TEXT, true, URL_MAX, NULL, "where redirects led" },
-			{ "title", NULL, VALUE_TEXT, true, 0, NULL, "of the page" },
-			{ "status", NULL, VALUE_NUMBER, false, 999, NULL, "of the response, if known" },
+			{ "url", SCHEMA_TEXT, true, URL_MAX, .help = "where redirects led" },
+			{ "title", SCHEMA_TEXT, true, .help = "of the page" },
+			{ "status", SCHEMA_NUMBER, false, 999, .help = "of the response, if known" },
 		},
 	},
 	[METHOD_BROWSER_TEXT] = {
@@ -387,10 +388,10 @@ const struct method method_rows[METHOD_COUNT] = {
 		.service = "browser", .grant = "browser.navigate", .filters = true, .record = "url",
 		.params = { TIMEOUT },
 		.results = {
-			{ "text", NULL, VALUE_TEXT, true, 1 << 20, NULL, "as a reader sees it" },
-			{ "url", NULL, VALUE_TEXT, true, URL_MAX, NULL, "of the page" },
-			{ "title", NULL, VALUE_TEXT, true, 0, NULL, "of the page" },
-			{ "truncated", NULL, VALUE_FLAG, true, 0, NULL, "there is more" },
+			{ "text", SCHEMA_TEXT, true, 1 << 20, .help = "as a reader sees it" },
+			{ "url", SCHEMA_TEXT, true, URL_MAX, .help = "of the page" },
+			{ "title", SCHEMA_TEXT, true, .help = "of the page" },
+			{ "truncated", SCHEMA_FLAG, true, .help = "there is more" },
 		},
 	},
 	[METHOD_BROWSER_SCREENSHOT] = {
@@ -400,18 +401,18 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_SERVICE,
 		.service = "browser", .grant = "browser.screenshot", .filters = true, .record = "url",
 		.params = {
-			{ "width", NULL, VALUE_NUMBER, false, 4096, NULL, "of the window; 1280 if not given" },
-			{ "height", NULL, VALUE_NUMBER, false, 4096, NULL, "of the window; 720 if not given" },
-			{ "fullPage", NULL, VALUE_FLAG, false, 0, NULL,
-				"all of the page, up to 16384 pixels, not what the window shows" },
+			{ "width", SCHEMA_NUMBER, false, 4096, .help = "of the window; 1280 if not given" },
+			{ "height", SCHEMA_NUMBER, false, 4096, .help = "of the window; 720 if not given" },
+			{ "fullPage", SCHEMA_FLAG, false,
+				.help = "all of the page, up to 16384 pixels, not what the window shows" },
 			TIMEOUT,
 		},
 		.results = {
-			{ "data", NULL, VALUE_DATA, true, METHOD_DATA_MAX, NULL, "a PNG" },
-			{ "encoding", NULL, VALUE_TEXT, false, 0, NULL, "how data is written" },
-			{ "width", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, "pixels" },
-			{ "height", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, "pixels" },
-			{ "url", NULL, VALUE_TEXT, true, URL_MAX, NULL, "of the page" },
+			{ "data", SCHEMA_DATA, true, METHOD_DATA_MAX, .help = "a PNG" },
+			{ "encoding", SCHEMA_TEXT, false, .help = "how data is written" },
+			{ "width", SCHEMA_NUMBER, true, UINT32_MAX, .help = "pixels" },
+			{ "height", SCHEMA_NUMBER, true, UINT32_MAX, .help = "pixels" },
+			{ "url", SCHEMA_TEXT, true, URL_MAX, .help = "of the page" },
 		},
 	},
 	[METHOD_BROWSER_EVAL_JS] = {
@@ -421,14 +422,14 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_SERVICE,
 		.service = "browser", .grant = "browser.eval", .filters = true, .record = "origin",
 		.params = {
-			{ "script", NULL, VALUE_TEXT, true, 256 << 10, NULL,
-				"JavaScript; its last value is the result, and a promise is waited for" },
+			{ "script", SCHEMA_TEXT, true, 256 << 10,
+				.help = "JavaScript; its last value is the result, and a promise is waited for" },
 			TIMEOUT,
 		},
 		.results = {
-			{ "result", NULL, VALUE_JSON, true, 1 << 20, NULL, "null if there is none" },
-			{ "exception", NULL, VALUE_TEXT, false, 0, NULL, "what the script threw" },
-			{ "origin", NULL, VALUE_TEXT, true, 0, NULL, "of the page" },
+			{ "result", SCHEMA_JSON, true, 1 << 20, .help = "null if there is none" },
+			{ "exception", SCHEMA_TEXT, false, .help = "what the script threw" },
+			{ "origin", SCHEMA_TEXT, true, .help = "of the page" },
 		},
 	},
 	[METHOD_BROWSER_CLOSE] = {
@@ -437,7 +438,7 @@ const struct method method_rows[METHOD_COUNT] = {
 		.channels = CHANNEL_SOCKET,
 		.op = OPERATION_SERVICE,
 		.service = "browser", .grant = "browser.navigate", .filters = true, .is_last = true,
-		.results = { { "closed", NULL, VALUE_FLAG, true, 0, NULL, "false: there was none" } },
+		.results = { { "closed", SCHEMA_FLAG, true, .help = "false: there was none" } },
 	},
 	[METHOD_NOTIFICATIONS_SEND] = {
 		.name = "notifications.send",
@@ -447,11 +448,11 @@ const struct method method_rows[METHOD_COUNT] = {
 		.service = "notifications", .grant = "notifications.send",
 		.per_minute = 10, .seconds = 10,
 		.params = {
-			{ "title", NULL, VALUE_TEXT, true, 256, NULL, "one line of plain text" },
-			{ "body", NULL, VALUE_TEXT, false, 4096, NULL, "plain text; markup is shown as it is" },
-			{ "sound", NULL, VALUE_FLAG, false, 0, NULL, "with a sound; false if not given" },
+			{ "title", SCHEMA_TEXT, true, 256, .help = "one line of plain text" },
+			{ "body", SCHEMA_TEXT, false, 4096, .help = "plain text; markup is shown as it is" },
+			{ "sound", SCHEMA_FLAG, false, .help = "with a sound; false if not given" },
 		},
-		.results = { { "shown", NULL, VALUE_FLAG, true, 0, NULL, "true" } },
+		.results = { { "shown", SCHEMA_FLAG, true, .help = "true" } },
 	},
 	[METHOD_EMAIL_SEND] = {
 		.name = "email.send", .shield = "send_email",
@@ -461,21 +462,21 @@ const struct method method_rows[METHOD_COUNT] = {
 		.service = "email", .grant = "email.send", .mailboxes = true, .lone_words = true,
 		.per_minute = 10, .seconds = 60, .record = "messageId",
 		.params = {
-			{ "to", NULL, VALUE_WORDS, true, 64 << 10, NULL,
-				"recipients: ADDRESS or NAME <ADDRESS>; at most 50 in all" },
-			{ "cc", NULL, VALUE_WORDS, false, 64 << 10, NULL, "more of them" },
-			{ "bcc", NULL, VALUE_WORDS, false, 64 << 10, NULL,
-				"more of them, whom the others do not see" },
-			{ "subject", NULL, VALUE_TEXT, false, 512, NULL, "one line" },
-			{ "body", NULL, VALUE_TEXT, false, 1 << 20, NULL, "plain text" },
-			{ "attachments", NULL, VALUE_WORDS, false, 32 << 10, NULL,
-				"paths of at most 8 files that the caller may read" },
-			{ "timeout", NULL, VALUE_NUMBER, false, TIMEOUT_MAX, NULL,
-				"milliseconds; 60000 if not given" },
+			{ "to", SCHEMA_WORDS, true, 64 << 10,
+				.help = "recipients: ADDRESS or NAME <ADDRESS>; at most 50 in all" },
+			{ "cc", SCHEMA_WORDS, false, 64 << 10, .help = "more of them" },
+			{ "bcc", SCHEMA_WORDS, false, 64 << 10,
+				.help = "more of them, whom the others do not see" },
+			{ "subject", SCHEMA_TEXT, false, 512, .help = "one line" },
+			{ "body", SCHEMA_TEXT, false, 1 << 20, .help = "plain text" },
+			{ "attachments", SCHEMA_WORDS, false, 32 << 10,
+				.help = "paths of at most 8 files that the caller may read" },
+			{ "timeout", SCHEMA_NUMBER, false, TIMEOUT_MAX,
+				.help = "milliseconds; 60000 if not given" },
 		},
 		.results = {
-			{ "messageId", NULL, VALUE_TEXT, true, 512, NULL, "of the mail, without < >" },
-			{ "recipients", NULL, VALUE_NUMBER, true, UINT64_MAX, NULL, "how many got it" },
+			{ "messageId", SCHEMA_TEXT, true, 512, .help = "of the mail, without < >" },
+			{ "recipients", SCHEMA_NUMBER, true, UINT64_MAX, .help = "how many got it" },
 		},
 	},
 	[METHOD_CLIPBOARD_READ] = {
@@ -485,7 +486,7 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_SERVICE,
 		.service = "clipboard", .grant = "clipboard.read",
 		.per_minute = 60, .seconds = 10,
-		.results = { { "text", NULL, VALUE_TEXT, true, 1 << 20, NULL, "what it holds" } },
+		.results = { { "text", SCHEMA_TEXT, true, 1 << 20, .help = "what it holds" } },
 	},
 	[METHOD_CLIPBOARD_WRITE] = {
 		.name = "clipboard.write",
@@ -494,8 +495,8 @@ const struct method method_rows[METHOD_COUNT] = {
 		.op = OPERATION_SERVICE,
 		.service = "clipboard", .grant = "clipboard.write",
 		.per_minute = 60, .seconds = 10,
-		.params = { { "text", NULL, VALUE_TEXT, true, 1 << 20, NULL, "what it is to hold" } },
-		.results = { { "written", NULL, VALUE_FLAG, true, 0, NULL, "true" } },
+		.params = { { "text", SCHEMA_TEXT, true, 1 << 20, .help = "what it is to hold" } },
+		.results = { { "written", SCHEMA_FLAG, true, .help = "true" } },
 	},
 	[METHOD_REMINDERS_LIST] = {
 		.name = "reminders.list",
@@ -505,7 +506,7 @@ const struct method method_rows[METHOD_COUNT] = {
 		.service = "reminders", .grant = "reminders.read", .filters = true,
 		.params = {
 			LIST_NAME("list", false, "its name; all that are granted if not given"),
-			{ "completed", NULL, VALUE_FLAG, false, 0, NULL, "with those that are done" },
+			{ "completed", SCHEMA_FLAG, false, .help = "with those that are done" },
 			LIMIT,
 		},
 		.results = { LISTING("reminders", "lists") },
@@ -521,7 +522,7 @@ const struct method method_rows[METHOD_COUNT] = {
 			ITEM_TEXT("title", true, ITEM_TITLE_MAX, "what to do"),
 			ITEM_TEXT("notes", false, ITEM_NOTES_MAX, "more about it"),
 			ITEM_TEXT("due", false, ITEM_TIME_MAX, "2026-11-16 or 2026-11-16T09:00:00+01:00"),
-			{ "priority", NULL, VALUE_NUMBER, false, 9, NULL, "1 is the highest, 9 the lowest, 0 none" },
+			{ "priority", SCHEMA_NUMBER, false, 9, .help = "1 is the highest, 9 the lowest, 0 none" },
 		},
 		.results = { CHANGED("list"),
 			ITEM_TEXT("due", false, ITEM_TIME_MAX, "when it is due") },
@@ -538,7 +539,7 @@ const struct method method_rows[METHOD_COUNT] = {
 			ITEM_TEXT("title", false, ITEM_TITLE_MAX, "what to do"),
 			ITEM_TEXT("notes", false, ITEM_NOTES_MAX, "more about it; empty: none"),
 			ITEM_TEXT("due", false, ITEM_TIME_MAX, "a date or time; empty: none"),
-			{ "priority", NULL, VALUE_NUMBER, false, 9, NULL, "1 to 9, 0 none" },
+			{ "priority", SCHEMA_NUMBER, false, 9, .help = "1 to 9, 0 none" },
 			LIST_NAME("moveTo", false, "the list that it goes to"),
 			ETAG,
 		},
@@ -586,11 +587,11 @@ const struct method method_rows[METHOD_COUNT] = {
 		.service = "calendar", .grant = "calendar.read",
 		.params = { ITEM_ID, LIST_NAME("calendar", true, "where it is") },
 		.results = {
-			{ "occurrences", NULL, VALUE_JSON, true, LISTING_MAX, NULL,
-				"as calendar.list has them; of a year from now on, where no range is granted" },
-			{ "recurring", NULL, VALUE_FLAG, true, 0, NULL, "it recurs" },
-			{ "truncated", NULL, VALUE_FLAG, true, 0, NULL, "there are more" },
-			{ "etag", NULL, VALUE_TEXT, true, ETAG_MAX, NULL, "its version" },
+			{ "occurrences", SCHEMA_JSON, true, LISTING_MAX,
+				.help = "as calendar.list has them; of a year from now on, where no range is granted" },
+			{ "recurring", SCHEMA_FLAG, true, .help = "it recurs" },
+			{ "truncated", SCHEMA_FLAG, true, .help = "there are more" },
+			{ "etag", SCHEMA_TEXT, true, ETAG_MAX, .help = "its version" },
 		},
 	},
 	[METHOD_CALENDAR_CREATE] = {
@@ -647,12 +648,12 @@ const struct method method_rows[METHOD_COUNT] = {
 		.help = "gives a secret of the vault",
 		.channels = CHANNEL_SOCKET,
 		.params = {
-			{ "name", NULL, VALUE_TEXT, true, 256, NULL, "of the secret" },
-			{ "targetEnv", NULL, VALUE_TEXT, false, 256, NULL, "the variable it is for" },
+			{ "name", SCHEMA_TEXT, true, 256, .help = "of the secret" },
+			{ "targetEnv", SCHEMA_TEXT, false, 256, .help = "the variable it is for" },
 		},
 		.results = {
-			{ "value", NULL, VALUE_TEXT, true, 0, NULL, "" },
-			{ "injected", NULL, VALUE_FLAG, true, 0, NULL, "" },
+			{ "value", SCHEMA_TEXT, true, .help = "" },
+			{ "injected", SCHEMA_FLAG, true, .help = "" },
 		},
 	},
 	[METHOD_SKILL_INSTALL] = {
@@ -691,19 +692,10 @@ const char *method_called(const struct method *m, bool by_shield)
 	return (by_shield && m->shield) || !m->name ? m->shield : m->name;
 }
 
-size_t method_count(const struct method_field *fields)
-{
-	size_t n = 0;
-
-	while (fields[n].name)
-		n++;
-	return n;
-}
-
 int method_param(const struct method *m, const char *name, bool by_shield)
 {
 	for (int i = 0; m->params[i].name; i++) {
-		const char *called = method_field_called(&m->params[i], by_shield);
+		const char *called = method_called_field(&m->params[i], by_shield);
 
 		if (called && strcmp(called, name) == 0)
 			return i;
@@ -715,7 +707,7 @@ uint64_t method_timeout_ms(const struct method *m, const struct values *params)
 {
 	const int at = method_param(m, "timeout", false);
 
-	if (at >= 0 && params->v[at].type == VALUE_NUMBER && params->v[at].number > 0)
+	if (at >= 0 && params->v[at].type == SCHEMA_NUMBER && params->v[at].number > 0)
 		return params->v[at].number;
 	return (m->seconds ? m->seconds : 30) * UINT64_C(1000);
 }

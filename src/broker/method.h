@@ -8,7 +8,7 @@
  *
  * Many methods have two names. `name` is Corral's (fs.read); `shield` is AgenShield's (file_read),
  * or nanocrab's (send_email). A caller that uses the second gets AgenShield's codes and names of
- * fields.
+ * fields (`also` of their rows).
  *
  * To add a method: a value of the enum, its row, and its handler in the monitor.
  */
@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/schema.h"
 #include "policy/operation.h"
 
 enum method_id {
@@ -67,36 +68,7 @@ enum {
 	METHOD_NOTES_MAX = 4,   /* the same */
 	METHOD_DATA_MAX = 4 << 20,
 	METHOD_SOCKET_MAX = 1 << 20, /* bytes of one socket.read or socket.write */
-	METHOD_TEXT_MAX = 16 << 10,
-	METHOD_ITEMS_MAX = 1024, /* of a list or map */
-	METHOD_TARGETS_MAX = 4,  /* one more than any method has beside the first */
-};
-
-/* What a parameter or a field of a result is; broker/value.h has the values. */
-enum value_type {
-	VALUE_NONE = 0,
-	VALUE_TEXT,   /* UTF-8 without NUL */
-	VALUE_PATH,   /* the same, not empty */
-	VALUE_DATA,   /* any bytes; in JSON by the encoding that the call names */
-	VALUE_NUMBER, /* whole, not negative */
-	VALUE_FLAG,
-	VALUE_CHOICE, /* one of the row's words */
-	VALUE_TIME,   /* nanoseconds since 1970; in JSON as RFC 3339 has it */
-	VALUE_WORDS,  /* a list of texts */
-	VALUE_PAIRS,  /* texts by name */
-	VALUE_JSON,   /* anything, as compact JSON */
-	VALUE_FILES,  /* entries of folders; results only */
-	VALUE_TYPE_COUNT,
-};
-
-struct method_field {
-	const char *name;   /* NULL behind the last */
-	const char *shield; /* called so by AgenShield; NULL: the same; "": not there */
-	enum value_type type;
-	bool required; /* of a result: always there */
-	uint64_t max;  /* bytes, of one text too; or the largest number. 0: METHOD_TEXT_MAX */
-	const char *const *words; /* VALUE_CHOICE */
-	const char *help;
+	METHOD_TARGETS_MAX = 4,      /* one more than any method has beside the first */
 };
 
 /* Where a method can be called. */
@@ -128,13 +100,13 @@ struct method {
 	unsigned seconds;    /* it may take, where no `timeout` is given; 0: 30 */
 	bool is_last;        /* its back end ends with the answer, a flag: did it run at all? */
 	const char *record;  /* a result, a text, that the log has; NULL: none */
-	struct method_field params[METHOD_PARAMS_MAX];
-	struct method_field results[METHOD_RESULTS_MAX];
+	struct schema_field params[METHOD_PARAMS_MAX];
+	struct schema_field results[METHOD_RESULTS_MAX];
 	/* What may be said while a call runs: the notification's name, and its fields beside `id`,
 	 * which is that of the call. NULL: nothing. */
 	const char *note;
-	struct method_field notes[METHOD_NOTES_MAX];
-	bool lone_words;     /* in JSON a text stands for a list (VALUE_WORDS) of that one */
+	struct schema_field notes[METHOD_NOTES_MAX];
+	bool lone_words;     /* in JSON a text stands for a list (SCHEMA_WORDS) of that one */
 	bool is_lossy;       /* a result's bytes that are no text may become U+FFFD */
 	const char *refused; /* why it is never done; parameters are not looked at then */
 };
@@ -152,21 +124,14 @@ static inline enum method_id method_id(const struct method *m)
 /* The name by which it was called: for answers and messages. Never NULL. */
 const char *method_called(const struct method *m, bool by_shield);
 /* What a field is called by that name of the method; NULL: it has none. */
-static inline const char *method_field_called(const struct method_field *f, bool by_shield)
+static inline const char *method_called_field(const struct schema_field *f, bool by_shield)
 {
-	if (!by_shield || !f->shield)
+	if (!by_shield || !f->also)
 		return f->name;
-	return f->shield[0] ? f->shield : NULL;
+	return f->also[0] ? f->also : NULL;
 }
-/* How many rows there are before the empty one. */
-size_t method_count(const struct method_field *fields);
 /* The place of a parameter by its name, whoever calls it so; -1: there is none. */
 int method_param(const struct method *m, const char *name, bool by_shield);
-/* How long a text, or how large a number, may be. */
-static inline uint64_t method_max(const struct method_field *f)
-{
-	return f->max ? f->max : METHOD_TEXT_MAX;
-}
 /* How long a call may take, in ms: what its `timeout` says, or its row. */
 struct values;
 uint64_t method_timeout_ms(const struct method *m, const struct values *params);

@@ -6,12 +6,13 @@
 
 enum { REFUSAL_CLASS, REFUSAL_MESSAGE, REFUSAL_HINT, REFUSAL_RULE, REFUSAL_ALLOWED };
 
-const struct method_field rpc_refusal_fields[] = {
-	[REFUSAL_CLASS] = { "class", .type = VALUE_NUMBER, true, RPC_CLASS_COUNT - 1 },
-	[REFUSAL_MESSAGE] = { "message", .type = VALUE_TEXT, true },
-	[REFUSAL_HINT] = { "hint", .type = VALUE_TEXT },
-	[REFUSAL_RULE] = { "rule", .type = VALUE_TEXT },
-	[REFUSAL_ALLOWED] = { "allowed", .type = VALUE_WORDS, false, 256 << 10 },
+const struct schema_field rpc_refusal_fields[] = {
+	[REFUSAL_CLASS] = { "class", .type = SCHEMA_NUMBER, .required = true,
+		.max = RPC_CLASS_COUNT - 1 },
+	[REFUSAL_MESSAGE] = { "message", .type = SCHEMA_TEXT, .required = true },
+	[REFUSAL_HINT] = { "hint", .type = SCHEMA_TEXT },
+	[REFUSAL_RULE] = { "rule", .type = SCHEMA_TEXT },
+	[REFUSAL_ALLOWED] = { "allowed", .type = SCHEMA_WORDS, .max = 256 << 10 },
 	{ 0 },
 };
 
@@ -24,13 +25,13 @@ struct values rpc_refusal_values(const struct rpc_refusal *r)
 {
 	struct values v = { 0 };
 
-	v.v[REFUSAL_CLASS] = value_number(VALUE_NUMBER, r->class);
+	v.v[REFUSAL_CLASS] = value_number(SCHEMA_NUMBER, r->class);
 	v.v[REFUSAL_MESSAGE] = rpc_optional_text(r->message);
 	v.v[REFUSAL_HINT] = rpc_optional_text(r->hint);
 	v.v[REFUSAL_RULE] = rpc_optional_text(r->rule);
 	if (r->n_allowed > 0)
 		v.v[REFUSAL_ALLOWED] = (struct value){
-			.type = VALUE_WORDS, .items = r->allowed, .n = r->n_allowed
+			.type = SCHEMA_WORDS, .items = r->allowed, .n = r->n_allowed
 		};
 	return v;
 }

@@ -38,7 +38,7 @@ struct rpc_refusal {
 };
 
 /* What stands in frames for one: values_encode() and values_decode() with these rows. */
-extern const struct method_field rpc_refusal_fields[];
+extern const struct schema_field rpc_refusal_fields[];
 struct values rpc_refusal_values(const struct rpc_refusal *r);
 /* -EPROTO: it is of no class. Texts are those of the values. */
 int rpc_refusal_read(const struct values *v, struct rpc_refusal *ret);

@@ -12,6 +12,9 @@
 #include "base/words.h"
 #include "codec/json-writer.h"
 
+/* The name of a parameter, in a sentence. */
+enum { RPC_WHAT_BYTES = 96 };
+
 /* Codes */
 
 static const struct {
@@ -74,47 +77,28 @@ int rpc_read(
 
 /* Calls: values */
 
-static int rpc_bad_value(
-	const struct method_field *f, const char *called, struct error *e, struct rpc_refusal *why)
+/* n: as it was sent; NULL: what it stands for is not allowed. */
+static int rpc_bad_value(const struct schema_field *f, const char *called, const struct node *n,
+	struct error *e, struct rpc_refusal *why)
 {
-	static const char *const expected[VALUE_TYPE_COUNT] = {
-		[VALUE_TEXT] = "text",
-		[VALUE_PATH] = "a path",
-		[VALUE_DATA] = "text",
-		[VALUE_NUMBER] = "a whole number",
-		[VALUE_FLAG] = "true or false",
-		[VALUE_CHOICE] = "one of",
-		[VALUE_WORDS] = "a list of texts",
-		[VALUE_PAIRS] = "a map of texts",
-		[VALUE_JSON] = "a list of maps",
-	};
-	auto_buffer words = { 0 };
+	char what[RPC_WHAT_BYTES];
 
-	for (size_t i = 0; f->words && f->words[i]; i++)
-		buffer_printf(&words, "%s %s", i ? "," : "", f->words[i]);
-	(void)error_set(e, -EINVAL, NULL, "parameter `%s`: expected %s%s", called,
-		expected[f->type], buffer_text(&words));
-	if (f->type == VALUE_NUMBER)
-		error_hint(e, "from 0 to %llu", (unsigned long long)method_max(f));
-	else if (!f->words && f->type != VALUE_FLAG)
-		error_hint(e, "of at most %llu bytes", (unsigned long long)method_max(f));
+	(void)snprintf(what, sizeof(what), "parameter `%s`", called);
+	if (n)
+		(void)schema_refuse_node(f, what, n, NULL, e);
+	else
+		(void)schema_refuse(f, what, NULL, NULL, e);
 	return rpc_refuse(why, RPC_PARAMS, e);
 }
 
 static int rpc_read_items(struct arena *a, const struct node *n, struct value *v)
 {
-	struct value_item *items;
+	struct value_item *items = arena_calloc(a, n->count + 1, sizeof(*items));
 
-	if (n->count > METHOD_ITEMS_MAX)
-		return -EINVAL;
-	items = arena_calloc(a, n->count + 1, sizeof(*items));
 	if (!items)
 		return -ENOMEM;
-	node_for_each(child, n) {
-		if (child->type != NODE_STRING)
-			return -EINVAL;
+	node_for_each(child, n)
 		items[v->n++] = (struct value_item){ child->key, child->text };
-	}
 	v->items = items;
 	return 0;
 }
@@ -126,7 +110,7 @@ static int rpc_read_lone(struct arena *a, const struct node *n, struct value *v)
 	if (!item)
 		return -ENOMEM;
 	item->text = n->text;
-	*v = (struct value){ .type = VALUE_WORDS, .items = item, .n = 1 };
+	*v = (struct value){ .type = SCHEMA_WORDS, .items = item, .n = 1 };
 	return 0;
 }
 
@@ -134,10 +118,6 @@ static int rpc_read_json(struct arena *a, const struct node *n, struct value *v)
 {
 	auto_buffer text = { 0 };
 
-	node_for_each(child, n) {
-		if (child->type != NODE_MAP)
-			return -EINVAL;
-	}
 	json_print(&text, n, JSON_COMPACT);
 	v->text = text.failed ? NULL : arena_strndup(a, buffer_text(&text), text.len);
 	v->len = text.len;
@@ -146,47 +126,35 @@ static int rpc_read_json(struct arena *a, const struct node *n, struct value *v)
 
 /* -EINVAL: it is not what the row says, so far as its type goes. */
 static int rpc_read_value(
-	struct arena *a, const struct method_field *f, const struct node *n, struct value *v)
+	struct arena *a, const struct schema_field *f, const struct node *n, struct value *v)
 {
-	int64_t number;
-	bool flag;
+	uint64_t number = 0;
+	int r;
 
+	/* Bytes are not known before the encoding is; how long a text may be is checked at the end.
+	 */
 	v->type = f->type;
-	switch (f->type) {
-	case VALUE_TEXT:
-	case VALUE_PATH:
-	case VALUE_DATA:
+	if (f->type == SCHEMA_TEXT || f->type == SCHEMA_PATH || f->type == SCHEMA_DATA) {
 		v->text = n->text;
 		v->len = n->type == NODE_STRING ? strlen(n->text) : 0;
 		return n->type == NODE_STRING ? 0 : -EINVAL;
-	case VALUE_NUMBER:
-		if (node_integer(n, &number) < 0 || number < 0)
-			return -EINVAL;
-		v->number = (uint64_t)number;
-		return 0;
-	case VALUE_FLAG:
-		if (node_boolean(n, &flag) < 0)
-			return -EINVAL;
-		v->number = flag;
-		return 0;
-	case VALUE_CHOICE:
-		if (n->type != NODE_STRING || !words_has(f->words, n->text))
-			return -EINVAL;
-		v->number = (uint64_t)words_find(f->words, n->text, strlen(n->text));
-		return 0;
-	case VALUE_WORDS:
-		return n->type == NODE_LIST ? rpc_read_items(a, n, v) : -EINVAL;
-	case VALUE_PAIRS:
-		return n->type == NODE_MAP ? rpc_read_items(a, n, v) : -EINVAL;
-	case VALUE_JSON:
-		return n->type == NODE_LIST ? rpc_read_json(a, n, v) : -EINVAL;
-	case VALUE_TIME:
-	case VALUE_FILES:
-	case VALUE_NONE:
-	case VALUE_TYPE_COUNT:
-		break;
 	}
-	return -EINVAL;
+	r = schema_parse_node(f, n, &number);
+	v->number = number;
+	if (r < 0)
+		return r == -ENOMEM ? r : -EINVAL;
+	switch (f->type) {
+	case SCHEMA_WORDS:
+	case SCHEMA_PAIRS:
+		return rpc_read_items(a, n, v);
+	case SCHEMA_JSON:
+		return rpc_read_json(a, n, v);
+	case SCHEMA_TIME:
+	case SCHEMA_FILES:
+		return -EINVAL;
+	default:
+		return 0;
+	}
 }
 
 /* Bytes that a text stands for, once the encoding is known. */
@@ -200,11 +168,11 @@ static int rpc_decode_data(
 		struct value *v = &c->params.v[i];
 		int r = 0;
 
-		if (v->type == VALUE_DATA)
+		if (v->type == SCHEMA_DATA)
 			r = encoding_decode(encoding, v->text, v->len, a, &v->text, &v->len);
 		if (r == -EINVAL) {
 			(void)error_set(e, r, NULL, "parameter `%s`: it is not %s",
-				method_field_called(&c->method->params[i], c->by_shield),
+				method_called_field(&c->method->params[i], c->by_shield),
 				method_encodings[encoding]);
 			return rpc_refuse(why, RPC_PARAMS, e);
 		}
@@ -219,38 +187,30 @@ static int rpc_decode_data(
 static int rpc_unknown_param(
 	const struct rpc_call *c, const char *name, struct error *e, struct rpc_refusal *why)
 {
-	const char *known[METHOD_PARAMS_MAX], *near;
-	auto_buffer names = { 0 };
-	size_t n = 0;
+	struct schema_names known = { .n = 0 };
 
 	for (size_t i = 0; c->method->params[i].name; i++) {
-		const char *called = method_field_called(&c->method->params[i], c->by_shield);
+		const char *called = method_called_field(&c->method->params[i], c->by_shield);
 
-		if (!called)
-			continue;
-		known[n++] = called;
-		buffer_printf(&names, "%s%s", names.len ? ", " : "", called);
+		if (called)
+			schema_names_add(&known, called);
 	}
 	(void)error_set(e, -EINVAL, NULL, "%s has no parameter `%s`",
 		method_called(c->method, c->by_shield), name);
-	near = suggest(name, known, n);
-	if (near)
-		error_hint(e, "did you mean `%s`?", near);
-	else if (names.len)
-		error_hint(e, "it has: %s", buffer_text(&names));
+	schema_names_hint(&known, name, "it has: ", e);
 	return rpc_refuse(why, RPC_PARAMS, e);
 }
 
 static int rpc_check_params(struct rpc_call *c, struct error *e, struct rpc_refusal *why)
 {
 	for (size_t i = 0; c->method->params[i].name; i++) {
-		const struct method_field *f = &c->method->params[i];
-		const char *called = method_field_called(f, c->by_shield);
+		const struct schema_field *f = &c->method->params[i];
+		const char *called = method_called_field(f, c->by_shield);
 
 		if (value_is_allowed(f, &c->params.v[i]))
 			continue;
-		if (c->params.v[i].type != VALUE_NONE)
-			return rpc_bad_value(f, called, e, why);
+		if (c->params.v[i].type != SCHEMA_NONE)
+			return rpc_bad_value(f, called, NULL, e, why);
 		(void)error_set(e, -EINVAL, NULL, "%s needs the parameter `%s`",
 			method_called(c->method, c->by_shield), called);
 		return rpc_refuse(why, RPC_PARAMS, e);
@@ -273,14 +233,14 @@ static int rpc_read_params(struct document *d, const struct node *params, struct
 		if (at < 0)
 			return rpc_unknown_param(c, n->key, e, why);
 		if (c->method->lone_words && n->type == NODE_STRING &&
-			c->method->params[at].type == VALUE_WORDS)
+			c->method->params[at].type == SCHEMA_WORDS)
 			r = rpc_read_lone(&d->arena, n, &c->params.v[at]);
 		else
 			r = rpc_read_value(&d->arena, &c->method->params[at], n, &c->params.v[at]);
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
-			return rpc_bad_value(&c->method->params[at], n->key, e, why);
+			return rpc_bad_value(&c->method->params[at], n->key, n, e, why);
 	}
 	r = rpc_decode_data(&d->arena, c, e, why);
 	return r != 0 ? r : rpc_check_params(c, e, why);
@@ -400,7 +360,7 @@ int rpc_wanted(const struct rpc_call *c)
 {
 	int at = method_param(c->method, "encoding", c->by_shield);
 
-	return at < 0 || c->params.v[at].type == VALUE_NONE ? -1 : (int)c->params.v[at].number;
+	return at < 0 || c->params.v[at].type == SCHEMA_NONE ? -1 : (int)c->params.v[at].number;
 }
 
 /* Answers */
@@ -460,7 +420,7 @@ static void rpc_put_time(struct json_writer *w, const char *key, uint64_t ns)
 
 static void rpc_put_items(struct json_writer *w, const char *key, const struct value *v)
 {
-	const bool is_map = v->type == VALUE_PAIRS;
+	const bool is_map = v->type == SCHEMA_PAIRS;
 
 	if (is_map)
 		json_open_map(w, key);
@@ -510,55 +470,53 @@ static void rpc_put_json(struct json_writer *w, const char *key, const struct va
 		json_put_null(w, key);
 }
 
-static void rpc_put_value(struct json_writer *w, const char *key, const struct method_field *f,
+static void rpc_put_value(struct json_writer *w, const char *key, const struct schema_field *f,
 	const struct value *v, enum encoding encoding)
 {
 	switch (v->type) {
-	case VALUE_TEXT:
-	case VALUE_PATH:
+	case SCHEMA_TEXT:
+	case SCHEMA_PATH:
 		json_put_bytes(w, key, v->text, v->len);
 		break;
-	case VALUE_DATA:
+	case SCHEMA_DATA:
 		json_put_encoded(w, key, encoding, v->text, v->len);
 		break;
-	case VALUE_JSON:
+	case SCHEMA_JSON:
 		rpc_put_json(w, key, v);
 		break;
-	case VALUE_NUMBER:
+	case SCHEMA_NUMBER:
 		json_put_count(w, key, v->number);
 		break;
-	case VALUE_FLAG:
+	case SCHEMA_FLAG:
 		json_put_flag(w, key, v->number);
 		break;
-	case VALUE_TIME:
+	case SCHEMA_TIME:
 		rpc_put_time(w, key, v->number);
 		break;
-	case VALUE_WORDS:
-	case VALUE_PAIRS:
+	case SCHEMA_WORDS:
+	case SCHEMA_PAIRS:
 		rpc_put_items(w, key, v);
 		break;
-	case VALUE_FILES:
+	case SCHEMA_FILES:
 		rpc_put_files(w, key, v);
 		break;
-	case VALUE_CHOICE:
+	case SCHEMA_CHOICE:
 		json_put_text(w, key, f->words[v->number]);
 		break;
-	case VALUE_NONE:
-	case VALUE_TYPE_COUNT:
-		json_put_null(w, key);
+	default:
 		break;
 	}
 }
 
 /* The members of a map. */
-static void rpc_put_fields(struct json_writer *w, const struct method_field *fields, bool by_shield,
+static void rpc_put_fields(struct json_writer *w, const struct schema_field *fields, bool by_shield,
 	enum encoding encoding, const struct values *values)
 {
 	for (size_t i = 0; fields[i].name; i++) {
-		const char *called = method_field_called(&fields[i], by_shield);
+		const char *called = method_called_field(&fields[i], by_shield);
 		const bool is_encoding = strcmp(fields[i].name, "encoding") == 0;
 
-		if (!called || (values->v[i].type == VALUE_NONE && !is_encoding))
+		if (!called || (values->v[i].type == SCHEMA_NONE && !is_encoding))
 			continue;
 		if (is_encoding)
 			json_put_text(w, called, method_encodings[encoding]);
@@ -577,10 +535,10 @@ static int rpc_choose_encoding(const struct method *m, bool by_shield, int wante
 	for (size_t i = 0; m->results[i].name; i++) {
 		const struct value *v = &results->v[i];
 
-		if (v->type == VALUE_DATA)
+		if (v->type == SCHEMA_DATA)
 			fits = fits && encoding_fits(*ret, v->text, v->len);
 		if (strcmp(m->results[i].name, "encoding") == 0)
-			says = method_field_called(&m->results[i], by_shield) != NULL;
+			says = method_called_field(&m->results[i], by_shield) != NULL;
 	}
 	if (fits)
 		return 0;
@@ -618,7 +576,7 @@ void rpc_print_note(struct buffer *out, const char *id, const struct method *m, 
 	struct json_writer w = { .out = out };
 
 	for (size_t i = 0; m->notes[i].name; i++)
-		if (notes->v[i].type == VALUE_DATA &&
+		if (notes->v[i].type == SCHEMA_DATA &&
 			!encoding_fits(encoding, notes->v[i].text, notes->v[i].len))
 			encoding = ENCODING_BASE64;
 	json_open_map(&w, NULL);

@@ -24,67 +24,46 @@ enum { TEXT_LEAST = sizeof(uint32_t) + 1, FILE_LEAST = 2 * TEXT_LEAST + 3 * size
 
 /* What is allowed */
 
-static bool value_text_is_clean(const char *text, size_t len, uint64_t max)
-{
-	return len <= max && !memchr(text, '\0', len) && utf8_valid(text, len, NULL);
-}
-
-static bool value_items_are_allowed(const struct method_field *f, const struct value *v)
+static bool value_items_are_allowed(const struct schema_field *f, const struct value *v)
 {
 	size_t total = 0;
 
-	if (v->n > METHOD_ITEMS_MAX)
+	if (v->n > SCHEMA_ITEMS_MAX)
 		return false;
 	for (size_t i = 0; i < v->n; i++) {
 		total += strlen(v->items[i].text);
 		total += v->items[i].key ? strlen(v->items[i].key) : 0;
-		if (total > method_max(f))
+		if (total > schema_max(f))
 			return false;
 	}
 	return true;
 }
 
-static size_t value_words_count(const char *const *words)
+bool value_is_allowed(const struct schema_field *f, const struct value *v)
 {
-	size_t n = 0;
-
-	while (words[n])
-		n++;
-	return n;
-}
-
-bool value_is_allowed(const struct method_field *f, const struct value *v)
-{
-	if (v->type == VALUE_NONE)
+	if (v->type == SCHEMA_NONE)
 		return !f->required;
 	if (v->type != f->type)
 		return false;
 	switch (v->type) {
-	case VALUE_TEXT:
-	case VALUE_JSON:
-		return value_text_is_clean(v->text, v->len, method_max(f));
-	case VALUE_PATH:
-		return v->len > 0 && value_text_is_clean(v->text, v->len, method_max(f));
-	case VALUE_DATA:
-		return v->len <= method_max(f);
-	case VALUE_NUMBER:
-		return v->number <= method_max(f);
-	case VALUE_FLAG:
-		return v->number <= 1;
-	case VALUE_CHOICE:
-		return v->number < value_words_count(f->words);
-	case VALUE_TIME:
-		return true;
-	case VALUE_WORDS:
-	case VALUE_PAIRS:
+	case SCHEMA_TEXT:
+	case SCHEMA_JSON:
+	case SCHEMA_PATH:
+	case SCHEMA_DATA:
+		return schema_allows_text(f, v->text, v->len);
+	case SCHEMA_NUMBER:
+	case SCHEMA_FLAG:
+	case SCHEMA_CHOICE:
+	case SCHEMA_TIME:
+		return schema_allows_number(f, v->number);
+	case SCHEMA_WORDS:
+	case SCHEMA_PAIRS:
 		return value_items_are_allowed(f, v);
-	case VALUE_FILES:
+	case SCHEMA_FILES:
 		return true;
-	case VALUE_NONE:
-	case VALUE_TYPE_COUNT:
-		break;
+	default:
+		return false;
 	}
-	return false;
 }
 
 /* Writing */
@@ -112,28 +91,28 @@ static void value_encode(const struct value *v, struct buffer *out)
 {
 	buffer_addc(out, (char)v->type);
 	switch (v->type) {
-	case VALUE_TEXT:
-	case VALUE_PATH:
-	case VALUE_DATA:
-	case VALUE_JSON:
+	case SCHEMA_TEXT:
+	case SCHEMA_PATH:
+	case SCHEMA_DATA:
+	case SCHEMA_JSON:
 		value_add_text(out, v->text, v->len);
 		break;
-	case VALUE_NUMBER:
-	case VALUE_FLAG:
-	case VALUE_CHOICE:
-	case VALUE_TIME:
+	case SCHEMA_NUMBER:
+	case SCHEMA_FLAG:
+	case SCHEMA_CHOICE:
+	case SCHEMA_TIME:
 		value_add_u64(out, v->number);
 		break;
-	case VALUE_WORDS:
-	case VALUE_PAIRS:
+	case SCHEMA_WORDS:
+	case SCHEMA_PAIRS:
 		value_add_u32(out, v->n);
 		for (size_t i = 0; i < v->n; i++) {
-			if (v->type == VALUE_PAIRS)
+			if (v->type == SCHEMA_PAIRS)
 				value_add_text(out, v->items[i].key, strlen(v->items[i].key));
 			value_add_text(out, v->items[i].text, strlen(v->items[i].text));
 		}
 		break;
-	case VALUE_FILES:
+	case SCHEMA_FILES:
 		value_add_u32(out, v->n);
 		for (size_t i = 0; i < v->n; i++) {
 			value_add_text(out, v->files[i].name, strlen(v->files[i].name));
@@ -143,14 +122,13 @@ static void value_encode(const struct value *v, struct buffer *out)
 			value_add_u64(out, (uint64_t)v->files[i].modified_ns);
 		}
 		break;
-	case VALUE_NONE:
-	case VALUE_TYPE_COUNT:
+	default:
 		break;
 	}
 }
 
 int values_encode(
-	const struct method_field *fields, const struct values *values, struct buffer *out)
+	const struct schema_field *fields, const struct values *values, struct buffer *out)
 {
 	for (size_t i = 0; fields[i].name; i++) {
 		if (!value_is_allowed(&fields[i], &values->v[i]))
@@ -180,7 +158,8 @@ static bool value_take_word(struct reader *r, const char **ret)
 {
 	size_t len;
 
-	return value_take_text(r, ret, &len) && value_text_is_clean(*ret, len, UINT32_MAX);
+	return value_take_text(r, ret, &len) && !memchr(*ret, '\0', len) &&
+	       utf8_valid(*ret, len, NULL);
 }
 
 /* A number of items that can be there, each of which takes so many bytes at least. */
@@ -196,11 +175,11 @@ static bool value_take_count(struct reader *r, size_t least, size_t *ret)
 
 static int value_take_items(struct reader *r, struct arena *a, struct value *v)
 {
-	const bool has_keys = v->type == VALUE_PAIRS;
+	const bool has_keys = v->type == SCHEMA_PAIRS;
 	struct value_item *items;
 
 	if (!value_take_count(r, has_keys ? 2 * TEXT_LEAST : TEXT_LEAST, &v->n) ||
-		v->n > METHOD_ITEMS_MAX)
+		v->n > SCHEMA_ITEMS_MAX)
 		return -EPROTO;
 	items = arena_calloc(a, v->n + 1, sizeof(*items));
 	if (!items)
@@ -238,33 +217,32 @@ static int value_take_files(struct reader *r, struct arena *a, struct value *v)
 	return 0;
 }
 
-static int value_decode(struct reader *r, struct arena *a, enum value_type type, struct value *v)
+static int value_decode(struct reader *r, struct arena *a, enum schema_type type, struct value *v)
 {
 	v->type = type;
 	switch (type) {
-	case VALUE_TEXT:
-	case VALUE_PATH:
-	case VALUE_DATA:
-	case VALUE_JSON:
+	case SCHEMA_TEXT:
+	case SCHEMA_PATH:
+	case SCHEMA_DATA:
+	case SCHEMA_JSON:
 		return value_take_text(r, &v->text, &v->len) ? 0 : -EPROTO;
-	case VALUE_NUMBER:
-	case VALUE_FLAG:
-	case VALUE_CHOICE:
-	case VALUE_TIME:
+	case SCHEMA_NUMBER:
+	case SCHEMA_FLAG:
+	case SCHEMA_CHOICE:
+	case SCHEMA_TIME:
 		return reader_bytes(r, &v->number, sizeof(v->number)) ? 0 : -EPROTO;
-	case VALUE_WORDS:
-	case VALUE_PAIRS:
+	case SCHEMA_WORDS:
+	case SCHEMA_PAIRS:
 		return value_take_items(r, a, v);
-	case VALUE_FILES:
+	case SCHEMA_FILES:
 		return value_take_files(r, a, v);
-	case VALUE_NONE:
-	case VALUE_TYPE_COUNT:
+	default:
 		break;
 	}
 	return -EPROTO;
 }
 
-int values_decode(const struct method_field *fields, const void *body, size_t len, struct arena *a,
+int values_decode(const struct schema_field *fields, const void *body, size_t len, struct arena *a,
 	struct values *ret)
 {
 	struct reader r = { body, len };
@@ -274,9 +252,9 @@ int values_decode(const struct method_field *fields, const void *body, size_t le
 		unsigned char type;
 		int code = 0;
 
-		if (!reader_bytes(&r, &type, 1) || (type != VALUE_NONE && type != fields[i].type))
+		if (!reader_bytes(&r, &type, 1) || (type != SCHEMA_NONE && type != fields[i].type))
 			return -EPROTO;
-		if (type != VALUE_NONE)
+		if (type != SCHEMA_NONE)
 			code = value_decode(&r, a, fields[i].type, &ret->v[i]);
 		if (code < 0)
 			return code;

@@ -18,7 +18,7 @@
 struct buffer;
 
 struct value_item {
-	const char *key; /* of VALUE_PAIRS; NULL in VALUE_WORDS */
+	const char *key; /* of SCHEMA_PAIRS; NULL in SCHEMA_WORDS */
 	const char *text;
 };
 
@@ -33,7 +33,7 @@ struct value_file {
 
 /* A value; which members count depends on the type. Zeroed: it was not given. */
 struct value {
-	enum value_type type;
+	enum schema_type type;
 	uint64_t number;  /* NUMBER; FLAG: 0 or 1; CHOICE: the place of the word; TIME */
 	const char *text; /* TEXT, PATH, DATA, JSON; a NUL stands behind it */
 	size_t len;
@@ -50,9 +50,9 @@ _Static_assert(METHOD_PARAMS_MAX >= METHOD_RESULTS_MAX, "struct values has room 
 
 static inline struct value value_text(const char *text, size_t len)
 {
-	return (struct value){ .type = VALUE_TEXT, .text = text, .len = len };
+	return (struct value){ .type = SCHEMA_TEXT, .text = text, .len = len };
 }
-static inline struct value value_number(enum value_type type, uint64_t number)
+static inline struct value value_number(enum schema_type type, uint64_t number)
 {
 	return (struct value){ .type = type, .number = number };
 }
@@ -62,15 +62,15 @@ static inline struct value value_number(enum value_type type, uint64_t number)
  * required is missing: a mistake of the caller's. -ENOMEM.
  */
 int values_encode(
-	const struct method_field *fields, const struct values *values, struct buffer *out);
+	const struct schema_field *fields, const struct values *values, struct buffer *out);
 /*
  * Reads them back, up to the end of the body. Texts point into the body; lists are in the arena.
  * -EPROTO, or -ENOMEM.
  */
-int values_decode(const struct method_field *fields, const void *body, size_t len, struct arena *a,
+int values_decode(const struct schema_field *fields, const void *body, size_t len, struct arena *a,
 	struct values *ret);
 /*
  * Whether a value is one that its row allows: bytes of text, range, number of items, UTF-8. Both
  * readers (of JSON and of frames) use it.
  */
-bool value_is_allowed(const struct method_field *f, const struct value *v);
+bool value_is_allowed(const struct schema_field *f, const struct value *v);

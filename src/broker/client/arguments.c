@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
-#include "base/suggest.h"
 #include "base/words.h"
 #include "codec/encoding.h"
 #include "broker/rpc.h"
@@ -24,7 +23,7 @@ struct arguments {
 
 /* One word, taken apart. */
 struct argument {
-	const struct method_field *field;
+	const struct schema_field *field;
 	const char *name;  /* of the parameter, as it is called */
 	const char *key;   /* behind the dot, of a map; NULL: there is none */
 	const char *value; /* behind the sign */
@@ -40,22 +39,18 @@ static const char *arguments_method(const struct arguments *s)
 
 static int arguments_unknown(const struct arguments *s, const char *name)
 {
-	const char *known[METHOD_PARAMS_MAX], *near;
-	size_t n = 0;
+	struct schema_names known = { .n = 0 };
 
 	for (size_t i = 0; s->method->params[i].name; i++) {
-		const char *called = method_field_called(&s->method->params[i], s->by_shield);
+		const char *called = method_called_field(&s->method->params[i], s->by_shield);
 
 		if (called)
-			known[n++] = called;
+			schema_names_add(&known, called);
 	}
-	near = suggest(name, known, n);
 	(void)error_set(
 		s->error, -EINVAL, NULL, "%s has no parameter `%s`", arguments_method(s), name);
-	if (near)
-		error_hint(s->error, "did you mean `%s`?", near);
-	else
-		error_hint(s->error, "sandbox-call --help %s shows all", arguments_method(s));
+	error_hint(s->error, "sandbox-call --help %s shows all", arguments_method(s));
+	schema_names_hint(&known, name, "", s->error);
 	return -EINVAL;
 }
 
@@ -90,7 +85,7 @@ static int arguments_split(struct arguments *s, const char *word, struct argumen
 		return arguments_unknown(s, name);
 	ret->field = &s->method->params[at];
 	ret->name = name;
-	if (ret->key && ret->field->type != VALUE_PAIRS)
+	if (ret->key && ret->field->type != SCHEMA_PAIRS)
 		return error_set(s->error, -EINVAL, NULL,
 			"parameter `%s` is no map: write %s=VALUE", name, name);
 	return 0;
@@ -141,7 +136,7 @@ static int argument_string(struct arguments *s, const struct argument *g, struct
 		return r;
 	if (encoding_fits(ENCODING_UTF_8, text, len)) {
 		*ret = node_new_text(s->arena, text);
-	} else if (g->field->type == VALUE_DATA &&
+	} else if (g->field->type == SCHEMA_DATA &&
 		   method_param(s->method, "encoding", s->by_shield) >= 0) {
 		s->is_base64 = true;
 		*ret = argument_base64(s->arena, text, len);
@@ -207,12 +202,12 @@ static int argument_json(struct arguments *s, const struct argument *g, struct n
 
 static int argument_value(struct arguments *s, const struct argument *g, struct node **ret)
 {
-	if (g->is_json || g->field->type == VALUE_JSON)
+	if (g->is_json || g->field->type == SCHEMA_JSON)
 		return argument_json(s, g, ret);
 	switch (g->field->type) {
-	case VALUE_NUMBER:
+	case SCHEMA_NUMBER:
 		return argument_number(s, g, ret);
-	case VALUE_FLAG:
+	case SCHEMA_FLAG:
 		return argument_flag(s, g, ret);
 	default:
 		return argument_string(s, g, ret);
@@ -229,7 +224,7 @@ static struct node *arguments_collection(struct arguments *s, const struct argum
 	return have ? have
 		    : node_put(s->arena, s->map, g->name,
 			      node_new(s->arena,
-				      g->field->type == VALUE_PAIRS ? NODE_MAP : NODE_LIST));
+				      g->field->type == SCHEMA_PAIRS ? NODE_MAP : NODE_LIST));
 }
 
 static int arguments_twice(struct arguments *s, const char *name)
@@ -239,13 +234,13 @@ static int arguments_twice(struct arguments *s, const char *name)
 
 static int arguments_add(struct arguments *s, const struct argument *g)
 {
-	const bool is_item = !g->is_json && g->field->type == VALUE_WORDS;
+	const bool is_item = !g->is_json && g->field->type == SCHEMA_WORDS;
 	struct node *value = NULL, *into;
 	int r = argument_value(s, g, &value);
 
 	if (r < 0)
 		return r;
-	if (g->field->type == VALUE_PAIRS && !g->key && !g->is_json)
+	if (g->field->type == SCHEMA_PAIRS && !g->key && !g->is_json)
 		return error_set(s->error, -EINVAL, NULL,
 			"parameter `%s` is a map: write %s.NAME=VALUE", g->name, g->name);
 	if (!is_item && !g->key) {

@@ -7,21 +7,6 @@
 #include "codec/json-writer.h"
 #include "policy/operation-names.h"
 
-static const char *const type_names[VALUE_TYPE_COUNT] = {
-	[VALUE_NONE] = "nothing",
-	[VALUE_TEXT] = "text",
-	[VALUE_PATH] = "path",
-	[VALUE_DATA] = "data",
-	[VALUE_NUMBER] = "number",
-	[VALUE_FLAG] = "flag",
-	[VALUE_CHOICE] = "choice",
-	[VALUE_TIME] = "time",
-	[VALUE_WORDS] = "list",
-	[VALUE_PAIRS] = "map",
-	[VALUE_JSON] = "json",
-	[VALUE_FILES] = "files",
-};
-
 /* For people */
 
 void help_list(struct buffer *out)
@@ -38,48 +23,49 @@ void help_list(struct buffer *out)
 }
 
 /* How a parameter is written. */
-static void help_form(struct buffer *out, const struct method_field *f, const char *called)
+static void help_form(struct buffer *out, const struct schema_field *f, const char *called)
 {
 	switch (f->type) {
-	case VALUE_WORDS:
+	case SCHEMA_WORDS:
 		buffer_printf(out, "%s=TEXT …", called);
 		break;
-	case VALUE_PAIRS:
+	case SCHEMA_PAIRS:
 		buffer_printf(out, "%s.NAME=TEXT …", called);
 		break;
-	case VALUE_DATA:
+	case SCHEMA_DATA:
 		buffer_printf(out, "%s=TEXT|@FILE|@-", called);
 		break;
-	case VALUE_FLAG:
+	case SCHEMA_FLAG:
 		buffer_printf(out, "%s=true|false", called);
 		break;
-	case VALUE_CHOICE:
+	case SCHEMA_CHOICE:
 		buffer_printf(out, "%s=", called);
 		for (size_t i = 0; f->words[i]; i++)
 			buffer_printf(out, "%s%s", i ? "|" : "", f->words[i]);
 		break;
 	default:
 		buffer_printf(out, "%s=%s", called,
-			f->type == VALUE_NUMBER ? "NUMBER"
-			: f->type == VALUE_PATH ? "PATH"
-			: f->type == VALUE_JSON ? "JSON"
-						: "TEXT");
+			f->type == SCHEMA_NUMBER ? "NUMBER"
+			: f->type == SCHEMA_PATH ? "PATH"
+			: f->type == SCHEMA_JSON ? "JSON"
+						 : "TEXT");
 		break;
 	}
 }
 
 static void help_fields(
-	struct buffer *out, const char *title, const struct method_field *fields, bool by_shield)
+	struct buffer *out, const char *title, const struct schema_field *fields, bool by_shield)
 {
 	if (!fields[0].name)
 		return;
 	buffer_printf(out, "\n%s\n", title);
 	for (size_t i = 0; fields[i].name; i++) {
-		const char *called = method_field_called(&fields[i], by_shield);
+		const char *called = method_called_field(&fields[i], by_shield);
 
 		if (called)
-			buffer_printf(out, "  %-18s %s%s%s\n", called, type_names[fields[i].type],
-				fields[i].help[0] ? ": " : "", fields[i].help);
+			buffer_printf(out, "  %-18s %s%s%s\n", called,
+				schema_type_name(fields[i].type), fields[i].help[0] ? ": " : "",
+				fields[i].help);
 	}
 }
 
@@ -89,7 +75,7 @@ void help_method(struct buffer *out, const struct method *m, bool by_shield)
 
 	buffer_printf(out, "usage: sandbox-call %s", name);
 	for (size_t i = 0; m->params[i].name; i++) {
-		const char *called = method_field_called(&m->params[i], by_shield);
+		const char *called = method_called_field(&m->params[i], by_shield);
 
 		if (!called)
 			continue;
@@ -116,11 +102,11 @@ void help_complete(struct buffer *out, const char *method)
 	const struct method *m = method ? method_find(method, strlen(method), &by_shield) : NULL;
 
 	for (size_t i = 0; m && m->params[i].name; i++) {
-		const char *called = method_field_called(&m->params[i], by_shield);
+		const char *called = method_called_field(&m->params[i], by_shield);
 
 		if (called)
 			buffer_printf(
-				out, m->params[i].type == VALUE_PAIRS ? "%s.\n" : "%s=\n", called);
+				out, m->params[i].type == SCHEMA_PAIRS ? "%s.\n" : "%s=\n", called);
 	}
 	for (size_t i = 0; !method && i < METHOD_COUNT; i++) {
 		if (method_rows[i].name)
@@ -138,20 +124,20 @@ static void help_json_text(struct json_writer *w, const char *key, const char *t
 		json_put_text(w, key, text);
 }
 
-static void help_json_field(struct json_writer *w, const struct method_field *f)
+static void help_json_field(struct json_writer *w, const struct schema_field *f)
 {
-	const bool has_max = f->type == VALUE_NUMBER || f->type == VALUE_TEXT ||
-			     f->type == VALUE_PATH || f->type == VALUE_DATA ||
-			     f->type == VALUE_WORDS || f->type == VALUE_PAIRS ||
-			     f->type == VALUE_JSON;
+	const bool has_max = f->type == SCHEMA_NUMBER || f->type == SCHEMA_TEXT ||
+			     f->type == SCHEMA_PATH || f->type == SCHEMA_DATA ||
+			     f->type == SCHEMA_WORDS || f->type == SCHEMA_PAIRS ||
+			     f->type == SCHEMA_JSON;
 
 	json_open_map(w, NULL);
 	json_put_text(w, "name", f->name);
-	json_put_text(w, "type", type_names[f->type]);
+	json_put_text(w, "type", schema_type_name(f->type));
 	json_put_flag(w, "required", f->required);
-	help_json_text(w, "shield", f->shield);
-	if (has_max && method_max(f) <= INT64_MAX)
-		json_put_count(w, "max", method_max(f));
+	help_json_text(w, "shield", f->also);
+	if (has_max && schema_max(f) <= INT64_MAX)
+		json_put_count(w, "max", schema_max(f));
 	if (f->words) {
 		json_open_list(w, "words");
 		for (size_t i = 0; f->words[i]; i++)
@@ -163,7 +149,7 @@ static void help_json_field(struct json_writer *w, const struct method_field *f)
 }
 
 static void help_json_fields(
-	struct json_writer *w, const char *key, const struct method_field *fields)
+	struct json_writer *w, const char *key, const struct schema_field *fields)
 {
 	json_open_list(w, key);
 	for (size_t i = 0; fields[i].name; i++)

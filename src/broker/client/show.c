@@ -189,7 +189,7 @@ static int show_fields(const struct method *m, bool by_shield, const struct clie
 	auto_buffer out = { 0 };
 
 	for (size_t i = 0; m->results[i].name; i++) {
-		const char *called = method_field_called(&m->results[i], by_shield);
+		const char *called = method_called_field(&m->results[i], by_shield);
 		const struct node *n = called ? node_get(a->body, called) : NULL;
 
 		if (n)

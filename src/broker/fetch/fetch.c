@@ -67,7 +67,7 @@ __attribute__((format(printf, 2, 3))) static int fetch_fail(
 		if (ascii_is_control(*c) || (unsigned char)*c > 0x7e)
 			*c = '?';
 	}
-	v.v[RECORD_CAUSE] = value_number(VALUE_CHOICE, cause);
+	v.v[RECORD_CAUSE] = value_number(SCHEMA_CHOICE, cause);
 	v.v[RECORD_MESSAGE] = value_text(text, strlen(text));
 	(void)record_add_values(&out, RECORD_ERROR, &v);
 	(void)fetch_write(&out);
@@ -100,9 +100,9 @@ static int fetch_write_head(struct transfer *t, CURL *curl)
 	int code;
 
 	(void)curl_easy_getinfo(curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-	v.v[RECORD_STATUS] = value_number(VALUE_NUMBER, r->status);
+	v.v[RECORD_STATUS] = value_number(SCHEMA_NUMBER, r->status);
 	v.v[RECORD_STATUS_TEXT] = value_text(r->status_text, strlen(r->status_text));
-	v.v[RECORD_HEADERS] = (struct value){ .type = VALUE_PAIRS, .items = r->fields, .n = r->n };
+	v.v[RECORD_HEADERS] = (struct value){ .type = SCHEMA_PAIRS, .items = r->fields, .n = r->n };
 	/* One that is too long, or no text, leads nowhere. */
 	if (location && strlen(location) <= FETCH_URL_MAX &&
 		utf8_valid(location, strlen(location), NULL)) {
@@ -110,7 +110,7 @@ static int fetch_write_head(struct transfer *t, CURL *curl)
 		t->is_cut = t->request->v[FETCH_FLAGS].number & FETCH_STOPS_AT_REDIRECT;
 	}
 	if (length >= 0)
-		v.v[RECORD_LENGTH] = value_number(VALUE_NUMBER, (uint64_t)length);
+		v.v[RECORD_LENGTH] = value_number(SCHEMA_NUMBER, (uint64_t)length);
 	code = record_add_values(&out, RECORD_HEAD, &v);
 	if (code == 0)
 		code = fetch_write(&out);
@@ -220,7 +220,7 @@ static int fetch_headers(const struct values *request, struct curl_slist **ret)
 static CURLcode fetch_set_method(CURL *curl, const struct values *v)
 {
 	const char *method = v->v[FETCH_METHOD].text;
-	const bool has_body = v->v[FETCH_BODY].type != VALUE_NONE;
+	const bool has_body = v->v[FETCH_BODY].type != SCHEMA_NONE;
 	CURLcode r;
 
 	if (strcmp(method, "HEAD") == 0)
@@ -263,7 +263,7 @@ static CURLcode fetch_set_up(
 	SET(SSL_VERIFYPEER, 1L);
 	SET(SSL_VERIFYHOST, 2L);
 	SET(SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	if (v[FETCH_AUTHORITIES].type != VALUE_NONE)
+	if (v[FETCH_AUTHORITIES].type != SCHEMA_NONE)
 		SET(CAINFO, v[FETCH_AUTHORITIES].text);
 	SET(CONNECTTIMEOUT_MS, ms < CONNECT_TIMEOUT_MS ? ms : CONNECT_TIMEOUT_MS);
 	SET(TIMEOUT_MS, ms);

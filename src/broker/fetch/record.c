@@ -13,22 +13,22 @@ struct record_mark {
 static const char *const causes[] = { "network", "timeout", "size", "tls", "request", "internal",
 	NULL };
 
-const struct method_field record_head_fields[] = {
-	{ "status", NULL, VALUE_NUMBER, true, 999, NULL, NULL },
-	{ "statusText", NULL, VALUE_TEXT, true, 1024, NULL, NULL },
-	{ "headers", NULL, VALUE_PAIRS, true, FETCH_HEADERS_MAX, NULL, NULL },
-	{ "location", NULL, VALUE_TEXT, false, FETCH_URL_MAX, NULL, NULL },
-	{ "length", NULL, VALUE_NUMBER, false, INT64_MAX, NULL, NULL },
+const struct schema_field record_head_fields[] = {
+	{ "status", SCHEMA_NUMBER, .required = true, .max = 999 },
+	{ "statusText", SCHEMA_TEXT, .required = true, .max = 1024 },
+	{ "headers", SCHEMA_PAIRS, .required = true, .max = FETCH_HEADERS_MAX },
+	{ "location", SCHEMA_TEXT, .max = FETCH_URL_MAX },
+	{ "length", SCHEMA_NUMBER, .max = INT64_MAX },
 	{ 0 },
 };
-const struct method_field record_error_fields[] = {
-	{ "cause", NULL, VALUE_CHOICE, true, 0, causes, NULL },
-	{ "message", NULL, VALUE_TEXT, true, 4096, NULL, NULL },
+const struct schema_field record_error_fields[] = {
+	{ "cause", SCHEMA_CHOICE, .required = true, .words = causes },
+	{ "message", SCHEMA_TEXT, .required = true, .max = 4096 },
 	{ 0 },
 };
-static const struct method_field record_no_fields[] = { { 0 } };
+static const struct schema_field record_no_fields[] = { { 0 } };
 
-static const struct method_field *record_fields(enum fetch_record_kind kind)
+static const struct schema_field *record_fields(enum fetch_record_kind kind)
 {
 	return kind == RECORD_HEAD    ? record_head_fields
 	       : kind == RECORD_ERROR ? record_error_fields

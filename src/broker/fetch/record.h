@@ -42,7 +42,7 @@ enum record_cause {
 };
 enum record_error_field { RECORD_CAUSE, RECORD_MESSAGE };
 
-extern const struct method_field record_head_fields[], record_error_fields[];
+extern const struct schema_field record_head_fields[], record_error_fields[];
 
 /* Appends one. A BODY is bytes, the others have values (an END none). -EINVAL, -ENOMEM. */
 int record_add_values(struct buffer *out, enum fetch_record_kind kind, const struct values *v);

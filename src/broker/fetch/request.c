@@ -7,15 +7,15 @@
 #include "base/array.h"
 #include "base/ascii.h"
 
-const struct method_field fetch_request_fields[] = {
-	{ "url", NULL, VALUE_TEXT, true, FETCH_URL_MAX, NULL, NULL },
-	{ "method", NULL, VALUE_TEXT, true, 32, NULL, NULL },
-	{ "headers", NULL, VALUE_PAIRS, false, FETCH_HEADERS_MAX, NULL, NULL },
-	{ "body", NULL, VALUE_DATA, false, METHOD_DATA_MAX, NULL, NULL },
-	{ "timeout", NULL, VALUE_NUMBER, true, UINT32_MAX, NULL, NULL },
-	{ "max", NULL, VALUE_NUMBER, true, INT64_MAX, NULL, NULL },
-	{ "flags", NULL, VALUE_NUMBER, true, FETCH_FLAG_SET, NULL, NULL },
-	{ "authorities", NULL, VALUE_PATH, false, 0, NULL, NULL },
+const struct schema_field fetch_request_fields[] = {
+	{ "url", SCHEMA_TEXT, .required = true, .max = FETCH_URL_MAX },
+	{ "method", SCHEMA_TEXT, .required = true, .max = 32 },
+	{ "headers", SCHEMA_PAIRS, .max = FETCH_HEADERS_MAX },
+	{ "body", SCHEMA_DATA, .max = METHOD_DATA_MAX },
+	{ "timeout", SCHEMA_NUMBER, .required = true, .max = UINT32_MAX },
+	{ "max", SCHEMA_NUMBER, .required = true, .max = INT64_MAX },
+	{ "flags", SCHEMA_NUMBER, .required = true, .max = FETCH_FLAG_SET },
+	{ "authorities", .type = SCHEMA_PATH },
 	{ 0 },
 };
 

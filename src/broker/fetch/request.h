@@ -28,7 +28,7 @@ enum {
 	FETCH_URL_MAX = 8 << 10,
 };
 
-extern const struct method_field fetch_request_fields[];
+extern const struct schema_field fetch_request_fields[];
 
 /*
  * Why a caller may not send this header; NULL: it may. What frames the request or belongs to the

@@ -42,9 +42,9 @@ static int fetch_socket_add(struct buffer *out, enum fetch_record_kind kind)
 	struct values v = { 0 };
 
 	if (kind == RECORD_HEAD) {
-		v.v[RECORD_STATUS] = value_number(VALUE_NUMBER, 0);
+		v.v[RECORD_STATUS] = value_number(SCHEMA_NUMBER, 0);
 		v.v[RECORD_STATUS_TEXT] = value_text("", 0);
-		v.v[RECORD_HEADERS] = (struct value){ .type = VALUE_PAIRS };
+		v.v[RECORD_HEADERS] = (struct value){ .type = SCHEMA_PAIRS };
 	}
 	return record_add_values(out, kind, &v);
 }
@@ -54,7 +54,7 @@ static int fetch_socket_fail(struct fetch_passing *p, enum record_cause cause, c
 {
 	struct values v = { 0 };
 
-	v.v[RECORD_CAUSE] = value_number(VALUE_CHOICE, cause);
+	v.v[RECORD_CAUSE] = value_number(SCHEMA_CHOICE, cause);
 	v.v[RECORD_MESSAGE] = value_text(message, strlen(message));
 	(void)fcntl(STDOUT_FILENO, F_SETFL, 0);
 	if (record_add_values(&p->output, RECORD_ERROR, &v) == 0)

@@ -204,9 +204,9 @@ static void exchange_ping(struct exchange *x, const struct rpc_call *call)
 
 	if (!call->id)
 		return;
-	v.v[PONG] = value_number(VALUE_FLAG, 1);
+	v.v[PONG] = value_number(SCHEMA_FLAG, 1);
 	v.v[ECHO] = call->params.v[0];
-	v.v[TIMESTAMP] = value_number(VALUE_TIME, clock_ns(CLOCK_REALTIME));
+	v.v[TIMESTAMP] = value_number(SCHEMA_TIME, clock_ns(CLOCK_REALTIME));
 	v.v[VERSION] = value_text(version, strlen(version));
 	(void)rpc_print_result(
 		exchange_begin_answer(x), call->id, call->method, call->by_shield, -1, &v);

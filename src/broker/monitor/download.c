@@ -98,9 +98,9 @@ static void download_note(struct fetching *f, struct download *d)
 	if (now - d->noted_ms < NOTE_MS)
 		return;
 	d->noted_ms = now;
-	v.v[RECEIVED] = value_number(VALUE_NUMBER, corral_save_bytes(d->save));
+	v.v[RECEIVED] = value_number(SCHEMA_NUMBER, corral_save_bytes(d->save));
 	if (d->total != UINT64_MAX)
-		v.v[TOTAL] = value_number(VALUE_NUMBER, d->total);
+		v.v[TOTAL] = value_number(SCHEMA_NUMBER, d->total);
 	/* One that has no room is left out: the next says more. */
 	(void)monitor_note(f->call, &v);
 }
@@ -135,10 +135,10 @@ static void download_committed(struct monitor_call *c)
 	const int code = d->code;
 	struct values v = { 0 };
 
-	v.v[PATH] = (struct value){ .type = VALUE_PATH, .text = d->path, .len = strlen(d->path) };
-	v.v[SIZE] = value_number(VALUE_NUMBER, corral_save_bytes(d->save));
-	v.v[STATUS] = value_number(VALUE_NUMBER, f->status);
-	v.v[RESUMED] = value_number(VALUE_NUMBER, d->resumed);
+	v.v[PATH] = (struct value){ .type = SCHEMA_PATH, .text = d->path, .len = strlen(d->path) };
+	v.v[SIZE] = value_number(SCHEMA_NUMBER, corral_save_bytes(d->save));
+	v.v[STATUS] = value_number(SCHEMA_NUMBER, f->status);
+	v.v[RESUMED] = value_number(SCHEMA_NUMBER, d->resumed);
 	d->error = NULL;
 	d->is_saved = true;
 	fetching_free(f);

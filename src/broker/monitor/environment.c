@@ -55,7 +55,7 @@ static void environment_done(struct monitor_call *c)
 	value = environment_find(monitor_setup(c->monitor), name->text, name->len);
 	if (value)
 		v.v[VALUE] = value_text(value, strlen(value));
-	v.v[SET] = value_number(VALUE_FLAG, value != NULL);
+	v.v[SET] = value_number(SCHEMA_FLAG, value != NULL);
 	monitor_answer(c, &v);
 }
 

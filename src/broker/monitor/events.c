@@ -86,7 +86,7 @@ static void events_done(struct monitor_call *c)
 	const bool is_lost = e->code < 0;
 	struct values v = { 0 };
 
-	v.v[0] = value_number(VALUE_NUMBER, e->document.root->count);
+	v.v[0] = value_number(SCHEMA_NUMBER, e->document.root->count);
 	events_free(c);
 	if (is_lost)
 		monitor_refuse(c, &events_lost);

@@ -119,8 +119,8 @@ static void exec_answer(struct monitor_call *c, struct corral_result *result)
 	struct values v = { 0 };
 	char name[32];
 
-	v.v[EXIT_CODE] = value_number(VALUE_NUMBER, (uint64_t)corral_result_exit_code(result));
-	v.v[OUT].type = v.v[ERR].type = VALUE_DATA;
+	v.v[EXIT_CODE] = value_number(SCHEMA_NUMBER, (uint64_t)corral_result_exit_code(result));
+	v.v[OUT].type = v.v[ERR].type = SCHEMA_DATA;
 	v.v[OUT].text = corral_result_stdout(result, &v.v[OUT].len);
 	v.v[ERR].text = corral_result_stderr(result, &v.v[ERR].len);
 	if (signal) {
@@ -130,9 +130,9 @@ static void exec_answer(struct monitor_call *c, struct corral_result *result)
 		v.v[SIGNAL] = value_text(name, (size_t)n);
 	}
 	if (corral_result_timed_out(result))
-		v.v[TIMED_OUT] = value_number(VALUE_FLAG, 1);
+		v.v[TIMED_OUT] = value_number(SCHEMA_FLAG, 1);
 	if (corral_result_stdout_truncated(result) || corral_result_stderr_truncated(result))
-		v.v[TRUNCATED] = value_number(VALUE_FLAG, 1);
+		v.v[TRUNCATED] = value_number(SCHEMA_FLAG, 1);
 	exec_free(c);
 	monitor_answer(c, &v);
 	corral_result_free(result);
@@ -163,9 +163,9 @@ static int exec_send_notes(struct exec_call *x)
 		struct values v = { 0 };
 		int r;
 
-		v.v[0] = value_number(VALUE_CHOICE, k->stream == CORRAL_STDERR);
+		v.v[0] = value_number(SCHEMA_CHOICE, k->stream == CORRAL_STDERR);
 		v.v[1] = (struct value){
-			.type = VALUE_DATA, .text = k->data.data + k->sent, .len = n
+			.type = SCHEMA_DATA, .text = k->data.data + k->sent, .len = n
 		};
 		r = monitor_note(x->call, &v);
 		if (r < 0)
@@ -283,7 +283,7 @@ static int exec_read_words(struct monitor_call *c, struct exec_call *x)
 static int exec_read(struct monitor_call *c, struct exec_call *x)
 {
 	const struct value *p = c->call.params.v;
-	const char *folder = p[CWD].type == VALUE_NONE ? c->by.folder : p[CWD].text;
+	const char *folder = p[CWD].type == SCHEMA_NONE ? c->by.folder : p[CWD].text;
 	int r = exec_read_words(c, x);
 
 	if (r == 0 && folder)
@@ -366,7 +366,7 @@ static bool exec_has_surroundings(const struct monitor_call *c)
 
 	if (p[STDIN].len > 0 || p[ENV].n > 0)
 		return true;
-	return p[CWD].type != VALUE_NONE &&
+	return p[CWD].type != SCHEMA_NONE &&
 	       (!c->by.folder || handlers_absolute(c, p[CWD].text, cwd) < 0 ||
 		       handlers_absolute(c, c->by.folder, own) < 0 || strcmp(cwd, own) != 0);
 }

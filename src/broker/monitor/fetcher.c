@@ -364,7 +364,7 @@ int fetcher_start(struct fetcher *f, const char *origin, const struct values *re
 	int r;
 
 	if (f->o.authorities)
-		v.v[FETCH_AUTHORITIES] = (struct value){ .type = VALUE_PATH,
+		v.v[FETCH_AUTHORITIES] = (struct value){ .type = SCHEMA_PATH,
 			.text = f->o.authorities,
 			.len = strlen(f->o.authorities) };
 	r = values_encode(fetch_request_fields, &v, &input);

@@ -89,7 +89,7 @@ void fetching_fail(struct fetching *f, enum rpc_class class, const char *message
 static int fetching_copy_text(struct fetching *f, const struct value *from, struct value *ret)
 {
 	*ret = *from;
-	if (from->type == VALUE_NONE)
+	if (from->type == SCHEMA_NONE)
 		return 0;
 	ret->text = arena_strndup(&f->call->arena, from->text, from->len);
 	return ret->text ? 0 : -ENOMEM;
@@ -132,7 +132,7 @@ static int fetching_on_head(struct fetching *f, const struct values *v)
 	f->status = v->v[RECORD_STATUS].number;
 	f->location = location.text;
 	f->length =
-		v->v[RECORD_LENGTH].type == VALUE_NONE ? UINT64_MAX : v->v[RECORD_LENGTH].number;
+		v->v[RECORD_LENGTH].type == SCHEMA_NONE ? UINT64_MAX : v->v[RECORD_LENGTH].number;
 	return fetching_is_redirected(f) || !f->sink->head ? 0 : f->sink->head(f);
 }
 
@@ -293,13 +293,13 @@ static void fetching_work(struct monitor_call *c)
 	v.v[FETCH_URL] = value_text(f->hop.url, strlen(f->hop.url));
 	v.v[FETCH_METHOD] = value_text(f->hop.method, strlen(f->hop.method));
 	v.v[FETCH_HEADERS] = (struct value){
-		.type = VALUE_PAIRS, .items = f->hop.headers, .n = f->hop.n_headers
+		.type = SCHEMA_PAIRS, .items = f->hop.headers, .n = f->hop.n_headers
 	};
 	if (f->hop.has_body)
 		v.v[FETCH_BODY] = f->body;
-	v.v[FETCH_TIMEOUT_MS] = value_number(VALUE_NUMBER, f->left_ms);
-	v.v[FETCH_MAX_BYTES] = value_number(VALUE_NUMBER, f->max_bytes);
-	v.v[FETCH_FLAGS] = value_number(VALUE_NUMBER, f->flags);
+	v.v[FETCH_TIMEOUT_MS] = value_number(SCHEMA_NUMBER, f->left_ms);
+	v.v[FETCH_MAX_BYTES] = value_number(SCHEMA_NUMBER, f->max_bytes);
+	v.v[FETCH_FLAGS] = value_number(SCHEMA_NUMBER, f->flags);
 	f->code = fetcher_start(network_fetcher(c->monitor), f->origin, &v, fetching_on_output, f,
 		&f->process, &f->error);
 }
@@ -405,7 +405,7 @@ struct fetching *fetching_new(struct monitor_call *c, const struct fetching_sink
 	const char *url, const struct value *headers, const struct value *timeout)
 {
 	struct fetching *f = arena_calloc(&c->arena, 1, sizeof(*f));
-	uint64_t ms = timeout->type == VALUE_NONE ? TIMEOUT_DEFAULT_MS : timeout->number;
+	uint64_t ms = timeout->type == SCHEMA_NONE ? TIMEOUT_DEFAULT_MS : timeout->number;
 	const char *whole;
 
 	if (!f) {

@@ -107,9 +107,9 @@ static void files_read_done(struct monitor_call *c)
 		files_fail(c);
 		return;
 	}
-	v.v[CONTENT] = (struct value){ .type = VALUE_DATA, .text = f->data, .len = f->len };
-	v.v[SIZE] = value_number(VALUE_NUMBER, f->len);
-	v.v[MODIFIED] = value_number(VALUE_TIME, (uint64_t)f->file.modified_ns);
+	v.v[CONTENT] = (struct value){ .type = SCHEMA_DATA, .text = f->data, .len = f->len };
+	v.v[SIZE] = value_number(SCHEMA_NUMBER, f->len);
+	v.v[MODIFIED] = value_number(SCHEMA_TIME, (uint64_t)f->file.modified_ns);
 	files_answer(c, &v);
 }
 
@@ -124,8 +124,8 @@ static void files_write_work(struct monitor_call *c)
 {
 	struct files_call *f = c->state;
 	const struct value *p = c->call.params.v;
-	const uint32_t mode = p[WRITE_MODE].type == VALUE_NONE ? FILES_DEFAULT_MODE
-							       : (uint32_t)p[WRITE_MODE].number;
+	const uint32_t mode = p[WRITE_MODE].type == SCHEMA_NONE ? FILES_DEFAULT_MODE
+								: (uint32_t)p[WRITE_MODE].number;
 
 	f->code = corral_enclave_fs_write_file(monitor_enclave(c->monitor), &c->by,
 		p[WRITE_PATH].text, mode, p[WRITE_CONTENT].text, p[WRITE_CONTENT].len, &f->error);
@@ -145,8 +145,8 @@ static void files_write_done(struct monitor_call *c)
 	}
 	if (handlers_absolute(c, p[WRITE_PATH].text, f->path) < 0)
 		path = p[WRITE_PATH].text;
-	v.v[WRITTEN] = value_number(VALUE_NUMBER, p[WRITE_CONTENT].len);
-	v.v[PATH] = (struct value){ .type = VALUE_PATH, .text = path, .len = strlen(path) };
+	v.v[WRITTEN] = value_number(SCHEMA_NUMBER, p[WRITE_CONTENT].len);
+	v.v[PATH] = (struct value){ .type = SCHEMA_PATH, .text = path, .len = strlen(path) };
 	files_answer(c, &v);
 }
 
@@ -195,7 +195,7 @@ static void files_list_work(struct monitor_call *c)
 	struct files_call *f = c->state;
 	const struct value *p = c->call.params.v;
 	const struct corral_list_options o = { .size = sizeof(o),
-		.pattern = p[LIST_GLOB].type == VALUE_NONE ? NULL : p[LIST_GLOB].text,
+		.pattern = p[LIST_GLOB].type == SCHEMA_NONE ? NULL : p[LIST_GLOB].text,
 		.recursive = (int)p[LIST_RECURSIVE].number };
 	long n;
 
@@ -216,9 +216,9 @@ static void files_list_done(struct monitor_call *c)
 		files_fail(c);
 		return;
 	}
-	v.v[ENTRIES] = (struct value){ .type = VALUE_FILES, .files = f->entries, .n = f->n };
+	v.v[ENTRIES] = (struct value){ .type = SCHEMA_FILES, .files = f->entries, .n = f->n };
 	if (f->is_truncated)
-		v.v[TRUNCATED] = value_number(VALUE_FLAG, 1);
+		v.v[TRUNCATED] = value_number(SCHEMA_FLAG, 1);
 	files_answer(c, &v);
 }
 
@@ -253,11 +253,11 @@ static void files_stat_done(struct monitor_call *c)
 		files_fail(c);
 		return;
 	}
-	v.v[PATH] = (struct value){ .type = VALUE_PATH, .text = f->path, .len = strlen(f->path) };
+	v.v[PATH] = (struct value){ .type = SCHEMA_PATH, .text = f->path, .len = strlen(f->path) };
 	v.v[TYPE] = value_text(types[f->file.kind], strlen(types[f->file.kind]));
-	v.v[SIZE] = value_number(VALUE_NUMBER, f->file.bytes);
-	v.v[MODE] = value_number(VALUE_NUMBER, f->file.mode);
-	v.v[MODIFIED] = value_number(VALUE_TIME, (uint64_t)f->file.modified_ns);
+	v.v[SIZE] = value_number(SCHEMA_NUMBER, f->file.bytes);
+	v.v[MODE] = value_number(SCHEMA_NUMBER, f->file.mode);
+	v.v[MODIFIED] = value_number(SCHEMA_TIME, (uint64_t)f->file.modified_ns);
 	files_answer(c, &v);
 }
 
@@ -283,7 +283,7 @@ static void files_delete_done(struct monitor_call *c)
 		files_fail(c);
 		return;
 	}
-	v.v[0] = value_number(VALUE_FLAG, 1);
+	v.v[0] = value_number(SCHEMA_FLAG, 1);
 	files_answer(c, &v);
 }
 

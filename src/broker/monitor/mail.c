@@ -51,7 +51,7 @@ static struct value *mail_parameter(struct monitor_call *c, const char *name)
 	const int at = name ? method_param(c->call.method, name, false) : -1;
 	struct value *v = at < 0 ? NULL : &c->call.params.v[at];
 
-	return v && v->type == VALUE_WORDS ? v : NULL;
+	return v && v->type == SCHEMA_WORDS ? v : NULL;
 }
 
 int mail_read_recipients(struct monitor_call *c, const char **ret_wrong)

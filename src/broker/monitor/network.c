@@ -162,11 +162,12 @@ static void network_on_end(struct fetching *f)
 	struct values v = { 0 };
 
 	*body = (struct buffer){ 0 };
-	v.v[STATUS] = value_number(VALUE_NUMBER, f->status);
+	v.v[STATUS] = value_number(SCHEMA_NUMBER, f->status);
 	v.v[STATUS_TEXT] = f->status_text;
 	v.v[HEADERS] = f->headers;
-	v.v[BODY] =
-		(struct value){ .type = VALUE_DATA, .text = buffer_text(&taken), .len = taken.len };
+	v.v[BODY] = (struct value){
+		.type = SCHEMA_DATA, .text = buffer_text(&taken), .len = taken.len
+	};
 	v.v[URL] = value_text(f->hop.url, strlen(f->hop.url));
 	fetching_free(f);
 	monitor_answer(c, &v);
@@ -195,12 +196,12 @@ void network_http(struct monitor_call *c)
 		return;
 	}
 	f->flags = FETCH_DECODES;
-	if (v[FOLLOW].type == VALUE_NONE || v[FOLLOW].number)
+	if (v[FOLLOW].type == SCHEMA_NONE || v[FOLLOW].number)
 		f->flags |= FETCH_STOPS_AT_REDIRECT;
-	if (v[METHOD].type != VALUE_NONE)
+	if (v[METHOD].type != SCHEMA_NONE)
 		f->hop.method = c->call.method->params[METHOD].words[v[METHOD].number];
 	f->body = v[BODY];
-	f->hop.has_body = v[BODY].type != VALUE_NONE;
+	f->hop.has_body = v[BODY].type != SCHEMA_NONE;
 	f->max_bytes = METHOD_DATA_MAX;
 	fetching_start(f);
 }

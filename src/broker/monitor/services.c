@@ -145,7 +145,7 @@ static void services_refuse(struct monitor_call *c, const struct rpc_refusal *wh
 
 /* The end of a call */
 
-static uint64_t services_bytes(const struct method_field *fields, const struct values *v)
+static uint64_t services_bytes(const struct schema_field *fields, const struct values *v)
 {
 	uint64_t bytes = 0;
 
@@ -404,7 +404,7 @@ static void services_checked(struct monitor_call *c)
 	if (c->call.method->is_last) {
 		struct values v = { 0 };
 
-		v.v[0] = value_number(VALUE_FLAG, 0);
+		v.v[0] = value_number(SCHEMA_FLAG, 0);
 		services_free(c);
 		monitor_answer(c, &v);
 		return;
@@ -475,9 +475,9 @@ static int services_add_parameter(struct services_call *x, const char *name)
 	struct arena *a = &x->call->arena;
 	int r = 0;
 
-	if (!v || v->type == VALUE_NONE)
+	if (!v || v->type == SCHEMA_NONE)
 		return 0;
-	if (v->type != VALUE_WORDS)
+	if (v->type != SCHEMA_WORDS)
 		return services_add(x, v->text);
 	for (size_t i = 0; r == 0 && i < v->n; i++) {
 		const char *text = v->items[i].text;

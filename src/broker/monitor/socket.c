@@ -235,7 +235,7 @@ static void socket_opened(struct broker_socket *s)
 		return;
 	}
 	s->number = ++s->monitor->n_sockets;
-	v.v[0] = value_number(VALUE_NUMBER, s->number);
+	v.v[0] = value_number(SCHEMA_NUMBER, s->number);
 	monitor_answer(c, &v);
 }
 
@@ -345,7 +345,7 @@ static void socket_on_timeout(struct timer *t)
 		return;
 	}
 	socket_wake(c);
-	v.v[0] = value_number(VALUE_NUMBER, written);
+	v.v[0] = value_number(SCHEMA_NUMBER, written);
 	if (written > 0)
 		monitor_answer(c, &v);
 	else
@@ -374,7 +374,7 @@ bool socket_give(struct monitor_call *c, struct broker_socket *s)
 	enum { SOCKET, MAX };
 	enum { DATA, SAYS, END };
 	const struct value *max = &c->call.params.v[MAX];
-	const size_t wanted = max->type == VALUE_NONE ? READ_DEFAULT : max->number;
+	const size_t wanted = max->type == SCHEMA_NONE ? READ_DEFAULT : max->number;
 	const size_t left = s->received.len - s->taken;
 	const size_t n = left < wanted ? left : wanted;
 	struct values v = { 0 };
@@ -387,9 +387,9 @@ bool socket_give(struct monitor_call *c, struct broker_socket *s)
 		return true;
 	}
 	v.v[DATA] = (struct value){
-		.type = VALUE_DATA, .text = n > 0 ? s->received.data + s->taken : "", .len = n
+		.type = SCHEMA_DATA, .text = n > 0 ? s->received.data + s->taken : "", .len = n
 	};
-	v.v[END] = value_number(VALUE_FLAG, s->has_ended && n == left);
+	v.v[END] = value_number(SCHEMA_FLAG, s->has_ended && n == left);
 	s->taken += n;
 	monitor_answer(c, &v);
 	if (s->taken == s->received.len) {
@@ -429,7 +429,7 @@ void socket_go_on_writing(struct broker_socket *s)
 	socket_send(s, w);
 	if (w->written < len && !s->is_explained)
 		return;
-	v.v[0] = value_number(VALUE_NUMBER, w->written);
+	v.v[0] = value_number(SCHEMA_NUMBER, w->written);
 	socket_wake(c);
 	if (w->written < len)
 		monitor_refuse(c, &s->why);

@@ -311,7 +311,7 @@ void sockets_read(struct monitor_call *c)
 		sockets_refuse_second(c);
 		return;
 	}
-	if (c->call.params.v[1].type != VALUE_NONE && c->call.params.v[1].number == 0) {
+	if (c->call.params.v[1].type != SCHEMA_NONE && c->call.params.v[1].number == 0) {
 		sockets_reject(c, RPC_PARAMS, "max: must be at least 1", NULL);
 		return;
 	}
@@ -385,7 +385,7 @@ void sockets_close(struct monitor_call *c)
 	struct broker_socket *s = NULL;
 	uint32_t n = 1;
 
-	if (c->call.params.v[0].type != VALUE_NONE) {
+	if (c->call.params.v[0].type != SCHEMA_NONE) {
 		s = sockets_find(c);
 		if (!s)
 			return;
@@ -393,6 +393,6 @@ void sockets_close(struct monitor_call *c)
 	} else {
 		n = sockets_close_those(c->monitor, c->call.connection);
 	}
-	v.v[0] = value_number(VALUE_NUMBER, n);
+	v.v[0] = value_number(SCHEMA_NUMBER, n);
 	monitor_answer(c, &v);
 }

@@ -209,7 +209,7 @@ static void verdict_done(struct monitor_call *c)
 			monitor_fail(c, RPC_PATH, x.code, NULL);
 		return;
 	}
-	v.v[ALLOWED] = value_number(VALUE_FLAG, x.decision.verdict == VERDICT_ALLOW);
+	v.v[ALLOWED] = value_number(SCHEMA_FLAG, x.decision.verdict == VERDICT_ALLOW);
 	if (x.reason) {
 		buffer_adds(&reason, x.reason);
 	} else {

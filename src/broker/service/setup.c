@@ -9,16 +9,16 @@
 enum { BACKEND, SANDBOX, CONFIG, LAYERS };
 
 /* The bytes of a frame bound the layers. */
-static const struct method_field service_setup_fields[] = {
-	[BACKEND] = { "backend", .type = VALUE_TEXT, true },
-	[SANDBOX] = { "sandbox", .type = VALUE_TEXT, true },
-	[CONFIG] = { "config", .type = VALUE_PAIRS, true, 64 << 10 },
-	[LAYERS] = { "layers", .type = VALUE_WORDS, true, 8 << 20 },
+static const struct schema_field service_setup_fields[] = {
+	[BACKEND] = { "backend", .type = SCHEMA_TEXT, .required = true },
+	[SANDBOX] = { "sandbox", .type = SCHEMA_TEXT, .required = true },
+	[CONFIG] = { "config", .type = SCHEMA_PAIRS, .required = true, .max = 64 << 10 },
+	[LAYERS] = { "layers", .type = SCHEMA_WORDS, .required = true, .max = 8 << 20 },
 	{ 0 },
 };
 
-const struct method_field service_probe_fields[] = {
-	[SERVICE_PROBE_FOUND] = { "found", .type = VALUE_TEXT, true },
+const struct schema_field service_probe_fields[] = {
+	[SERVICE_PROBE_FOUND] = { "found", .type = SCHEMA_TEXT, .required = true },
 	{ 0 },
 };
 
@@ -28,8 +28,8 @@ int service_setup_encode(const struct service_setup *s, struct buffer *out)
 
 	v.v[BACKEND] = value_text(s->backend, strlen(s->backend));
 	v.v[SANDBOX] = value_text(s->sandbox, strlen(s->sandbox));
-	v.v[CONFIG] = (struct value){ .type = VALUE_PAIRS, .items = s->config, .n = s->n_config };
-	v.v[LAYERS] = (struct value){ .type = VALUE_WORDS, .items = s->layers, .n = s->n_layers };
+	v.v[CONFIG] = (struct value){ .type = SCHEMA_PAIRS, .items = s->config, .n = s->n_config };
+	v.v[LAYERS] = (struct value){ .type = SCHEMA_WORDS, .items = s->layers, .n = s->n_layers };
 	return values_encode(service_setup_fields, &v, out);
 }
 

@@ -32,4 +32,4 @@ int service_setup_decode(struct service_setup *ret, const void *body, size_t len
  * FRAME_CALL_ANSWER with these fields, or FRAME_CALL_REFUSED.
  */
 enum { SERVICE_PROBE_FOUND };
-extern const struct method_field service_probe_fields[];
+extern const struct schema_field service_probe_fields[];

@@ -19,7 +19,7 @@ static void require(bool holds)
 		abort();
 }
 
-static const struct method_field *choose(unsigned char c)
+static const struct schema_field *choose(unsigned char c)
 {
 	if (c < METHOD_COUNT)
 		return method_rows[c].params;
@@ -28,7 +28,7 @@ static const struct method_field *choose(unsigned char c)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct method_field *fields = choose(size ? data[0] : 0);
+	const struct schema_field *fields = choose(size ? data[0] : 0);
 	auto_buffer again = { 0 };
 	auto_arena a = { 0 };
 	struct rpc_refusal refusal;

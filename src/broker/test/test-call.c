@@ -31,7 +31,7 @@ static void test_a_call_arrives_as_it_was_sent(void **state)
 		.pid = 7,
 		.uid = 1000,
 		.connection = UINT64_MAX,
-		.params.v[0] = { .type = VALUE_PATH, .text = "/a", .len = 2 } };
+		.params.v[0] = { .type = SCHEMA_PATH, .text = "/a", .len = 2 } };
 	auto_buffer body = { 0 };
 	auto_arena a = { 0 };
 	struct broker_call got;

@@ -61,12 +61,12 @@ static void test_http_has_five_methods(void **state)
 		assert_true(method_rows[allowed[i]].channels & CHANNEL_HTTP);
 }
 
-static void check_fields(const struct method_field *f, size_t max)
+static void check_fields(const struct schema_field *f, size_t max)
 {
-	assert_true(method_count(f) < max);
+	assert_true(schema_count(f) < max);
 	for (size_t i = 0; f[i].name; i++) {
-		assert_true(f[i].type > VALUE_NONE && f[i].type < VALUE_TYPE_COUNT);
-		assert_int_equal(f[i].type == VALUE_CHOICE, f[i].words != NULL);
+		assert_true(f[i].type > SCHEMA_NONE && f[i].type < SCHEMA_TYPE_COUNT);
+		assert_int_equal(f[i].type == SCHEMA_CHOICE, f[i].words != NULL);
 		assert_non_null(f[i].help);
 		for (size_t k = 0; k < i; k++)
 			assert_string_not_equal(f[i].name, f[k].name);

@@ -115,11 +115,12 @@ static void test_parameters(void **state)
 			"did you mean `path`?" },
 		{ CALL("\"method\":\"fs.read\",\"params\":{\"xyz\":1}"), "it has: path, encoding" },
 		{ CALL("\"method\":\"fs.read\",\"params\":{\"path\":7}"),
-			"parameter `path`: expected a path" },
-		{ CALL("\"method\":\"fs.read\",\"params\":{\"path\":\"\"}"), "expected a path" },
+			"parameter `path` must be a path of at most 4095 bytes, not a number" },
+		{ CALL("\"method\":\"fs.read\",\"params\":{\"path\":\"\"}"),
+			"must be a path of at most 4095 bytes" },
 		{ CALL("\"method\":\"fs.read\",\"params\":{\"path\":\"/"
 		       "a\",\"encoding\":\"utf-16\"}"),
-			"expected one of utf-8, utf8, base64, hex" },
+			"must be one of utf-8, utf8, base64, hex" },
 		{ CALL("\"method\":\"fs.write\",\"params\":{\"path\":\"/a\",\"content\":\"!\","
 		       "\"encoding\":\"base64\"}"),
 			"parameter `content`: it is not base64" },
@@ -128,30 +129,30 @@ static void test_parameters(void **state)
 			"from 0 to 511" },
 		{ CALL("\"method\":\"fs.write\",\"params\":{\"path\":\"/a\",\"content\":\"\","
 		       "\"mode\":-1}"),
-			"expected a whole number" },
+			"must be a whole number" },
 		{ CALL("\"method\":\"fs.write\",\"params\":{\"path\":\"/a\",\"content\":\"\","
 		       "\"mode\":4.5}"),
-			"expected a whole number" },
+			"must be a whole number" },
 		{ CALL("\"method\":\"fs.list\",\"params\":{\"path\":\"/a\",\"recursive\":1}"),
-			"expected true or false" },
+			"must be true or false" },
 		{ CALL("\"method\":\"fs.list\",\"params\":{\"path\":\"/a\",\"pattern\":\"*\"}"),
 			"fs.list has no parameter `pattern`" },
 		{ CALL("\"method\":\"file_list\",\"params\":{\"path\":\"/a\",\"glob\":\"*\"}"),
 			"\"code\":1003" },
 		{ CALL("\"method\":\"exec\",\"params\":{\"command\":\"ls\",\"args\":[1]}"),
-			"expected a list of texts" },
+			"must be a list of texts" },
 		{ CALL("\"method\":\"exec\",\"params\":{\"command\":\"ls\",\"args\":{\"a\":\"b\"}"
 		       "}"),
-			"expected a list of texts" },
+			"must be a list of texts" },
 		{ CALL("\"method\":\"exec\",\"params\":{\"command\":\"ls\",\"env\":{\"A\":1}}"),
-			"expected a map of texts" },
+			"must be a map of texts" },
 		{ CALL("\"method\":\"events_batch\",\"params\":{\"events\":{}}"),
-			"expected a list of maps" },
+			"must be a list of maps" },
 		{ CALL("\"method\":\"events_batch\",\"params\":{\"events\":[{},1]}"),
-			"expected a list of maps" },
+			"must be a list of maps" },
 		{ CALL("\"method\":\"http_request\",\"params\":{\"url\":\"http://a\","
 		       "\"method\":\"CONNECT\"}"),
-			"expected one of GET, HEAD" },
+			"must be one of GET, HEAD" },
 		/* A notification is never answered, whatever is wrong with it. */
 		{ "{\"jsonrpc\":\"2.0\",\"method\":\"fs.read\"}", "(none) refused|" },
 	};
@@ -254,9 +255,9 @@ static void test_results(void **state)
 	struct values v = { 0 };
 
 	(void)state;
-	v.v[0] = (struct value){ .type = VALUE_DATA, .text = "a\n", .len = 2 };
-	v.v[2] = value_number(VALUE_NUMBER, 2);
-	v.v[3] = value_number(VALUE_TIME, 1700000000123456789);
+	v.v[0] = (struct value){ .type = SCHEMA_DATA, .text = "a\n", .len = 2 };
+	v.v[2] = value_number(SCHEMA_NUMBER, 2);
+	v.v[3] = value_number(SCHEMA_TIME, 1700000000123456789);
 	assert_int_equal(rpc_print_result(&out, "7", m, false, -1, &v), 0);
 	assert_string_equal(out.data,
 		"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":\"a\\n\",\"encoding\":"
@@ -269,7 +270,7 @@ static void test_results(void **state)
 	/* Bytes that are no text: base64 if that can be said, else an error, and nothing is lost.
 	 */
 	buffer_clear(&out);
-	v.v[0] = (struct value){ .type = VALUE_DATA, .text = "\xff", .len = 1 };
+	v.v[0] = (struct value){ .type = SCHEMA_DATA, .text = "\xff", .len = 1 };
 	assert_int_equal(rpc_print_result(&out, "7", m, false, -1, &v), 0);
 	assert_non_null(strstr(out.data, "\"content\":\"/w==\",\"encoding\":\"base64\""));
 	buffer_clear(&out);
@@ -302,11 +303,11 @@ static void test_json_of_back_ends(void **state)
 		struct values v = { 0 };
 
 		v.v[0] = (struct value){
-			.type = VALUE_JSON, .text = rows[i].given, .len = strlen(rows[i].given)
+			.type = SCHEMA_JSON, .text = rows[i].given, .len = strlen(rows[i].given)
 		};
-		v.v[1] = (struct value){ .type = VALUE_WORDS };
-		v.v[2] = value_number(VALUE_FLAG, 0);
-		v.v[3] = value_number(VALUE_NUMBER, 0);
+		v.v[1] = (struct value){ .type = SCHEMA_WORDS };
+		v.v[2] = value_number(SCHEMA_FLAG, 0);
+		v.v[3] = value_number(SCHEMA_NUMBER, 0);
 		assert_int_equal(rpc_print_result(&out, "7", m, false, -1, &v), 0);
 		buffer_printf(&expected,
 			"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"reminders\":%s,\"lists\":[],"

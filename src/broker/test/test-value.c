@@ -12,15 +12,15 @@
 
 static const char *const colours[] = { "red", "green", NULL };
 
-static const struct method_field fields[] = {
-	{ "path", NULL, VALUE_PATH, true, 16, NULL, "" },
-	{ "text", NULL, VALUE_TEXT, false, 8, NULL, "" },
-	{ "data", NULL, VALUE_DATA, false, 8, NULL, "" },
-	{ "number", NULL, VALUE_NUMBER, false, 511, NULL, "" },
-	{ "flag", NULL, VALUE_FLAG, false, 0, NULL, "" },
-	{ "colour", NULL, VALUE_CHOICE, false, 0, colours, "" },
-	{ "words", NULL, VALUE_WORDS, false, 32, NULL, "" },
-	{ "pairs", NULL, VALUE_PAIRS, false, 32, NULL, "" },
+static const struct schema_field fields[] = {
+	{ "path", SCHEMA_PATH, true, 16, .help = "" },
+	{ "text", SCHEMA_TEXT, false, 8, .help = "" },
+	{ "data", SCHEMA_DATA, false, 8, .help = "" },
+	{ "number", SCHEMA_NUMBER, false, 511, .help = "" },
+	{ "flag", SCHEMA_FLAG, false, .help = "" },
+	{ "colour", SCHEMA_CHOICE, false, .words = colours, .help = "" },
+	{ "words", SCHEMA_WORDS, false, 32, .help = "" },
+	{ "pairs", SCHEMA_PAIRS, false, 32, .help = "" },
 	{ 0 },
 };
 enum { AT_PATH, AT_TEXT, AT_DATA, AT_NUMBER, AT_FLAG, AT_COLOUR, AT_WORDS, AT_PAIRS };
@@ -32,14 +32,14 @@ static struct values full(void)
 {
 	struct values v = { 0 };
 
-	v.v[AT_PATH] = (struct value){ .type = VALUE_PATH, .text = "/tmp/x", .len = 6 };
+	v.v[AT_PATH] = (struct value){ .type = SCHEMA_PATH, .text = "/tmp/x", .len = 6 };
 	v.v[AT_TEXT] = value_text("t\xc3\xa9xt", 5);
-	v.v[AT_DATA] = (struct value){ .type = VALUE_DATA, .text = "\0\xff", .len = 2 };
-	v.v[AT_NUMBER] = value_number(VALUE_NUMBER, 511);
-	v.v[AT_FLAG] = value_number(VALUE_FLAG, 1);
-	v.v[AT_COLOUR] = value_number(VALUE_CHOICE, 1);
-	v.v[AT_WORDS] = (struct value){ .type = VALUE_WORDS, .items = words, .n = 2 };
-	v.v[AT_PAIRS] = (struct value){ .type = VALUE_PAIRS, .items = pairs, .n = 1 };
+	v.v[AT_DATA] = (struct value){ .type = SCHEMA_DATA, .text = "\0\xff", .len = 2 };
+	v.v[AT_NUMBER] = value_number(SCHEMA_NUMBER, 511);
+	v.v[AT_FLAG] = value_number(SCHEMA_FLAG, 1);
+	v.v[AT_COLOUR] = value_number(SCHEMA_CHOICE, 1);
+	v.v[AT_WORDS] = (struct value){ .type = SCHEMA_WORDS, .items = words, .n = 2 };
+	v.v[AT_PAIRS] = (struct value){ .type = SCHEMA_PAIRS, .items = pairs, .n = 1 };
 	return v;
 }
 
@@ -90,18 +90,18 @@ static void test_what_a_row_forbids_is_not_sent(void **state)
 		struct value value;
 	} cases[] = {
 		{ AT_PATH, { 0 } },
-		{ AT_PATH, { .type = VALUE_PATH, .text = "", .len = 0 } },
-		{ AT_PATH, { .type = VALUE_PATH, .text = "/a\0b", .len = 4 } },
-		{ AT_PATH, { .type = VALUE_PATH, .text = "/3456789012345678", .len = 17 } },
-		{ AT_PATH, { .type = VALUE_TEXT, .text = "/a", .len = 2 } },
-		{ AT_TEXT, { .type = VALUE_TEXT, .text = "\xff", .len = 1 } },
-		{ AT_TEXT, { .type = VALUE_TEXT, .text = "123456789", .len = 9 } },
-		{ AT_DATA, { .type = VALUE_DATA, .text = "123456789", .len = 9 } },
-		{ AT_NUMBER, { .type = VALUE_NUMBER, .number = 512 } },
-		{ AT_NUMBER, { .type = VALUE_FLAG, .number = 1 } },
-		{ AT_FLAG, { .type = VALUE_FLAG, .number = 2 } },
-		{ AT_COLOUR, { .type = VALUE_CHOICE, .number = 2 } },
-		{ AT_WORDS, { .type = VALUE_WORDS, .items = long_item, .n = 1 } },
+		{ AT_PATH, { .type = SCHEMA_PATH, .text = "", .len = 0 } },
+		{ AT_PATH, { .type = SCHEMA_PATH, .text = "/a\0b", .len = 4 } },
+		{ AT_PATH, { .type = SCHEMA_PATH, .text = "/3456789012345678", .len = 17 } },
+		{ AT_PATH, { .type = SCHEMA_TEXT, .text = "/a", .len = 2 } },
+		{ AT_TEXT, { .type = SCHEMA_TEXT, .text = "\xff", .len = 1 } },
+		{ AT_TEXT, { .type = SCHEMA_TEXT, .text = "123456789", .len = 9 } },
+		{ AT_DATA, { .type = SCHEMA_DATA, .text = "123456789", .len = 9 } },
+		{ AT_NUMBER, { .type = SCHEMA_NUMBER, .number = 512 } },
+		{ AT_NUMBER, { .type = SCHEMA_FLAG, .number = 1 } },
+		{ AT_FLAG, { .type = SCHEMA_FLAG, .number = 2 } },
+		{ AT_COLOUR, { .type = SCHEMA_CHOICE, .number = 2 } },
+		{ AT_WORDS, { .type = SCHEMA_WORDS, .items = long_item, .n = 1 } },
 	};
 
 	(void)state;
@@ -117,20 +117,20 @@ static void test_what_a_row_forbids_is_not_sent(void **state)
 /* The same, written by hand: the reader does not trust the writer. */
 static void test_what_a_row_forbids_is_not_read(void **state)
 {
-	static const struct method_field one[] = {
-		{ "words", NULL, VALUE_WORDS, false, 32, NULL, "" },
+	static const struct schema_field one[] = {
+		{ "words", SCHEMA_WORDS, false, 32, .help = "" },
 		{ 0 },
 	};
-	static const struct method_field choice[] = {
-		{ "colour", NULL, VALUE_CHOICE, true, 0, colours, "" },
+	static const struct schema_field choice[] = {
+		{ "colour", SCHEMA_CHOICE, true, .words = colours, .help = "" },
 		{ 0 },
 	};
-	static const struct method_field files[] = {
-		{ "files", NULL, VALUE_FILES, true, 0, NULL, "" },
+	static const struct schema_field files[] = {
+		{ "files", SCHEMA_FILES, true, .help = "" },
 		{ 0 },
 	};
 	static const struct {
-		const struct method_field *fields;
+		const struct schema_field *fields;
 		const char *body;
 		size_t len;
 	} cases[] = {
@@ -165,8 +165,8 @@ static void test_what_a_row_forbids_is_not_read(void **state)
 
 static void test_files(void **state)
 {
-	static const struct method_field list[] = {
-		{ "files", NULL, VALUE_FILES, true, 0, NULL, "" },
+	static const struct schema_field list[] = {
+		{ "files", SCHEMA_FILES, true, .help = "" },
 		{ 0 },
 	};
 	static const struct value_file sent[] = { { "a", "/d/a", VALUE_KIND_LINK, 7, -5 } };
@@ -175,7 +175,7 @@ static void test_files(void **state)
 	auto_arena a = { 0 };
 
 	(void)state;
-	v.v[0] = (struct value){ .type = VALUE_FILES, .files = sent, .n = 1 };
+	v.v[0] = (struct value){ .type = SCHEMA_FILES, .files = sent, .n = 1 };
 	assert_int_equal(values_encode(list, &v, &body), 0);
 	assert_int_equal(values_decode(list, body.data, body.len, &a, &got), 0);
 	assert_string_equal(got.v[0].files[0].path, "/d/a");

@@ -182,7 +182,7 @@ static void pages_navigate(struct backend_call *c)
 	v.v[RESULT_URL] = pages_text(place.url);
 	v.v[RESULT_TITLE] = pages_text(place.title);
 	if (place.status)
-		v.v[RESULT_STATUS] = value_number(VALUE_NUMBER, place.status);
+		v.v[RESULT_STATUS] = value_number(SCHEMA_NUMBER, place.status);
 	backend_answer(c, &v);
 }
 
@@ -205,7 +205,7 @@ static void pages_read_text(struct backend_call *c)
 	v.v[TEXT] = pages_text(text.text);
 	v.v[URL] = pages_text(text.url);
 	v.v[TITLE] = pages_text(text.title);
-	v.v[TRUNCATED] = value_number(VALUE_FLAG, text.is_cut);
+	v.v[TRUNCATED] = value_number(SCHEMA_FLAG, text.is_cut);
 	backend_answer(c, &v);
 }
 
@@ -229,9 +229,9 @@ static void pages_screenshot(struct backend_call *c)
 		pages_refuse_place(c, "screenshot", image.url);
 		return;
 	}
-	v.v[DATA] = (struct value){ .type = VALUE_DATA, .text = image.data, .len = image.len };
-	v.v[RESULT_WIDTH] = value_number(VALUE_NUMBER, image.width);
-	v.v[RESULT_HEIGHT] = value_number(VALUE_NUMBER, image.height);
+	v.v[DATA] = (struct value){ .type = SCHEMA_DATA, .text = image.data, .len = image.len };
+	v.v[RESULT_WIDTH] = value_number(SCHEMA_NUMBER, image.width);
+	v.v[RESULT_HEIGHT] = value_number(SCHEMA_NUMBER, image.height);
 	v.v[URL] = pages_text(image.url);
 	backend_answer(c, &v);
 }
@@ -261,7 +261,7 @@ static void pages_eval(struct backend_call *c)
 		return;
 	}
 	v.v[RESULT] = pages_text(script.json);
-	v.v[RESULT].type = VALUE_JSON;
+	v.v[RESULT].type = SCHEMA_JSON;
 	if (script.exception)
 		v.v[EXCEPTION] = pages_text(script.exception);
 	v.v[ORIGIN] = pages_text(script.origin);
@@ -274,7 +274,7 @@ static void pages_close(struct backend_call *c)
 	enum { CLOSED };
 	struct values v = { 0 };
 
-	v.v[CLOSED] = value_number(VALUE_FLAG, 1);
+	v.v[CLOSED] = value_number(SCHEMA_FLAG, 1);
 	backend_answer(c, &v);
 }
 

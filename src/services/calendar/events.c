@@ -192,10 +192,11 @@ static void events_list(struct backend_call *c)
 		serve_refuse(&s, r < 0 ? r : -ENOMEM);
 		return;
 	}
-	v.v[LISTED_EVENTS] = (struct value){ .type = VALUE_JSON, .text = out.data, .len = out.len };
+	v.v[LISTED_EVENTS] =
+		(struct value){ .type = SCHEMA_JSON, .text = out.data, .len = out.len };
 	v.v[LISTED_CALENDARS] = serve_names(&s);
-	v.v[LISTED_TRUNCATED] = value_number(VALUE_FLAG, l.is_cut);
-	v.v[LISTED_SKIPPED] = value_number(VALUE_NUMBER, l.skipped);
+	v.v[LISTED_TRUNCATED] = value_number(SCHEMA_FLAG, l.is_cut);
+	v.v[LISTED_SKIPPED] = value_number(SCHEMA_NUMBER, l.skipped);
 	backend_answer(c, &v);
 }
 
@@ -250,9 +251,9 @@ static void events_get(struct backend_call *c)
 		serve_refuse(&s, r);
 		return;
 	}
-	v.v[0] = (struct value){ .type = VALUE_JSON, .text = out.data, .len = out.len };
-	v.v[1] = value_number(VALUE_FLAG, item_recurs(f.item.item));
-	v.v[2] = value_number(VALUE_FLAG, is_cut);
+	v.v[0] = (struct value){ .type = SCHEMA_JSON, .text = out.data, .len = out.len };
+	v.v[1] = value_number(SCHEMA_FLAG, item_recurs(f.item.item));
+	v.v[2] = value_number(SCHEMA_FLAG, is_cut);
 	v.v[3] = value_text(f.item.tag, strlen(f.item.tag));
 	backend_answer(c, &v);
 }
@@ -510,7 +511,7 @@ static void events_delete(struct backend_call *c)
 	auto_serving s;
 	auto_buffer tag = { 0 };
 	const struct store_list *list = NULL;
-	struct values v = { .v = { value_number(VALUE_FLAG, 1) } };
+	struct values v = { .v = { value_number(SCHEMA_FLAG, 1) } };
 	struct moment one = { 0 };
 	int r = serve_begin(&s, c);
 

@@ -100,11 +100,11 @@ static void reminders_list(struct backend_call *c)
 	} else {
 		json_close(&l.w);
 		v.v[LISTED_REMINDERS] = (struct value){
-			.type = VALUE_JSON, .text = buffer_text(&l.out), .len = l.out.len
+			.type = SCHEMA_JSON, .text = buffer_text(&l.out), .len = l.out.len
 		};
 		v.v[LISTED_LISTS] = serve_names(&s);
-		v.v[LISTED_TRUNCATED] = value_number(VALUE_FLAG, l.is_cut);
-		v.v[LISTED_SKIPPED] = value_number(VALUE_NUMBER, skipped);
+		v.v[LISTED_TRUNCATED] = value_number(SCHEMA_FLAG, l.is_cut);
+		v.v[LISTED_SKIPPED] = value_number(SCHEMA_NUMBER, skipped);
 		backend_answer(c, &v);
 	}
 	buffer_deinit(&l.out);
@@ -122,7 +122,7 @@ static int reminders_compose(
 		.title = serve_text(s, title),
 		.notes = serve_text(s, notes),
 		.now = serve_now() };
-	if (s->params[priority].type != VALUE_NONE)
+	if (s->params[priority].type != SCHEMA_NONE)
 		ret->priority = digits + 2 * s->params[priority].number;
 	if (text && !*text)
 		ret->no_due = true;
@@ -233,7 +233,7 @@ static void reminders_delete(struct backend_call *c)
 {
 	auto_serving s;
 	const struct store_list *list = NULL;
-	struct values v = { .v = { value_number(VALUE_FLAG, 1) } };
+	struct values v = { .v = { value_number(SCHEMA_FLAG, 1) } };
 	int r = serve_begin(&s, c);
 
 	if (r == 0)

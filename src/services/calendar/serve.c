@@ -87,7 +87,7 @@ struct value serve_names(struct serving *s)
 		if (store_lists_count(&s->lists, list->name) == 1 && serve_allows(s, "read", list))
 			items[n++].text = arena_strdup(&s->call->arena, list->name);
 	}
-	return (struct value){ .type = VALUE_WORDS, .items = items, .n = n };
+	return (struct value){ .type = SCHEMA_WORDS, .items = items, .n = n };
 }
 
 int64_t serve_now(void)

@@ -85,7 +85,7 @@ int serve_add(struct serving *s, const struct store_list *list, const struct com
 /* The text of a parameter; NULL: it was not given. */
 static inline const char *serve_text(const struct serving *s, int at)
 {
-	return s->params[at].type == VALUE_NONE ? NULL : s->params[at].text;
+	return s->params[at].type == SCHEMA_NONE ? NULL : s->params[at].text;
 }
 /* The lists that may be read, as a value, in the arena of the call; those of one name are left out.
  */

@@ -252,7 +252,7 @@ static void clipboard_write(struct backend_call *c)
 		clipboard_fail(c, board->way ? board->way->copy[0] : "the terminal", r);
 		return;
 	}
-	v.v[0] = value_number(VALUE_FLAG, 1);
+	v.v[0] = value_number(SCHEMA_FLAG, 1);
 	backend_answer(c, &v);
 }
 

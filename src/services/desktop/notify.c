@@ -226,7 +226,7 @@ static void notify_send(struct backend_call *c)
 	if (r < 0) {
 		notify_refuse(c, r, &e);
 	} else {
-		result.v[0] = value_number(VALUE_FLAG, 1);
+		result.v[0] = value_number(SCHEMA_FLAG, 1);
 		backend_answer(c, &result);
 	}
 	sd_bus_error_free(&e);

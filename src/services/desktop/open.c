@@ -105,7 +105,7 @@ static void open_page(struct backend_call *c)
 			c, RPC_SCOPE, NULL, "%s is not in the granted domains", buffer_text(&page));
 		return;
 	}
-	if (v[BROWSER].type == VALUE_TEXT && strcmp(v[BROWSER].text, name) != 0) {
+	if (v[BROWSER].type == SCHEMA_TEXT && strcmp(v[BROWSER].text, name) != 0) {
 		backend_refuse(c, RPC_PARAMS, "leave `browser` out",
 			"pages are opened by %s, and no other program", name);
 		return;
@@ -115,7 +115,7 @@ static void open_page(struct backend_call *c)
 		open_refuse(c, name, r);
 		return;
 	}
-	result.v[0] = value_number(VALUE_FLAG, 1);
+	result.v[0] = value_number(SCHEMA_FLAG, 1);
 	backend_answer(c, &result);
 }
 

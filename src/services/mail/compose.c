@@ -103,8 +103,8 @@ static int compose_print(const struct values *params, const struct mailbox *from
 		.n_to = lists->n[COMPOSE_TO],
 		.cc = lists->boxes[COMPOSE_CC],
 		.n_cc = lists->n[COMPOSE_CC],
-		.subject = v[COMPOSE_SUBJECT].type == VALUE_NONE ? "" : v[COMPOSE_SUBJECT].text,
-		.body = v[COMPOSE_BODY].type == VALUE_NONE ? "" : v[COMPOSE_BODY].text,
+		.subject = v[COMPOSE_SUBJECT].type == SCHEMA_NONE ? "" : v[COMPOSE_SUBJECT].text,
+		.body = v[COMPOSE_BODY].type == SCHEMA_NONE ? "" : v[COMPOSE_BODY].text,
 		.date = (int64_t)time(NULL),
 		.files = files,
 		.n_files = n_files };

@@ -224,7 +224,7 @@ static void mail_answer(struct backend_call *c, const struct composed *made)
 	struct values v = { 0 };
 
 	v.v[MESSAGE_ID] = value_text(made->id, strlen(made->id));
-	v.v[RECIPIENTS] = value_number(VALUE_NUMBER, made->n_to);
+	v.v[RECIPIENTS] = value_number(SCHEMA_NUMBER, made->n_to);
 	backend_answer(c, &v);
 }
 

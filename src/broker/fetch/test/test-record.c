@@ -34,9 +34,9 @@ static struct values head(uint64_t status)
 	static const struct value_item fields[] = { { "a", "b" } };
 	struct values v = { 0 };
 
-	v.v[RECORD_STATUS] = value_number(VALUE_NUMBER, status);
+	v.v[RECORD_STATUS] = value_number(SCHEMA_NUMBER, status);
 	v.v[RECORD_STATUS_TEXT] = value_text("OK", 2);
-	v.v[RECORD_HEADERS] = (struct value){ .type = VALUE_PAIRS, .items = fields, .n = 1 };
+	v.v[RECORD_HEADERS] = (struct value){ .type = SCHEMA_PAIRS, .items = fields, .n = 1 };
 	return v;
 }
 
@@ -58,7 +58,7 @@ static void add_error(struct buffer *out)
 {
 	struct values v = { 0 };
 
-	v.v[RECORD_CAUSE] = value_number(VALUE_CHOICE, RECORD_CAUSE_TLS);
+	v.v[RECORD_CAUSE] = value_number(SCHEMA_CHOICE, RECORD_CAUSE_TLS);
 	v.v[RECORD_MESSAGE] = value_text("no", 2);
 	assert_int_equal(record_add_values(out, RECORD_ERROR, &v), 0);
 }

@@ -198,9 +198,9 @@ void monitor_answers(struct stage *s, uint64_t id, const char *content)
 	struct values v = { 0 };
 	auto_buffer body = { 0 };
 
-	v.v[0] = (struct value){ .type = VALUE_DATA, .text = content, .len = strlen(content) };
-	v.v[2] = value_number(VALUE_NUMBER, strlen(content));
-	v.v[3] = value_number(VALUE_TIME, 0);
+	v.v[0] = (struct value){ .type = SCHEMA_DATA, .text = content, .len = strlen(content) };
+	v.v[2] = value_number(SCHEMA_NUMBER, strlen(content));
+	v.v[3] = value_number(SCHEMA_TIME, 0);
 	assert_int_equal(values_encode(method_rows[METHOD_FS_READ].results, &v, &body), 0);
 	assert_int_equal(
 		frame_send(s->monitor, FRAME_CALL_ANSWER, id, body.data, body.len, NULL, 0), 0);

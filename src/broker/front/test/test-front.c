@@ -85,8 +85,8 @@ static void monitor_notes(struct stage *s, uint64_t id, const char *text, size_t
 	struct values v = { 0 };
 	auto_buffer body = { 0 };
 
-	v.v[0] = value_number(VALUE_CHOICE, 1);
-	v.v[1] = (struct value){ .type = VALUE_DATA, .text = text, .len = len };
+	v.v[0] = value_number(SCHEMA_CHOICE, 1);
+	v.v[1] = (struct value){ .type = SCHEMA_DATA, .text = text, .len = len };
 	assert_int_equal(values_encode(method_rows[METHOD_EXEC_RUN].notes, &v, &body), 0);
 	assert_int_equal(
 		frame_send(s->monitor, FRAME_CALL_NOTE, id, body.data, body.len, NULL, 0), 0);

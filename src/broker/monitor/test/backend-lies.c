@@ -23,7 +23,7 @@ enum { SOCKET = 3 };
 
 static struct service_setup setup;
 
-static void send_values(enum frame_type type, uint64_t id, const struct method_field *fields,
+static void send_values(enum frame_type type, uint64_t id, const struct schema_field *fields,
 	const struct values *v)
 {
 	auto_buffer body = { 0 };
@@ -37,7 +37,7 @@ static void answer(uint64_t id)
 {
 	struct values v = { 0 };
 
-	v.v[0] = value_number(VALUE_FLAG, 1);
+	v.v[0] = value_number(SCHEMA_FLAG, 1);
 	send_values(FRAME_CALL_ANSWER, id, method_rows[METHOD_NOTIFICATIONS_SEND].results, &v);
 }
 

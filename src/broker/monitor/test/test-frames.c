@@ -52,7 +52,7 @@ static void asks_to_read(uint64_t id, const char *path)
 {
 	struct values v = { 0 };
 
-	v.v[0] = stage_text(VALUE_PATH, path);
+	v.v[0] = stage_text(SCHEMA_PATH, path);
 	stage_call(&stage, id, METHOD_FS_READ, 0, &v);
 }
 
@@ -316,7 +316,7 @@ static void test_lies_about_the_caller(void **state)
 				.uid = ids[i % ROWS(ids)] };
 			auto_buffer body = { 0 };
 
-			call.params.v[0] = stage_text(VALUE_PATH, paths[i / ROWS(ids)]);
+			call.params.v[0] = stage_text(SCHEMA_PATH, paths[i / ROWS(ids)]);
 			assert_int_equal(call_encode(&call, &body), 0);
 			stage_send(&stage, FRAME_CALL, ++id, body.data, body.len);
 			stage_refused(&stage, id, RPC_PERMISSION);

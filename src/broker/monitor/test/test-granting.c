@@ -81,7 +81,7 @@ static bool can_read(const char *name)
 	static uint64_t id = 1000;
 	struct values v = { 0 };
 
-	v.v[0] = stage_text(VALUE_PATH, stage_path(&stage, name));
+	v.v[0] = stage_text(SCHEMA_PATH, stage_path(&stage, name));
 	stage_call(&stage, ++id, METHOD_FS_READ, 0, &v);
 	assert_true(stage_hear(&stage));
 	return stage.frame.type == FRAME_CALL_ANSWER;

@@ -70,7 +70,7 @@ static void refuses(enum method_id m, struct value first, enum rpc_class class)
 
 static struct value path_value(const char *name)
 {
-	return stage_text(VALUE_PATH, name[0] == '/' ? name : stage_path(&stage, name));
+	return stage_text(SCHEMA_PATH, name[0] == '/' ? name : stage_path(&stage, name));
 }
 
 /* Files */
@@ -83,7 +83,7 @@ static void test_read(void **state)
 	assert_memory_equal(stage.answer.v[0].text, "hello\n", 6);
 	assert_int_equal(stage.answer.v[2].number, 6);
 	/* A relative path starts at the session's folder. */
-	answers(METHOD_FS_READ, stage_text(VALUE_PATH, "out/../a.txt"));
+	answers(METHOD_FS_READ, stage_text(SCHEMA_PATH, "out/../a.txt"));
 	assert_int_equal(stage.answer.v[0].len, 6);
 }
 
@@ -106,7 +106,7 @@ static void test_read_refused(void **state)
 	/* A link out of what is granted. */
 	assert_int_equal(symlink("/etc/passwd", stage_path(&stage, "out/link")), 0);
 	refuses(METHOD_FS_READ, path_value("out/link"), RPC_PERMISSION);
-	refuses(METHOD_FS_READ, stage_text(VALUE_PATH, "../../etc/passwd"), RPC_PERMISSION);
+	refuses(METHOD_FS_READ, stage_text(SCHEMA_PATH, "../../etc/passwd"), RPC_PERMISSION);
 	refuses(METHOD_FS_READ, path_value("/proc/self/environ"), RPC_PERMISSION);
 }
 
@@ -117,8 +117,8 @@ static void test_write(void **state)
 
 	(void)state;
 	v.v[0] = path_value("out/b");
-	v.v[1] = stage_text(VALUE_DATA, "new");
-	v.v[3] = value_number(VALUE_NUMBER, 0600);
+	v.v[1] = stage_text(SCHEMA_DATA, "new");
+	v.v[3] = value_number(SCHEMA_NUMBER, 0600);
 	stage_call(&stage, 1, METHOD_FS_WRITE, CALL_BY_SHIELD, &v);
 	stage_answer(&stage, 1, METHOD_FS_WRITE);
 	assert_int_equal(stage.answer.v[0].number, 3);
@@ -146,9 +146,9 @@ static void test_list_and_stat(void **state)
 	assert_string_equal(stage.answer.v[0].files[0].name, "x.c");
 	assert_string_equal(stage.answer.v[0].files[1].path, stage_path(&stage, "out/y.h"));
 	assert_int_equal(stage.answer.v[0].files[1].size, 2);
-	v.v[0] = stage_text(VALUE_PATH, ".");
-	v.v[1] = stage_text(VALUE_TEXT, "**/*.h");
-	v.v[2] = value_number(VALUE_FLAG, 1);
+	v.v[0] = stage_text(SCHEMA_PATH, ".");
+	v.v[1] = stage_text(SCHEMA_TEXT, "**/*.h");
+	v.v[2] = value_number(SCHEMA_FLAG, 1);
 	stage_call(&stage, 1, METHOD_FS_LIST, 0, &v);
 	stage_answer(&stage, 1, METHOD_FS_LIST);
 	assert_int_equal(stage.answer.v[0].n, 1);
@@ -180,13 +180,13 @@ enum { COMMAND, ARGS, CWD, ENV, TIMEOUT, INPUT, ENCODED, SHELL, STREAM };
 
 static struct value words(const struct value_item *items, size_t n)
 {
-	return (struct value){ .type = VALUE_WORDS, .items = items, .n = n };
+	return (struct value){ .type = SCHEMA_WORDS, .items = items, .n = n };
 }
 
 static void run(
 	uint64_t id, const char *command, const struct value_item *args, size_t n, struct values v)
 {
-	v.v[COMMAND] = stage_text(VALUE_TEXT, command);
+	v.v[COMMAND] = stage_text(SCHEMA_TEXT, command);
 	v.v[ARGS] = words(args, n);
 	stage_call(&stage, id, METHOD_EXEC_RUN, 0, &v);
 }
@@ -202,7 +202,7 @@ static void test_exec(void **state)
 	stage_answer(&stage, 1, METHOD_EXEC_RUN);
 	assert_int_equal(stage.answer.v[0].number, 0);
 	assert_string_equal(stage.answer.v[1].text, "hello you\n");
-	v.v[INPUT] = stage_text(VALUE_DATA, "in");
+	v.v[INPUT] = stage_text(SCHEMA_DATA, "in");
 	run(2, "cat", NULL, 0, v);
 	stage_answer(&stage, 2, METHOD_EXEC_RUN);
 	assert_string_equal(stage.answer.v[1].text, "in");
@@ -249,12 +249,12 @@ static void test_exec_parameters(void **state)
 	struct values v = { 0 };
 
 	(void)state;
-	v.v[TIMEOUT] = value_number(VALUE_NUMBER, 300);
+	v.v[TIMEOUT] = value_number(SCHEMA_NUMBER, 300);
 	run(1, "sleep", ten, 1, v);
 	stage_answer(&stage, 1, METHOD_EXEC_RUN);
 	assert_int_equal(stage.answer.v[5].number, 1);
 	v = (struct values){ 0 };
-	v.v[ENV] = (struct value){ .type = VALUE_PAIRS, .items = granted, .n = 1 };
+	v.v[ENV] = (struct value){ .type = SCHEMA_PAIRS, .items = granted, .n = 1 };
 	run(2, "env", NULL, 0, v);
 	stage_answer(&stage, 2, METHOD_EXEC_RUN);
 	assert_non_null(strstr(stage.answer.v[1].text, "GREETING=hi\n"));
@@ -266,7 +266,7 @@ static void test_exec_parameters(void **state)
 	run(4, "env", NULL, 0, v);
 	stage_refused(&stage, 4, RPC_PARAMS);
 	v = (struct values){ 0 };
-	v.v[SHELL] = value_number(VALUE_FLAG, 1);
+	v.v[SHELL] = value_number(SCHEMA_FLAG, 1);
 	run(5, "echo", NULL, 0, v);
 	stage_refused(&stage, 5, RPC_PARAMS);
 	v = (struct values){ 0 };
@@ -285,7 +285,7 @@ static void test_exec_streams(void **state)
 	struct values v = { 0 };
 
 	(void)state;
-	v.v[STREAM] = value_number(VALUE_FLAG, 1);
+	v.v[STREAM] = value_number(SCHEMA_FLAG, 1);
 	run(1, "seq", all, 1, v);
 	while (!is_over && stage_hear(&stage) && stage.frame.type == FRAME_CALL_NOTE) {
 		auto_arena a = { 0 };
@@ -336,16 +336,16 @@ static void test_exec_cancelled(void **state)
 static void test_environment(void **state)
 {
 	(void)state;
-	answers(METHOD_ENV_GET, stage_text(VALUE_TEXT, "LANG"));
+	answers(METHOD_ENV_GET, stage_text(SCHEMA_TEXT, "LANG"));
 	assert_string_equal(stage.answer.v[0].text, "C");
 	assert_int_equal(stage.answer.v[1].number, 1);
-	answers(METHOD_ENV_GET, stage_text(VALUE_TEXT, "GREETING"));
-	assert_int_equal(stage.answer.v[0].type, VALUE_NONE);
+	answers(METHOD_ENV_GET, stage_text(SCHEMA_TEXT, "GREETING"));
+	assert_int_equal(stage.answer.v[0].type, SCHEMA_NONE);
 	assert_int_equal(stage.answer.v[1].number, 0);
-	refuses(METHOD_ENV_GET, stage_text(VALUE_TEXT, "TOKEN"), RPC_PERMISSION);
+	refuses(METHOD_ENV_GET, stage_text(SCHEMA_TEXT, "TOKEN"), RPC_PERMISSION);
 	assert_null(strstr(stage.why.message, "t0ps3cret"));
-	refuses(METHOD_ENV_GET, stage_text(VALUE_TEXT, "LANG=C"), RPC_PARAMS);
-	refuses(METHOD_ENV_GET, stage_text(VALUE_TEXT, ""), RPC_PARAMS);
+	refuses(METHOD_ENV_GET, stage_text(SCHEMA_TEXT, "LANG=C"), RPC_PARAMS);
+	refuses(METHOD_ENV_GET, stage_text(SCHEMA_TEXT, ""), RPC_PARAMS);
 }
 
 static const struct {
@@ -384,8 +384,8 @@ static void test_policy_check(void **state)
 	for (size_t i = 0; i < ROWS(checks); i++) {
 		struct values v = { 0 };
 
-		v.v[0] = stage_text(VALUE_TEXT, checks[i].op);
-		v.v[1] = stage_text(VALUE_TEXT, checks[i].target);
+		v.v[0] = stage_text(SCHEMA_TEXT, checks[i].op);
+		v.v[1] = stage_text(SCHEMA_TEXT, checks[i].target);
 		stage_call(&stage, i, METHOD_POLICY_CHECK, CALL_BY_SHIELD, &v);
 		if (checks[i].allowed < 0) {
 			stage_refused(&stage, i, RPC_PARAMS);
@@ -395,7 +395,7 @@ static void test_policy_check(void **state)
 		if (stage.answer.v[0].number != (uint64_t)checks[i].allowed)
 			fail_msg("%s %s: %s", checks[i].op, checks[i].target,
 				stage.answer.v[2].text);
-		assert_int_equal(stage.answer.v[2].type, VALUE_TEXT);
+		assert_int_equal(stage.answer.v[2].type, SCHEMA_TEXT);
 	}
 }
 
@@ -404,16 +404,16 @@ static void test_services(void **state)
 	struct values v = { 0 };
 
 	(void)state;
-	refuses(METHOD_OPEN_URL, stage_text(VALUE_TEXT, "https://example.com/"), RPC_SERVICE);
-	refuses(METHOD_OPEN_URL, stage_text(VALUE_TEXT, "https://evilexample.com/"), RPC_SCOPE);
-	v.v[0] = stage_text(VALUE_TEXT, "k");
+	refuses(METHOD_OPEN_URL, stage_text(SCHEMA_TEXT, "https://example.com/"), RPC_SERVICE);
+	refuses(METHOD_OPEN_URL, stage_text(SCHEMA_TEXT, "https://evilexample.com/"), RPC_SCOPE);
+	v.v[0] = stage_text(SCHEMA_TEXT, "k");
 	stage_call(&stage, 1, METHOD_SECRET_INJECT, CALL_BY_SHIELD, &v);
 	stage_refused(&stage, 1, RPC_SERVICE);
 	/* There is no log. */
-	v.v[0] = stage_text(VALUE_JSON, "[{\"a\":1}]");
+	v.v[0] = stage_text(SCHEMA_JSON, "[{\"a\":1}]");
 	stage_call(&stage, 2, METHOD_EVENTS_BATCH, CALL_BY_SHIELD, &v);
 	stage_refused(&stage, 2, RPC_SERVICE);
-	v.v[0] = stage_text(VALUE_JSON, "[1]");
+	v.v[0] = stage_text(SCHEMA_JSON, "[1]");
 	stage_call(&stage, 3, METHOD_EVENTS_BATCH, CALL_BY_SHIELD, &v);
 	stage_refused(&stage, 3, RPC_PARAMS);
 }

@@ -148,9 +148,9 @@ static uint64_t fetch(struct values *v, const char *url)
 {
 	static uint64_t id = 1000;
 
-	v->v[URL] = stage_text(VALUE_TEXT, url);
-	if (v->v[TIMEOUT].type == VALUE_NONE)
-		v->v[TIMEOUT] = value_number(VALUE_NUMBER, LONG_MS);
+	v->v[URL] = stage_text(SCHEMA_TEXT, url);
+	if (v->v[TIMEOUT].type == SCHEMA_NONE)
+		v->v[TIMEOUT] = value_number(SCHEMA_NUMBER, LONG_MS);
 	stage_call(&stage, ++id, METHOD_NETWORK_HTTP, 0, v);
 	return id;
 }
@@ -191,7 +191,7 @@ static struct value method(const char *name)
 
 	while (strcmp(words[i], name) != 0)
 		i++;
-	return value_number(VALUE_CHOICE, i);
+	return value_number(SCHEMA_CHOICE, i);
 }
 
 /* Tests */
@@ -225,8 +225,8 @@ static void test_methods_and_headers(void **state)
 	const char *body;
 
 	(void)state;
-	v.v[HEADERS] = (struct value){ .type = VALUE_PAIRS, .items = headers, .n = ROWS(headers) };
-	v.v[BODY] = (struct value){ .type = VALUE_DATA, .text = "a\0b", .len = 3 };
+	v.v[HEADERS] = (struct value){ .type = SCHEMA_PAIRS, .items = headers, .n = ROWS(headers) };
+	v.v[BODY] = (struct value){ .type = SCHEMA_DATA, .text = "a\0b", .len = 3 };
 	for (size_t i = 0; i < ROWS(methods); i++) {
 		v.v[METHOD] = method(methods[i]);
 		stage_answer(
@@ -268,7 +268,7 @@ static void test_injection(void **state)
 	for (size_t i = 0; i < ROWS(bad); i++) {
 		struct values v = { 0 };
 
-		v.v[HEADERS] = (struct value){ .type = VALUE_PAIRS, .items = &bad[i], .n = 1 };
+		v.v[HEADERS] = (struct value){ .type = SCHEMA_PAIRS, .items = &bad[i], .n = 1 };
 		stage_refused(&stage, fetch(&v, url_of(origin.plain, "/echo")), RPC_PARAMS);
 		assert_non_null(strstr(stage.why.message, "headers: "));
 	}
@@ -324,7 +324,7 @@ static void test_redirects_are_kept(void **state)
 	struct values v = { 0 };
 
 	(void)state;
-	v.v[FOLLOW] = value_number(VALUE_FLAG, 0);
+	v.v[FOLLOW] = value_number(SCHEMA_FLAG, 0);
 	stage_answer(&stage,
 		fetch(&v, url_of(origin.plain, "/redirect?to=http://169.254.169.254/")),
 		METHOD_NETWORK_HTTP);
@@ -348,8 +348,8 @@ static void test_redirect_methods(void **state)
 		char path[64];
 
 		v.v[METHOD] = method("POST");
-		v.v[BODY] = (struct value){ .type = VALUE_DATA, .text = "body", .len = 4 };
-		v.v[HEADERS] = (struct value){ .type = VALUE_PAIRS, .items = headers, .n = 1 };
+		v.v[BODY] = (struct value){ .type = SCHEMA_DATA, .text = "body", .len = 4 };
+		v.v[HEADERS] = (struct value){ .type = SCHEMA_PAIRS, .items = headers, .n = 1 };
 		(void)snprintf(path, sizeof(path), "/redirect?code=%d&to=/echo", rows[i].code);
 		stage_answer(&stage, fetch(&v, url_of(origin.plain, path)), METHOD_NETWORK_HTTP);
 		body = stage.answer.v[CONTENT].text;
@@ -393,7 +393,7 @@ static void test_time(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS(paths); i++) {
-		v.v[TIMEOUT] = value_number(VALUE_NUMBER, 700);
+		v.v[TIMEOUT] = value_number(SCHEMA_NUMBER, 700);
 		stage_refused(&stage, fetch(&v, url_of(origin.plain, paths[i])), RPC_TIMEOUT);
 	}
 }
@@ -471,7 +471,7 @@ static void test_limits(void **state)
 		assert_string_equal(gets(url_of(origin.plain, "/hello")), "hello\n");
 	refuses(url_of(origin.plain, "/hello"), RPC_RATE, "3");
 	v.v[METHOD] = method("POST");
-	v.v[BODY] = (struct value){ .type = VALUE_DATA, .text = "12345678901", .len = 11 };
+	v.v[BODY] = (struct value){ .type = SCHEMA_DATA, .text = "12345678901", .len = 11 };
 	stage_refused(&stage, fetch(&v, url_of(origin.plain, "/echo")), RPC_SCOPE);
 
 	/* A URL with a path grants no connection, but requests below it. */
@@ -516,10 +516,10 @@ static uint64_t download(const char *url, const char *path, bool resume)
 	static uint64_t id = 5000;
 	struct values v = { 0 };
 
-	v.v[URL] = stage_text(VALUE_TEXT, url);
-	v.v[SAVE_TO] = stage_text(VALUE_PATH, path);
-	v.v[RESUME] = value_number(VALUE_FLAG, resume);
-	v.v[GET_TIMEOUT] = value_number(VALUE_NUMBER, LONG_MS);
+	v.v[URL] = stage_text(SCHEMA_TEXT, url);
+	v.v[SAVE_TO] = stage_text(SCHEMA_PATH, path);
+	v.v[RESUME] = value_number(SCHEMA_FLAG, resume);
+	v.v[GET_TIMEOUT] = value_number(SCHEMA_NUMBER, LONG_MS);
 	stage_call(&stage, ++id, METHOD_NETWORK_DOWNLOAD, 0, &v);
 	return id;
 }

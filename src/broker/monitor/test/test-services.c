@@ -44,9 +44,9 @@ static void notify(struct stage *s, uint64_t id, const char *title, const char *
 {
 	struct values v = { 0 };
 
-	v.v[0] = stage_text(VALUE_TEXT, title);
+	v.v[0] = stage_text(SCHEMA_TEXT, title);
 	if (body)
-		v.v[1] = stage_text(VALUE_TEXT, body);
+		v.v[1] = stage_text(SCHEMA_TEXT, body);
 	stage_call(s, id, METHOD_NOTIFICATIONS_SEND, 0, &v);
 }
 

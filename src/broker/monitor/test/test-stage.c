@@ -122,7 +122,7 @@ bool stage_hear(struct stage *s)
 	return false;
 }
 
-static void stage_decode(struct stage *s, const struct method_field *fields)
+static void stage_decode(struct stage *s, const struct schema_field *fields)
 {
 	/* The frame's memory is good until the next one. */
 	arena_deinit(&s->arena);
@@ -164,7 +164,7 @@ void stage_lost(struct stage *s, int code)
 	assert_int_equal(s->lost_code, code);
 }
 
-struct value stage_text(enum value_type type, const char *text)
+struct value stage_text(enum schema_type type, const char *text)
 {
 	return (struct value){ .type = type, .text = text, .len = strlen(text) };
 }

@@ -48,7 +48,7 @@ void stage_lost(struct stage *s, int code);
 void stage_reconnect(struct stage *s);
 
 /* Parameters */
-struct value stage_text(enum value_type type, const char *text);
+struct value stage_text(enum schema_type type, const char *text);
 /* A file in the folder. */
 void stage_write(const struct stage *s, const char *name, const char *text);
 const char *stage_path(const struct stage *s, const char *name);

@@ -56,7 +56,7 @@ static void client_take(struct client *c, const char *word)
 			file_read(word + n, INPUT_MAX, &c->contents[v->n]) < 0)
 			exit(2);
 		c->lists[i][v->n++].text = word + n;
-		v->type = VALUE_WORDS;
+		v->type = SCHEMA_WORDS;
 		v->items = c->lists[i];
 	}
 }
