@@ -60,7 +60,7 @@ int question_over_decode(enum question_end *ret, const void *body, size_t len);
 
 /* FRAME_ANSWER. Zero denies. */
 enum answer_kind { ANSWER_DENY, ANSWER_ONCE, ANSWER_ALLOW, ANSWER_KIND_COUNT };
-/* Of a denial: who said so. The user, or the holder, which did not ask (launch/asking.h). */
+/* Of a denial: who said so. The user, or the holder, which did not ask (holder/asking.h). */
 enum answer_why { ANSWER_BY_USER, ANSWER_TOO_MANY, ANSWER_NO_BEFORE, ANSWER_WHY_COUNT };
 /* In words; NULL: the user said so. */
 const char *answer_why_text(uint32_t why);

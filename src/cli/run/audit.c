@@ -4,7 +4,7 @@
  * log cannot be opened or written now, nothing runs. Values of all variables that the command gets
  * are secrets of the log (audit/redact/redact.h), before the first event.
  *
- * What the session reports (launch/record.h) is committed a few times a second and signed at the
+ * What the session reports (holder/record.h) is committed a few times a second and signed at the
  * end. A log that fails meanwhile does not stop the command: a person is told that the record is
  * not complete. Text of the command's choice goes in as it is: who prints it makes it visible.
  */
@@ -28,7 +28,7 @@
 #include "host/account.h"
 #include "host/daemon-place.h"
 #include "jail/landlock.h"
-#include "launch/record.h"
+#include "holder/record.h"
 #include "policy/explain.h"
 
 /* Of a run without a log, for the daemon: it is not read again. */
@@ -60,9 +60,9 @@ void run_audit_own(struct run *r, struct audit_event e)
 	run_audit_add(r, &e);
 }
 
-static struct launch_record run_audit_record(const struct run *r)
+static struct holder_record run_audit_record(const struct run *r)
 {
-	return (struct launch_record){ .trail = r->audit.trail,
+	return (struct holder_record){ .trail = r->audit.trail,
 		.program = run_audit_program_of(r) };
 }
 
@@ -92,7 +92,7 @@ static int run_audit_open_trail(struct run *r)
 		.session = session,
 		.user = user,
 		.sandbox = run_audit_sandbox(r),
-		.tell = r->audit.join.is_on ? launch_join_tell : NULL,
+		.tell = r->audit.join.is_on ? holder_join_tell : NULL,
 		.context = &r->audit.join };
 	struct error e = { 0 };
 	int ret;
@@ -185,7 +185,7 @@ static void run_audit_tell_walls(struct run *r)
 		if (r->limits.values[i] == LIMIT_NONE)
 			continue;
 		buffer_adds(&walls, "; limit: ");
-		launch_record_limit(i, r->limits.values[i], &walls);
+		holder_record_limit(i, r->limits.values[i], &walls);
 	}
 	run_audit_own(r, (struct audit_event){ .action = AUDIT_CONFINEMENT,
 				 .target = r->plan           ? "tier 1"
@@ -259,7 +259,7 @@ static void run_audit_tell_command(struct run *r)
 static int run_audit_tell_beginning(struct run *r)
 {
 	struct error e = { 0 };
-	int ret = launch_record_secrets(r->audit.trail, r->env);
+	int ret = holder_record_secrets(r->audit.trail, r->env);
 
 	if (ret < 0)
 		return error_set(r->call->error, ret, NULL,
@@ -290,7 +290,7 @@ static void run_audit_hello(struct run *r)
 
 		buffer_printf(&layers, "%s%s", i ? ", " : "", origin ? origin : "");
 	}
-	(void)launch_join_hello(&r->audit.join,
+	(void)holder_join_hello(&r->audit.join,
 		&(struct join){ .started_ms = clock_ms(CLOCK_REALTIME),
 			.id = r->audit.session,
 			.name = run_audit_sandbox(r),
@@ -304,7 +304,7 @@ static void run_audit_forget(struct run *r)
 {
 	(void)audit_trail_close(r->audit.trail, NULL);
 	r->audit.trail = NULL;
-	(void)launch_join_close(&r->audit.join, NULL);
+	(void)holder_join_close(&r->audit.join, NULL);
 }
 
 static void run_audit_note_foreign(void)
@@ -325,17 +325,17 @@ int run_audit_begin(struct run *r)
 {
 	int ret;
 
-	r->audit.join = LAUNCH_JOIN_NONE;
+	r->audit.join = HOLDER_JOIN_NONE;
 	/* Without a plan this process becomes the command: no process is left to report it. */
 	if (r->plan)
-		(void)launch_join_open(&r->audit.join);
+		(void)holder_join_open(&r->audit.join);
 	if (r->audit.join.is_foreign)
 		run_audit_note_foreign();
 	if (!r->audit.path && !r->audit.join.is_on)
 		return 0;
 	ret = run_audit_open_trail(r);
 	/* Its loop comes back to what is kept. */
-	r->audit.join.delay_ms = LAUNCH_JOIN_DELAY_MS;
+	r->audit.join.delay_ms = HOLDER_JOIN_DELAY_MS;
 	r->audit.join.log = r->audit.path;
 	if (ret == 0 && r->audit.join.is_on)
 		run_audit_hello(r);
@@ -440,7 +440,7 @@ static uint64_t run_audit_left_out(const struct run *r)
 void run_audit_network(struct run *r, const struct record *record)
 {
 	uint64_t *n = &r->audit.network[record->dns ? RUN_AUDIT_NETWORK_KINDS - 1 : record->kind];
-	const struct launch_record to = run_audit_record(r);
+	const struct holder_record to = run_audit_record(r);
 
 	if (!r->audit.trail)
 		return;
@@ -448,7 +448,7 @@ void run_audit_network(struct run *r, const struct record *record)
 		run_audit_tell_left_out(r, 1, "further events of this kind are not recorded");
 	if ((*n)++ >= RUN_AUDIT_NETWORK_MAX)
 		return;
-	launch_record_network(&to, record);
+	holder_record_network(&to, record);
 	if (record->kind != RECORD_DENIED && !record->dns)
 		run_audit_watched(r, AUDIT_NET_CONNECT,
 			&(struct request){ .op = OPERATION_NET_CONNECT, .target = record->target });
@@ -456,22 +456,22 @@ void run_audit_network(struct run *r, const struct record *record)
 
 void run_audit_call(struct run *r, const void *event, size_t len, uint64_t missing)
 {
-	const struct launch_record to = run_audit_record(r);
+	const struct holder_record to = run_audit_record(r);
 
 	/* What is no event counts as one that is missing. */
-	if (r->audit.trail && launch_record_call(&to, event, len, missing) < 0)
-		(void)launch_record_call(&to, NULL, 0, 1);
+	if (r->audit.trail && holder_record_call(&to, event, len, missing) < 0)
+		(void)holder_record_call(&to, NULL, 0, 1);
 }
 
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped)
 {
-	const struct launch_record to = run_audit_record(r);
+	const struct holder_record to = run_audit_record(r);
 
 	if (!r->audit.trail)
 		return;
 	run_explain_audit(r);
-	launch_record_end(&to,
-		&(struct launch_end){ .report = report, .limits = &r->limits, .dropped = dropped });
+	holder_record_end(&to,
+		&(struct holder_end){ .report = report, .limits = &r->limits, .dropped = dropped });
 }
 
 int run_audit_fd(const struct run *r)
@@ -481,7 +481,7 @@ int run_audit_fd(const struct run *r)
 
 void run_audit_connect(struct run *r)
 {
-	launch_join_connect(&r->audit.join);
+	holder_join_connect(&r->audit.join);
 }
 
 /* What is in the log by now may be sent to a daemon that has the same. */
@@ -496,14 +496,14 @@ static void run_audit_note_written(struct run *r)
 bool run_audit_dispatch(struct run *r, bool is_readable)
 {
 	run_audit_note_written(r);
-	return launch_join_dispatch(&r->audit.join, is_readable);
+	return holder_join_dispatch(&r->audit.join, is_readable);
 }
 
 int run_audit_wait_ms(const struct run *r, int otherwise)
 {
 	int wait = r->audit.trail ? audit_trail_wait_ms(r->audit.trail) : -1;
 
-	otherwise = launch_join_wait_ms(&r->audit.join, otherwise);
+	otherwise = holder_join_wait_ms(&r->audit.join, otherwise);
 	if (wait < 0)
 		return otherwise;
 	return otherwise < 0 || wait < otherwise ? wait : otherwise;
@@ -541,7 +541,7 @@ void run_audit_end(struct run *r, int status)
 		ret = audit_trail_close(trail, &why);
 	else
 		(void)audit_trail_close(trail, NULL);
-	(void)launch_join_close(&r->audit.join, &told);
+	(void)holder_join_close(&r->audit.join, &told);
 	if (told.text[0])
 		output_error(&told);
 	if (ret == 0 && !lost)

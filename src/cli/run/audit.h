@@ -2,7 +2,7 @@
 #pragma once
 /*
  * --audit FILE: what a run did and what it was kept from, as events in a durable log
- * (audit/trail.h); and for the daemon, which has a log of its own (launch/join.h). Without
+ * (audit/trail.h); and for the daemon, which has a log of its own (holder/join.h). Without
  * either, everything here does nothing.
  *
  *     run_audit_find()   which file; out of the command's reach, or nothing runs
@@ -15,7 +15,7 @@
 
 #include "audit/trail.h"
 #include "base/buffer.h"
-#include "launch/join.h"
+#include "holder/join.h"
 #include "policy/permissions.h"
 #include "wire/record.h"
 #include "wire/report.h"
@@ -34,7 +34,7 @@ struct run_audit {
 	uint64_t network[RUN_AUDIT_NETWORK_KINDS]; /* records of the network so far */
 	/* Of the policy about a program that it refused; NULL: it was not that. */
 	const char *rule, *reason;
-	struct launch_join join; /* the daemon, if there is one: it hears what the log does */
+	struct holder_join join; /* the daemon, if there is one: it hears what the log does */
 };
 
 /* The file of --audit, or else of CORRAL_AUDIT. The policy is compiled, or there is none (rwx). */
@@ -61,7 +61,7 @@ void run_audit_refused(struct run *r, int status, const char *why);
 /* The sandbox ended before its command did. */
 void run_audit_lost(struct run *r, const char *why);
 void run_audit_network(struct run *r, const struct record *record);
-/* What the broker did (launch/record.h). */
+/* What the broker did (holder/record.h). */
 void run_audit_call(struct run *r, const void *event, size_t len, uint64_t missing);
 /* dropped: bytes of output beyond the limit. */
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped);

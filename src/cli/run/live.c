@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions and grants of a run that is registered at a daemon (launch/live.h). What is granted
+ * Questions and grants of a run that is registered at a daemon (holder/live.h). What is granted
  * reaches the relay, which has the network of the command, and the broker, which does for it what
  * it is asked. The command itself sees the files and programs that it was started with: Landlock
  * and a mount namespace are not widened.
@@ -12,7 +12,7 @@
 
 #include "cli/output.h"
 #include "cli/run/internal.h"
-#include "launch/details.h"
+#include "holder/details.h"
 #include "wire/configure.h"
 
 enum { RUN_LIVE_COMMAND = 1, RUN_LIVE_PORTS_MAX = 16 };
@@ -77,7 +77,7 @@ static int run_live_put_network(
 {
 	struct change c = { .flags = CHANGE_WHOLE, .n_ports = (uint32_t)r->plan->n_ports };
 	auto_buffer text = { 0 }, body = { 0 };
-	int ret = launch_live_network(&r->live.live, &text, e);
+	int ret = holder_live_network(&r->live.live, &text, e);
 
 	if (ret < 0)
 		return ret;
@@ -125,7 +125,7 @@ static int run_live_put(void *context, const struct live_grant *grants, size_t n
 	r->live.code = ret;
 	/* Without a relay and without a broker there is nothing to change. */
 	if (!r->live.relay_waits && !r->live.broker_waits)
-		launch_live_settled(&r->live.live, 0, "");
+		holder_live_settled(&r->live.live, 0, "");
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static void run_live_heard(struct run *r, bool *waits, const struct refusal *ref
 		(void)error_set(&l->why, l->code, NULL, "%s", refusal->text);
 	}
 	if (!l->relay_waits && !l->broker_waits)
-		launch_live_settled(&l->live, l->code, l->why.text);
+		holder_live_settled(&l->live, l->code, l->why.text);
 }
 
 void run_live_event(struct run *r, const struct session_event *e)
@@ -151,7 +151,7 @@ void run_live_event(struct run *r, const struct session_event *e)
 
 	/* There is no daemon, or no room for it: this one is refused, and not the next. */
 	if (e->kind == SESSION_QUESTION)
-		why = r->live.is_on ? launch_live_ask(&r->live.live, e->id, e->question)
+		why = r->live.is_on ? holder_live_ask(&r->live.live, e->id, e->question)
 				    : -ENOTCONN;
 	if (why != 0)
 		(void)session_answer(r->session, e->id,
@@ -163,7 +163,7 @@ void run_live_event(struct run *r, const struct session_event *e)
 	switch (e->kind) {
 	case SESSION_QUESTION_OVER:
 		r->live.n_expired += e->end == QUESTION_EXPIRED;
-		launch_live_question_over(&r->live.live, e->id, e->end);
+		holder_live_question_over(&r->live.live, e->id, e->end);
 		break;
 	case SESSION_POLICY:
 		if (e->id == r->live.change)
@@ -175,7 +175,7 @@ void run_live_event(struct run *r, const struct session_event *e)
 		break;
 	case SESSION_BROKER:
 		/* Calls that waited there were refused; the next broker begins with all grants. */
-		launch_live_question_over(&r->live.live, 0, QUESTION_GIVEN_UP);
+		holder_live_question_over(&r->live.live, 0, QUESTION_GIVEN_UP);
 		run_live_heard(r, &r->live.broker_waits, &(struct refusal){ .text = "" });
 		break;
 	default:
@@ -195,18 +195,18 @@ static void run_live_tell_details(void *context)
 	d.n_permissions = d.n_ceiling = 0;
 	memcpy(d.limits, r->limits.values, sizeof(d.limits));
 	for (size_t i = 0; i < r->n_layers; i++)
-		launch_details_add(
+		holder_details_add(
 			r->layers[i], &r->load.variables, &a, d.permissions, &d.n_permissions);
 	for (size_t i = 0; i < r->declared.n; i++)
-		launch_details_add(r->declared.files[i].permissions, &r->load.variables, &a,
+		holder_details_add(r->declared.files[i].permissions, &r->load.variables, &a,
 			d.ceiling, &d.n_ceiling);
 	for (size_t i = r->n_base; r->declared.n && i < r->n_layers; i++)
-		launch_details_add(r->layers[i], &r->load.variables, &a, d.ceiling, &d.n_ceiling);
+		holder_details_add(r->layers[i], &r->load.variables, &a, d.ceiling, &d.n_ceiling);
 	/* None is declared: it is what the layers themselves allow. */
 	for (uint32_t i = 0; r->declared.n == 0 && i < d.n_permissions; i++)
 		d.ceiling[d.n_ceiling++] = d.permissions[i];
 	if (join_details_encode(&d, &body) == 0)
-		launch_join_send(&r->audit.join, FRAME_JOIN_DETAILS, 0, &body);
+		holder_join_send(&r->audit.join, FRAME_JOIN_DETAILS, 0, &body);
 }
 
 /* Beginning and end */
@@ -234,13 +234,13 @@ bool run_live_may_reach_hosts(const struct run *r)
 	bool may = r->declared.n > 0;
 
 	for (size_t i = 0; may && i < r->declared.n; i++)
-		may = launch_live_names_hosts(r->declared.files[i].permissions);
+		may = holder_live_names_hosts(r->declared.files[i].permissions);
 	for (size_t i = 0; r->declared.n == 0 && i < r->n_layers; i++) {
-		may = launch_live_names_hosts(r->layers[i]);
+		may = holder_live_names_hosts(r->layers[i]);
 		if (!may)
 			break;
 	}
-	return may && launch_join_is_possible();
+	return may && holder_join_is_possible();
 }
 
 /* Without a daemon */
@@ -328,13 +328,13 @@ uint32_t run_live_ask_ms(const struct run *r)
 
 void run_live_begin(struct run *r)
 {
-	const struct launch_live_hooks hooks = { .answer = run_live_answer,
+	const struct holder_live_hooks hooks = { .answer = run_live_answer,
 		.put = run_live_put,
 		.fail = run_live_fail,
 		.describe = run_live_tell_details,
 		.note = run_live_note,
 		.context = r };
-	const struct launch_live_ceiling ceiling = { .layers = r->layers,
+	const struct holder_live_ceiling ceiling = { .layers = r->layers,
 		.n_layers = r->n_layers,
 		.declared = r->declared_layers,
 		.n_declared = r->declared.n,
@@ -344,29 +344,29 @@ void run_live_begin(struct run *r)
 	/* A daemon that comes later sees what it may do; nothing here waits for it. */
 	r->live.is_on = r->audit.join.is_on && r->audit.join.was_there;
 	if (r->live.is_on)
-		launch_live_init(&r->live.live, &r->audit.join, &hooks, &ceiling);
+		holder_live_init(&r->live.live, &r->audit.join, &hooks, &ceiling);
 	else if (r->audit.join.is_on)
 		r->audit.join.handler =
-			(struct launch_join_handler){ .joined = run_live_tell_details,
+			(struct holder_join_handler){ .joined = run_live_tell_details,
 				.context = r };
 }
 
 void run_live_tick(struct run *r)
 {
 	if (r->live.is_on && r->session)
-		launch_live_tick(&r->live.live);
+		holder_live_tick(&r->live.live);
 }
 
 int run_live_wait_ms(const struct run *r, int otherwise)
 {
-	return r->live.is_on && r->session ? launch_live_wait_ms(&r->live.live, otherwise)
+	return r->live.is_on && r->session ? holder_live_wait_ms(&r->live.live, otherwise)
 					   : otherwise;
 }
 
 void run_live_end(struct run *r)
 {
 	if (r->live.is_on)
-		launch_live_deinit(&r->live.live);
-	r->audit.join.handler = (struct launch_join_handler){ 0 };
+		holder_live_deinit(&r->live.live);
+	r->audit.join.handler = (struct holder_join_handler){ 0 };
 	r->live.is_on = false;
 }

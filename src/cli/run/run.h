@@ -28,7 +28,7 @@
 #include "cli/run/network.h"
 #include "jail/plan/plan.h"
 #include "launch/broker.h"
-#include "launch/live.h"
+#include "holder/live.h"
 #include "launch/needs.h"
 #include "launch/skill.h"
 #include "launch/wasm.h"
@@ -83,7 +83,7 @@ struct run_options {
 /* Questions and grants while it runs (run/live.c). */
 struct run_live {
 	bool is_on; /* there is a daemon */
-	struct launch_live live;
+	struct holder_live live;
 	size_t n_expired; /* questions that were not answered in time */
 	/* The change that is under way: its number, and who is to answer. */
 	uint64_t change;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions, answers and grants: the API's side. The sandbox decides (launch/live.h). */
+/* Questions, answers and grants: the API's side. The sandbox decides (holder/live.h). */
 #include <stdlib.h>
 #include <string.h>
 

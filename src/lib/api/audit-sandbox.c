@@ -11,7 +11,7 @@
 #include "audit/place.h"
 #include "base/buffer.h"
 #include "host/resolver.h"
-#include "launch/record.h"
+#include "holder/record.h"
 #include "lib/api/audit-handle.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/followed.h"
@@ -38,7 +38,7 @@ int lib_audit_learn(corral_audit_sink *sink, void *context, const char *const *e
 	}
 	if (hash && hash == atomic_load(&a->learned))
 		return 0;
-	r = launch_record_secrets(a->trail, env);
+	r = holder_record_secrets(a->trail, env);
 	if (r == 0)
 		atomic_store(&a->learned, hash);
 	return r;
@@ -66,10 +66,10 @@ static void audit_sandbox_started(struct corral_audit *a, const struct corral_ev
 			.reason = buffer_text(&reason) });
 }
 
-/* What launch/record.h has words for. */
+/* What holder/record.h has words for. */
 static void audit_sandbox_record(struct corral_audit *a, const struct corral_event *from)
 {
-	const struct launch_record to = { .trail = a->trail,
+	const struct holder_record to = { .trail = a->trail,
 		.time_ns = from->time_ns,
 		.program = from->actor ? from->actor : from->program,
 		.command = from->command };
@@ -78,12 +78,12 @@ static void audit_sandbox_record(struct corral_audit *a, const struct corral_eve
 	const struct corral_connection *c = from->connection;
 
 	if (from->kind == CORRAL_EVENT_ENDED)
-		launch_record_end(
-			&to, &(struct launch_end){ .report = &r->report,
+		holder_record_end(
+			&to, &(struct holder_end){ .report = &r->report,
 				     .printed = r->out.bytes + r->err.bytes,
 				     .is_truncated = r->out.truncated || r->err.truncated });
 	else if (from->kind == CORRAL_EVENT_DENIED)
-		launch_record_denial(&to, &(struct launch_denial){ .op = (enum operation)d->op,
+		holder_record_denial(&to, &(struct holder_denial){ .op = (enum operation)d->op,
 						  .target = d->target,
 						  .rule = d->rule,
 						  .reason = d->reason,
@@ -91,7 +91,7 @@ static void audit_sandbox_record(struct corral_audit *a, const struct corral_eve
 						  .count = d->count,
 						  .pid = from->pid });
 	else
-		launch_record_network(
+		holder_record_network(
 			&to, &(struct record){ .kind = c->failed ? RECORD_FAILED : RECORD_CLOSED,
 				     .dns = !strchr(c->target, ':'),
 				     .target = c->target,

@@ -3,8 +3,8 @@
 /* What stands behind joined.h: joined.c sends and hears, joined-live.c takes orders. */
 #include <pthread.h>
 
-#include "launch/join.h"
-#include "launch/live.h"
+#include "holder/join.h"
+#include "holder/live.h"
 #include "lib/api/joined.h"
 
 /* For the log: an event whose texts are its own. */
@@ -21,16 +21,16 @@ struct joined_answer {
 
 /* With a ceiling it takes orders. */
 struct joined_live {
-	struct launch_live live;
+	struct holder_live live;
 	struct permissions *declared;
-	const struct permissions *layers[LAUNCH_LIVE_CEILING_MAX];
+	const struct permissions *layers[HOLDER_LIVE_CEILING_MAX];
 	struct limits limits;
 	const struct variables *variables;
 	/* What a thread that can wait is to take. */
 	struct joined_change change;
 	bool has_change, must_end;
 	struct error why; /* it must */
-	struct joined_answer answers[LAUNCH_LIVE_QUESTIONS_MAX];
+	struct joined_answer answers[HOLDER_LIVE_QUESTIONS_MAX];
 	size_t n_answers;
 	struct joined_note *notes;
 	size_t n_notes, cap_notes;
@@ -42,7 +42,7 @@ struct joined {
 	 * here from logs that are locked.
 	 */
 	pthread_mutex_t lock;
-	struct launch_join join;
+	struct holder_join join;
 	bool is_stopped, is_muted;
 	struct joined_live *live;   /* NULL: it takes no orders */
 	struct corral_audit *audit; /* without a file: it redacts */

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/lock.h"
 #include "host/resolver.h"
-#include "launch/details.h"
+#include "holder/details.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/internal.h"
 
@@ -24,14 +24,14 @@ void joined_change_deinit(struct joined_change *c)
 	*c = (struct joined_change){ 0 };
 }
 
-/* Hooks of launch/live.h, with the lock held. */
+/* Hooks of holder/live.h, with the lock held. */
 
 static int joined_live_put(
 	void *context, const struct live_grant *grants, size_t n, struct error *e)
 {
 	struct joined_live *l = context;
 	auto_joined_change c = { .grants = calloc(n + 1, sizeof(*grants)) };
-	int r = c.grants ? launch_live_network(&l->live, &c.network, e) : -ENOMEM;
+	int r = c.grants ? holder_live_network(&l->live, &c.network, e) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		c.grants[i] = grants[i];
@@ -95,11 +95,11 @@ static void joined_live_describe(void *context)
 		return;
 	}
 	memcpy(d->limits, l->limits.values, sizeof(d->limits));
-	launch_details_add(l->declared, l->variables, &a, d->permissions, &d->n_permissions);
+	holder_details_add(l->declared, l->variables, &a, d->permissions, &d->n_permissions);
 	d->n_ceiling = d->n_permissions;
 	memcpy(d->ceiling, d->permissions, d->n_permissions * sizeof(d->permissions[0]));
 	if (join_details_encode(d, &body) == 0)
-		launch_join_send(l->live.join, FRAME_JOIN_DETAILS, 0, &body);
+		holder_join_send(l->live.join, FRAME_JOIN_DETAILS, 0, &body);
 	free(d);
 }
 
@@ -108,7 +108,7 @@ static void joined_live_describe(void *context)
 static struct joined_live *joined_live_new(struct joined *j)
 {
 	struct joined_live *l = calloc(1, sizeof(*l));
-	const struct launch_live_hooks hooks = { .answer = joined_live_answer,
+	const struct holder_live_hooks hooks = { .answer = joined_live_answer,
 		.put = joined_live_put,
 		.fail = joined_live_fail,
 		.describe = joined_live_describe,
@@ -116,7 +116,7 @@ static struct joined_live *joined_live_new(struct joined *j)
 		.context = l };
 
 	if (l)
-		launch_live_init(&l->live, &j->join, &hooks, &(struct launch_live_ceiling){ 0 });
+		holder_live_init(&l->live, &j->join, &hooks, &(struct holder_live_ceiling){ 0 });
 	return l;
 }
 
@@ -124,7 +124,7 @@ void joined_live_free(struct joined_live *l)
 {
 	if (!l)
 		return;
-	launch_live_deinit(&l->live);
+	holder_live_deinit(&l->live);
 	joined_change_deinit(&l->change);
 	for (size_t i = 0; i < l->n_notes; i++) {
 		free(l->notes[i].target);
@@ -140,7 +140,7 @@ int joined_declare(struct joined *j, const struct joined_declared *d)
 	struct permissions *copy = d->permissions ? permissions_copy(d->permissions) : NULL, *old;
 	auto_lock held = lock_take(&j->lock);
 	struct joined_live *l = j->live;
-	struct launch_live_ceiling ceiling = { .options = { .variables = d->variables,
+	struct holder_live_ceiling ceiling = { .options = { .variables = d->variables,
 						       .resolver = &resolver_system } };
 	int n;
 
@@ -148,7 +148,7 @@ int joined_declare(struct joined *j, const struct joined_declared *d)
 		l = j->live = joined_live_new(j);
 	n = !l || (d->permissions && !copy) ? -ENOMEM : 0;
 	if (n == 0 && copy)
-		n = permissions_layers(copy, l->layers, LAUNCH_LIVE_CEILING_MAX);
+		n = permissions_layers(copy, l->layers, HOLDER_LIVE_CEILING_MAX);
 	/* Without a ceiling nothing can be granted. */
 	ceiling.layers = l ? l->layers : NULL;
 	ceiling.n_layers = n < 0 ? 0 : (size_t)n;
@@ -163,7 +163,7 @@ int joined_declare(struct joined *j, const struct joined_declared *d)
 		l->limits = *d->limits;
 	l->has_change = false;
 	joined_change_deinit(&l->change);
-	launch_live_declare(&l->live, &ceiling);
+	holder_live_declare(&l->live, &ceiling);
 	permissions_free(old);
 	return n < 0 ? n : 0;
 }
@@ -187,7 +187,7 @@ void joined_settle(struct joined *j, int code, const char *why)
 {
 	auto_lock held = lock_take(&j->lock);
 
-	launch_live_settled(&j->live->live, code, why);
+	holder_live_settled(&j->live->live, code, why);
 }
 
 bool joined_must_end(struct joined *j, struct error *ret_why)
@@ -235,7 +235,7 @@ int joined_ask(struct joined *j, uint64_t asker, const struct question *q)
 		return -EPERM;
 	auto_lock held = lock_take(&j->lock);
 
-	return j->live ? launch_live_ask(&j->live->live, asker, q) : -ENOTCONN;
+	return j->live ? holder_live_ask(&j->live->live, asker, q) : -ENOTCONN;
 }
 
 void joined_questions_over(struct joined *j, uint64_t mask, uint64_t bits, enum question_end how)
@@ -243,7 +243,7 @@ void joined_questions_over(struct joined *j, uint64_t mask, uint64_t bits, enum 
 	auto_lock held = lock_take(&j->lock);
 
 	if (j->live)
-		launch_live_questions_over(&j->live->live, mask, bits, how);
+		holder_live_questions_over(&j->live->live, mask, bits, how);
 }
 
 bool joined_next_answer(struct joined *j, uint64_t *ret_asker, struct answer *ret)

@@ -40,7 +40,7 @@ static void joined_on_event(void *context, const struct audit_event *e)
 		audit_trail_redact(j->host->trail, &copy, &texts);
 	auto_lock held = lock_take(&j->lock);
 	if (!j->is_muted)
-		launch_join_tell(&j->join, &copy);
+		holder_join_tell(&j->join, &copy);
 }
 
 /* With the lock held: the daemon waits for what came of an order, and hears that nothing did. */
@@ -56,7 +56,7 @@ static void joined_on_order(
 	(void)body;
 	(void)len;
 	if (join_reply_encode(&no, &reply) == 0)
-		launch_join_send(&j->join, FRAME_JOIN_REPLY, id, &reply);
+		holder_join_send(&j->join, FRAME_JOIN_REPLY, id, &reply);
 }
 
 static int joined_begin(struct joined *j, const struct joined_options *o)
@@ -77,7 +77,7 @@ static int joined_begin(struct joined *j, const struct joined_options *o)
 		return r;
 	randombytes_buf(bytes, sizeof(bytes));
 	encoding_hex(bytes, sizeof(bytes), id);
-	r = launch_join_hello(&j->join, &who);
+	r = holder_join_hello(&j->join, &who);
 	if (r == 0)
 		r = lib_audit_new_told(&j->audit,
 			&(struct audit_trail_options){ .ring_bytes = JOINED_RING_BYTES,
@@ -91,20 +91,20 @@ static int joined_begin(struct joined *j, const struct joined_options *o)
 
 struct joined *joined_new(const struct joined_options *o)
 {
-	struct launch_join join = LAUNCH_JOIN_NONE;
+	struct holder_join join = HOLDER_JOIN_NONE;
 	struct joined *j;
 
 	/* What most programs come by: there is none. */
-	if (launch_join_open(&join) < 0)
+	if (holder_join_open(&join) < 0)
 		return NULL;
 	j = calloc(1, sizeof(*j));
 	if (!j) {
-		(void)launch_join_close(&join, NULL);
+		(void)holder_join_close(&join, NULL);
 		return NULL;
 	}
 	j->join = join;
 	j->host = o->audit;
-	j->join.handler = (struct launch_join_handler){ .order = joined_on_order, .context = j };
+	j->join.handler = (struct holder_join_handler){ .order = joined_on_order, .context = j };
 	(void)pthread_mutex_init(&j->lock, NULL);
 	if (joined_begin(j, o) < 0) {
 		joined_free(j);
@@ -123,7 +123,7 @@ void joined_free(struct joined *j)
 	joined_tell_notes(j);
 	(void)corral_audit_free(j->audit, NULL);
 	joined_live_free(j->live);
-	missing = launch_join_close(&j->join, &why);
+	missing = holder_join_close(&j->join, &why);
 	/* A library has no other place to say it. */
 	if (missing && j->host)
 		(void)audit_trail_add(j->host->trail, &(struct audit_event){ .action = AUDIT_STORE,
@@ -158,10 +158,10 @@ bool joined_turn(struct joined *j)
 	auto_lock held = lock_take(&j->lock);
 	const struct joined_live *l = j->live;
 
-	if (launch_join_dispatch(&j->join, j->join.fd >= 0))
+	if (holder_join_dispatch(&j->join, j->join.fd >= 0))
 		j->is_stopped = true;
 	if (j->live)
-		launch_live_tick(&j->live->live);
+		holder_live_tick(&j->live->live);
 	return l && (l->has_change || l->must_end || l->n_answers || l->n_notes);
 }
 
@@ -188,6 +188,6 @@ int joined_wait_ms(struct joined *j, int otherwise)
 	if (l && (l->has_change || l->n_answers) && (otherwise < 0 || otherwise > JOINED_AGAIN_MS))
 		otherwise = JOINED_AGAIN_MS;
 	if (l)
-		otherwise = launch_live_wait_ms(&l->live, otherwise);
-	return launch_join_wait_ms(&j->join, otherwise);
+		otherwise = holder_live_wait_ms(&l->live, otherwise);
+	return holder_join_wait_ms(&j->join, otherwise);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The daemon, seen from a sandbox or an enclave of the library (launch/join.h): it hears what
+ * The daemon, seen from a sandbox or an enclave of the library (holder/join.h): it hears what
  * happens, redacted, and may end it. The library has no thread and no loop: what waits goes out,
  * and what the daemon says is heard, in the calls that the host makes, and while one of them waits
  * for a command. Any number of threads may use one.
  *
- * What the daemon orders (launch/live.h) is noted in whichever thread hears it, and carried out by
+ * What the daemon orders (holder/live.h) is noted in whichever thread hears it, and carried out by
  * one that can wait: it takes the change, puts it in force, and says what came of that.
  */
 #include <stdatomic.h>
@@ -56,7 +56,7 @@ void joined_mute(struct joined *j);
 bool joined_turn(struct joined *j);
 /* The daemon ended it, for good. */
 bool joined_is_stopped(struct joined *j);
-/* To poll for reading; -1: none now. And for how long at most, as launch_join_wait_ms(). */
+/* To poll for reading; -1: none now. And for how long at most, as holder_join_wait_ms(). */
 int joined_fd(struct joined *j);
 int joined_wait_ms(struct joined *j, int otherwise);
 
@@ -72,7 +72,7 @@ struct joined_declared {
 };
 int joined_declare(struct joined *j, const struct joined_declared *d);
 
-/* These are to be all grants, from now on, beside what a relay has (launch_live_network()). */
+/* These are to be all grants, from now on, beside what a relay has (holder_live_network()). */
 struct joined_change {
 	struct live_grant *grants;
 	size_t n;

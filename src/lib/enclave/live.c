@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the user grants an enclave at the daemon, below what its host declared: each layer, the
- * grants of the host and its ceiling, must allow it or ask about it (launch/live.h). What the host
+ * grants of the host and its ceiling, must allow it or ask about it (holder/live.h). What the host
  * declared stays as it is; the policy that judges is made of that and of all grants, each time.
  *
  *     the daemon's order -> noted, in any thread -> carried out by the next call, or while one

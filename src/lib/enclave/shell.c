@@ -22,7 +22,7 @@
 #include "base/path.h"
 #include "codec/encoding.h"
 #include "host/resolver.h"
-#include "launch/record.h"
+#include "holder/record.h"
 #include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
@@ -364,7 +364,7 @@ static int shell_permit(struct corral_shell *s, struct corral_error **e)
  */
 static int shell_keep_secrets(struct corral_shell *s, struct corral_error **e)
 {
-	if (!s->call.env || launch_record_secrets(s->c.enclave->trail, s->call.env) == 0)
+	if (!s->call.env || holder_record_secrets(s->c.enclave->trail, s->call.env) == 0)
 		return 0;
 	/* Its arguments may be these values. */
 	s->c.target = s->argv[0];

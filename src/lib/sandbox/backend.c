@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "jail/plan/plan.h"
 #include "launch/command.h"
-#include "launch/join.h"
+#include "holder/join.h"
 #include "launch/program.h"
 #include "lib/api/audit-handle.h"
 #include "lib/process/denial.h"
@@ -124,7 +124,7 @@ static void backend_configure_questions(const struct sandbox_setup *setup, struc
 	const unsigned all = base->broker.program ? (1U << OPERATION_COUNT) - 1 : hosts;
 
 	if (c->flags & CONFIGURE_NONE || (base->no_daemon && !base->of_others) ||
-		!backend_asks(setup->permissions, all) || !launch_join_is_possible())
+		!backend_asks(setup->permissions, all) || !holder_join_is_possible())
 		return;
 	/* An enclave takes grants for its commands, and asks about its own calls alone. */
 	c->ask_ms = base->of_others ? 0 : base->ask_ms;

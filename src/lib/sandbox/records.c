@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/lock.h"
-#include "launch/record.h"
+#include "holder/record.h"
 #include "lib/api/audit-handle.h"
 #include "lib/api/joined.h"
 #include "lib/process/denial.h"
@@ -177,7 +177,7 @@ static void sandbox_tell_call(struct corral_sandbox *s, const struct sandbox_new
 
 	for (size_t i = 0; i < ROWS(logs); i++)
 		if (logs[i])
-			launch_record_call(&(struct launch_record){ .trail = logs[i]->trail },
+			holder_record_call(&(struct holder_record){ .trail = logs[i]->trail },
 				n->call.data, n->call.len, n->missing);
 	if (atomic_load(&s->joined))
 		(void)joined_turn(atomic_load(&s->joined));

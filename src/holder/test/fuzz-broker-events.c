@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "launch/record.h"
+#include "holder/record.h"
 #include "wire/event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -51,7 +51,7 @@ static void fuzz_tell(void *context, const struct audit_event *e)
 /* What a holder does with it. */
 static void fuzz_take(struct audit_trail *t, const struct frame *f, struct fuzz_log *log)
 {
-	const struct launch_record to = { .trail = t, .program = "x" };
+	const struct holder_record to = { .trail = t, .program = "x" };
 	const struct fuzz_log before = *log;
 	int r = event_check(f);
 
@@ -59,7 +59,7 @@ static void fuzz_take(struct audit_trail *t, const struct frame *f, struct fuzz_
 	require(r < 0 || f->len > 0 || f->id > 0);
 	if (r < 0)
 		return;
-	r = launch_record_call(&to, f->body, f->len, f->id);
+	r = holder_record_call(&to, f->body, f->len, f->id);
 	require(r == 0 || (r == -EBADMSG && f->len > 0));
 	require(log->n == before.n + (f->id > 0) + (f->len > 0 && r == 0));
 	require(log->missing - before.missing >= f->id);

@@ -5,7 +5,7 @@
  * a person, and grants. The daemon gives orders (wire/question.h); here they are carried out, below
  * the ceiling that the host declared, or refused with a sentence.
  *
- *     the host's hooks <-- launch_live --> launch_join --> corrald
+ *     the host's hooks <-- holder_live --> holder_join --> corrald
  *
  * Grants end by their own time here, daemon or not. A corrald that comes later hears of all
  * questions and grants. One change is under way at a time; orders wait for it.
@@ -18,31 +18,31 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "launch/asking.h"
-#include "launch/join.h"
+#include "holder/asking.h"
+#include "holder/join.h"
 #include "policy/algebra/ceiling.h"
 #include "policy/policy.h"
 #include "wire/question.h"
 
 enum {
-	LAUNCH_LIVE_QUESTIONS_MAX = 64,
-	LAUNCH_LIVE_ORDERS_MAX = 16, /* that wait */
-	LAUNCH_LIVE_CEILING_MAX = 64,
-	LAUNCH_LIVE_DESCRIBE_MS = 50,
+	HOLDER_LIVE_QUESTIONS_MAX = 64,
+	HOLDER_LIVE_ORDERS_MAX = 16, /* that wait */
+	HOLDER_LIVE_CEILING_MAX = 64,
+	HOLDER_LIVE_DESCRIBE_MS = 50,
 };
 
-struct launch_live_hooks {
+struct holder_live_hooks {
 	/* To who asked, by its own number. */
 	void (*answer)(void *context, uint64_t asker, const struct answer *a);
 	/*
-	 * These are all grants, from now on. launch_live_settled() follows, sooner or later, unless
+	 * These are all grants, from now on. holder_live_settled() follows, sooner or later, unless
 	 * it returns a negative value with a sentence.
 	 */
 	int (*put)(void *context, const struct live_grant *grants, size_t n, struct error *e);
 	/* Something that was granted cannot be taken back: the sandbox must end. */
 	void (*fail)(void *context, const char *why);
 	/*
-	 * What a daemon shows of the sandbox. Comes LAUNCH_LIVE_DESCRIBE_MS after the daemon has
+	 * What a daemon shows of the sandbox. Comes HOLDER_LIVE_DESCRIBE_MS after the daemon has
 	 * let us in: to put it in words takes longer than many a command. May be NULL.
 	 */
 	void (*describe)(void *context);
@@ -52,7 +52,7 @@ struct launch_live_hooks {
 };
 
 /* What a sandbox may be granted. The layers must outlive it. */
-struct launch_live_ceiling {
+struct holder_live_ceiling {
 	const struct permissions *const *layers; /* of the sandbox: they stay in force */
 	size_t n_layers;
 	/* What the host declared beside them; none: what the layers allow or ask about. */
@@ -63,7 +63,7 @@ struct launch_live_ceiling {
 	struct policy_options options;
 };
 
-struct launch_live_question {
+struct holder_live_question {
 	uint64_t id, asker; /* 0: the place is free */
 	uint64_t until_ms;  /* of CLOCK_BOOTTIME */
 	bool is_left;       /* while it is being answered: it was not waited for any more */
@@ -72,31 +72,31 @@ struct launch_live_question {
 	struct question q;
 };
 
-struct launch_live_grant {
+struct holder_live_grant {
 	uint64_t id;
 	bool is_new, is_over; /* not in force yet; not to be any more, and a change leaves it out */
 	bool is_out;          /* the change that is under way leaves it out */
 	struct live_grant g;  /* its pattern is its own */
 };
 
-struct launch_live_order {
+struct holder_live_order {
 	enum frame_type type; /* FRAME_NONE: the time of a grant was over */
 	uint64_t id;
 	struct buffer body;
 };
 
-struct launch_live {
-	struct launch_live_hooks hooks;
-	struct launch_live_ceiling ceiling;
-	struct launch_join *join;
+struct holder_live {
+	struct holder_live_hooks hooks;
+	struct holder_live_ceiling ceiling;
+	struct holder_join *join;
 	uint64_t next_id;
 	uint64_t describe_ms; /* of CLOCK_BOOTTIME: when to; 0: not */
-	struct launch_asking asking;
-	struct launch_live_question questions[LAUNCH_LIVE_QUESTIONS_MAX];
-	struct launch_live_grant *grants;
+	struct holder_asking asking;
+	struct holder_live_question questions[HOLDER_LIVE_QUESTIONS_MAX];
+	struct holder_live_grant *grants;
 	size_t n_grants, cap_grants;
 	/* One more, which no daemon takes away: that the time of a grant was over. */
-	struct launch_live_order waiting[LAUNCH_LIVE_ORDERS_MAX + 1];
+	struct holder_live_order waiting[HOLDER_LIVE_ORDERS_MAX + 1];
 	size_t n_waiting;
 	/* The change that is under way. */
 	bool is_busy;
@@ -107,34 +107,34 @@ struct launch_live {
 };
 
 /* The join must outlive it; from here on it gives its orders here. */
-void launch_live_init(struct launch_live *l, struct launch_join *join,
-	const struct launch_live_hooks *hooks, const struct launch_live_ceiling *ceiling);
-void launch_live_deinit(struct launch_live *l);
+void holder_live_init(struct holder_live *l, struct holder_join *join,
+	const struct holder_live_hooks *hooks, const struct holder_live_ceiling *ceiling);
+void holder_live_deinit(struct holder_live *l);
 
 /* A question of the broker or the relay, by its own number; the same number again is asked once
  * more. Positive: it is not asked, and why (enum answer_why). -ENOMEM …: the same. */
-int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question *q);
+int holder_live_ask(struct holder_live *l, uint64_t asker, const struct question *q);
 /* It does not wait any more. asker 0: all of the broker's, which has ended. */
-void launch_live_question_over(struct launch_live *l, uint64_t asker, enum question_end how);
+void holder_live_question_over(struct holder_live *l, uint64_t asker, enum question_end how);
 /* The same of all whose number has these bits, and no others of the mask. */
-void launch_live_questions_over(
-	struct launch_live *l, uint64_t mask, uint64_t bits, enum question_end how);
+void holder_live_questions_over(
+	struct holder_live *l, uint64_t mask, uint64_t bits, enum question_end how);
 /*
  * The host declared something else, and it is in force: all grants that were made below the former
- * ceiling are over. A change that is under way is given up; launch_live_settled() does not follow.
+ * ceiling are over. A change that is under way is given up; holder_live_settled() does not follow.
  */
-void launch_live_declare(struct launch_live *l, const struct launch_live_ceiling *ceiling);
+void holder_live_declare(struct holder_live *l, const struct holder_live_ceiling *ceiling);
 /* What became of `put`: 0, or a negative errno value with a sentence. */
-void launch_live_settled(struct launch_live *l, int code, const char *why);
+void holder_live_settled(struct holder_live *l, int code, const char *why);
 
 /* Ends what is over by now; and how long poll() may wait for that (-1: for ever). */
-void launch_live_tick(struct launch_live *l);
-int launch_live_wait_ms(const struct launch_live *l, int otherwise);
+void holder_live_tick(struct holder_live *l);
+int holder_live_wait_ms(const struct holder_live *l, int otherwise);
 
 /* Whether the permissions allow some hosts, or ask about them. */
-bool launch_live_names_hosts(const struct permissions *p);
+bool holder_live_names_hosts(const struct permissions *p);
 /*
  * Permissions for a relay: what the layers say about the network, without grants, as an image with
  * the places of rules (policy/format/image.h).
  */
-int launch_live_network(const struct launch_live *l, struct buffer *out, struct error *e);
+int holder_live_network(const struct holder_live *l, struct buffer *out, struct error *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/live.h"
+#include "holder/live.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "launch/live-ceiling.h"
+#include "holder/live-ceiling.h"
 
 /* Grants and questions end by a clock that goes on while the machine sleeps, and that setting the
  * time of the day does not touch. */
@@ -18,14 +18,14 @@ static uint64_t live_now_ms(void)
 
 /* Telling the daemon */
 
-static void live_send(struct launch_live *l, enum frame_type type, uint64_t id, struct buffer *body)
+static void live_send(struct holder_live *l, enum frame_type type, uint64_t id, struct buffer *body)
 {
 	if (!body->failed)
-		launch_join_send(l->join, type, id, body);
+		holder_join_send(l->join, type, id, body);
 }
 
 static void live_reply(
-	struct launch_live *l, uint64_t order, uint64_t made, int code, const char *text)
+	struct holder_live *l, uint64_t order, uint64_t made, int code, const char *text)
 {
 	const struct join_reply r = {
 		.made = code < 0 ? 0 : made, .error = -code, .text = code < 0 ? text : ""
@@ -36,7 +36,7 @@ static void live_reply(
 		live_send(l, FRAME_JOIN_REPLY, order, &body);
 }
 
-static void live_tell_question(struct launch_live *l, const struct launch_live_question *x)
+static void live_tell_question(struct holder_live *l, const struct holder_live_question *x)
 {
 	const uint64_t now = live_now_ms();
 	struct question q = x->q;
@@ -47,7 +47,7 @@ static void live_tell_question(struct launch_live *l, const struct launch_live_q
 		live_send(l, FRAME_QUESTION, x->id, &body);
 }
 
-static void live_tell_grant(struct launch_live *l, const struct launch_live_grant *g)
+static void live_tell_grant(struct holder_live *l, const struct holder_live_grant *g)
 {
 	auto_buffer body = { 0 };
 
@@ -55,7 +55,7 @@ static void live_tell_grant(struct launch_live *l, const struct launch_live_gran
 		live_send(l, FRAME_GRANTED, g->id, &body);
 }
 
-static void live_note(struct launch_live *l, enum audit_action action, enum audit_decision decision,
+static void live_note(struct holder_live *l, enum audit_action action, enum audit_decision decision,
 	const char *target, const char *reason)
 {
 	const struct audit_event e = {
@@ -68,11 +68,11 @@ static void live_note(struct launch_live *l, enum audit_action action, enum audi
 
 /* Questions */
 
-static struct launch_live_question *live_find_question(
-	struct launch_live *l, uint64_t id, uint64_t asker)
+static struct holder_live_question *live_find_question(
+	struct holder_live *l, uint64_t id, uint64_t asker)
 {
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++) {
-		struct launch_live_question *x = &l->questions[i];
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++) {
+		struct holder_live_question *x = &l->questions[i];
 
 		if (x->id && (id ? x->id == id : x->asker == asker))
 			return x;
@@ -81,7 +81,7 @@ static struct launch_live_question *live_find_question(
 }
 
 static void live_drop_question(
-	struct launch_live *l, struct launch_live_question *x, enum question_end how)
+	struct holder_live *l, struct holder_live_question *x, enum question_end how)
 {
 	const uint32_t word = how;
 	auto_buffer body = { 0 };
@@ -89,11 +89,11 @@ static void live_drop_question(
 	buffer_add(&body, &word, sizeof(word));
 	live_send(l, FRAME_QUESTION_OVER, x->id, &body);
 	arena_deinit(&x->arena);
-	*x = (struct launch_live_question){ 0 };
+	*x = (struct holder_live_question){ 0 };
 }
 
 static int live_copy_question(
-	struct launch_live *l, struct launch_live_question *x, const struct question *q)
+	struct holder_live *l, struct holder_live_question *x, const struct question *q)
 {
 	const char **const texts[] = { &x->q.target, &x->q.program, &x->q.rule, &x->q.reason,
 		&x->q.method };
@@ -113,37 +113,37 @@ static int live_copy_question(
 }
 
 /* Whether the user is asked, and if not, a record of the first one that they are not. */
-static enum answer_why live_admit(struct launch_live *l, const struct question *q, bool has_room)
+static enum answer_why live_admit(struct holder_live *l, const struct question *q, bool has_room)
 {
 	enum answer_why why = ANSWER_TOO_MANY;
 	const bool was_refusing = l->asking.is_refusing;
 
 	if (has_room)
-		why = launch_asking_admit(&l->asking, q, clock_ms(CLOCK_MONOTONIC));
+		why = holder_asking_admit(&l->asking, q, clock_ms(CLOCK_MONOTONIC));
 	l->asking.is_refusing = why != ANSWER_BY_USER;
 	if (l->asking.is_refusing && !was_refusing)
 		live_note(l, AUDIT_APPROVAL, AUDIT_DENIED, q->target, answer_why_text(why));
 	return why;
 }
 
-int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question *q)
+int holder_live_ask(struct holder_live *l, uint64_t asker, const struct question *q)
 {
-	struct launch_live_question *x = live_find_question(l, 0, asker);
+	struct holder_live_question *x = live_find_question(l, 0, asker);
 	uint64_t until;
 	size_t i = 0;
 	int r;
 
 	if (!x) {
-		while (i < LAUNCH_LIVE_QUESTIONS_MAX && l->questions[i].id)
+		while (i < HOLDER_LIVE_QUESTIONS_MAX && l->questions[i].id)
 			i++;
-		r = (int)live_admit(l, q, i < LAUNCH_LIVE_QUESTIONS_MAX);
+		r = (int)live_admit(l, q, i < HOLDER_LIVE_QUESTIONS_MAX);
 		if (r > 0)
 			return r;
 		x = &l->questions[i];
 		r = live_copy_question(l, x, q);
 		if (r < 0) {
 			arena_deinit(&x->arena);
-			*x = (struct launch_live_question){ 0 };
+			*x = (struct holder_live_question){ 0 };
 			return r;
 		}
 		x->id = ++l->next_id;
@@ -156,10 +156,10 @@ int launch_live_ask(struct launch_live *l, uint64_t asker, const struct question
 	return 0;
 }
 
-void launch_live_question_over(struct launch_live *l, uint64_t asker, enum question_end how)
+void holder_live_question_over(struct holder_live *l, uint64_t asker, enum question_end how)
 {
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++) {
-		struct launch_live_question *x = &l->questions[i];
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++) {
+		struct holder_live_question *x = &l->questions[i];
 
 		if (!x->id || (asker ? x->asker != asker : x->asker & QUESTION_OF_RELAY))
 			continue;
@@ -173,17 +173,17 @@ void launch_live_question_over(struct launch_live *l, uint64_t asker, enum quest
 	}
 }
 
-void launch_live_questions_over(
-	struct launch_live *l, uint64_t mask, uint64_t bits, enum question_end how)
+void holder_live_questions_over(
+	struct holder_live *l, uint64_t mask, uint64_t bits, enum question_end how)
 {
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++)
 		if (l->questions[i].id && (l->questions[i].asker & mask) == bits)
-			launch_live_question_over(l, l->questions[i].asker, how);
+			holder_live_question_over(l, l->questions[i].asker, how);
 }
 
 /* Changes */
 
-static struct launch_live_grant *live_find_grant(struct launch_live *l, uint64_t id)
+static struct holder_live_grant *live_find_grant(struct holder_live *l, uint64_t id)
 {
 	for (size_t i = 0; i < l->n_grants; i++)
 		if (l->grants[i].id == id)
@@ -191,7 +191,7 @@ static struct launch_live_grant *live_find_grant(struct launch_live *l, uint64_t
 	return NULL;
 }
 
-static void live_remove_grant(struct launch_live *l, struct launch_live_grant *g)
+static void live_remove_grant(struct holder_live *l, struct holder_live_grant *g)
 {
 	const size_t i = (size_t)(g - l->grants);
 
@@ -200,10 +200,10 @@ static void live_remove_grant(struct launch_live *l, struct launch_live_grant *g
 	memmove(g, g + 1, (l->n_grants - i) * sizeof(*g));
 }
 
-static void live_run_waiting(struct launch_live *l);
+static void live_run_waiting(struct holder_live *l);
 
 /* All grants but those that are over. */
-static int live_put(struct launch_live *l, struct error *e)
+static int live_put(struct holder_live *l, struct error *e)
 {
 	struct live_grant *all = calloc(l->n_grants + 1, sizeof(*all));
 	size_t n = 0;
@@ -225,7 +225,7 @@ static int live_put(struct launch_live *l, struct error *e)
 }
 
 static void live_answer_question(
-	struct launch_live *l, struct launch_live_question *x, const struct answer *a)
+	struct holder_live *l, struct holder_live_question *x, const struct answer *a)
 {
 	static const enum audit_decision decisions[] = { [ANSWER_DENY] = AUDIT_DENIED,
 		[ANSWER_ONCE] = AUDIT_ALLOWED,
@@ -235,15 +235,15 @@ static void live_answer_question(
 		[ANSWER_ALLOW] = "the answer was yes" };
 
 	live_note(l, AUDIT_APPROVAL, decisions[a->kind], x->q.target, words[a->kind]);
-	launch_asking_answered(
+	holder_asking_answered(
 		&l->asking, &x->q, (enum answer_kind)a->kind, clock_ms(CLOCK_MONOTONIC));
 	l->hooks.answer(l->hooks.context, x->asker, a);
 	live_drop_question(l, x, QUESTION_ANSWERED);
 }
 
-static void live_put_in_force(struct launch_live *l, struct launch_live_grant *g)
+static void live_put_in_force(struct holder_live *l, struct holder_live_grant *g)
 {
-	struct launch_live_question *x = l->question ? live_find_question(l, l->question, 0) : NULL;
+	struct holder_live_question *x = l->question ? live_find_question(l, l->question, 0) : NULL;
 
 	g->is_new = false;
 	live_note(l, AUDIT_POLICY, AUDIT_ALLOWED, g->g.pattern, "granted while it runs");
@@ -253,12 +253,12 @@ static void live_put_in_force(struct launch_live *l, struct launch_live_grant *g
 }
 
 /* Those that the change left out; another may be over since. */
-static void live_end_grants(struct launch_live *l)
+static void live_end_grants(struct holder_live *l)
 {
 	auto_buffer none = { 0 };
 
 	for (size_t i = l->n_grants; i > 0; i--) {
-		struct launch_live_grant *g = &l->grants[i - 1];
+		struct holder_live_grant *g = &l->grants[i - 1];
 
 		if (!g->is_out)
 			continue;
@@ -272,7 +272,7 @@ static void live_end_grants(struct launch_live *l)
 }
 
 /* The change failed: what is new is given up, and those before it are put in force again. */
-static void live_undo(struct launch_live *l, const char *why)
+static void live_undo(struct holder_live *l, const char *why)
 {
 	struct error e = { 0 };
 	bool is_new = false;
@@ -288,11 +288,11 @@ static void live_undo(struct launch_live *l, const char *why)
 		l->hooks.fail(l->hooks.context, e.text);
 }
 
-void launch_live_settled(struct launch_live *l, int code, const char *why)
+void holder_live_settled(struct holder_live *l, int code, const char *why)
 {
-	struct launch_live_grant *g = live_find_grant(l, l->made);
+	struct holder_live_grant *g = live_find_grant(l, l->made);
 	const uint64_t order = l->order, made = l->made;
-	struct launch_live_question *x = l->question ? live_find_question(l, l->question, 0) : NULL;
+	struct holder_live_question *x = l->question ? live_find_question(l, l->question, 0) : NULL;
 
 	if (!l->is_busy)
 		return;
@@ -317,14 +317,14 @@ void launch_live_settled(struct launch_live *l, int code, const char *why)
 		live_run_waiting(l);
 }
 
-void launch_live_declare(struct launch_live *l, const struct launch_live_ceiling *ceiling)
+void holder_live_declare(struct holder_live *l, const struct holder_live_ceiling *ceiling)
 {
 	l->ceiling = *ceiling;
 	if (l->is_busy && !l->is_undoing)
 		live_reply(l, l->order, 0, -ESTALE, "the host program gave other permissions");
 	l->is_busy = l->is_undoing = false;
 	l->order = l->made = l->question = 0;
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++)
 		if (l->questions[i].id && l->questions[i].is_left)
 			live_drop_question(l, &l->questions[i], l->questions[i].how);
 	for (size_t i = 0; i < l->n_grants; i++)
@@ -336,12 +336,12 @@ void launch_live_declare(struct launch_live *l, const struct launch_live_ceiling
 /* Orders */
 
 /* 0: it will be settled. */
-static int live_add_grant(struct launch_live *l, const struct live_grant *order,
-	const struct launch_live_question *for_question, struct error *e)
+static int live_add_grant(struct holder_live *l, const struct live_grant *order,
+	const struct holder_live_question *for_question, struct error *e)
 {
 	const uint64_t now = clock_ms(CLOCK_REALTIME);
 	auto_arena scratch = { 0 };
-	struct launch_live_grant g = { .is_new = true, .g = *order };
+	struct holder_live_grant g = { .is_new = true, .g = *order };
 	int r = live_ceiling_check(&l->ceiling, &g.g, &scratch, e);
 
 	if (r == 0 && l->n_grants >= QUESTION_GRANTS_MAX)
@@ -366,7 +366,7 @@ static int live_add_grant(struct launch_live *l, const struct live_grant *order,
 	return r;
 }
 
-static int live_on_grant(struct launch_live *l, const struct launch_live_order *o, struct error *e)
+static int live_on_grant(struct holder_live *l, const struct holder_live_order *o, struct error *e)
 {
 	struct live_grant g;
 
@@ -375,9 +375,9 @@ static int live_on_grant(struct launch_live *l, const struct launch_live_order *
 	return live_add_grant(l, &g, NULL, e);
 }
 
-static int live_on_revoke(struct launch_live *l, const struct launch_live_order *o, struct error *e)
+static int live_on_revoke(struct holder_live *l, const struct holder_live_order *o, struct error *e)
 {
-	struct launch_live_grant *g;
+	struct holder_live_grant *g;
 	uint64_t id;
 
 	if (o->body.len != sizeof(id))
@@ -390,7 +390,7 @@ static int live_on_revoke(struct launch_live *l, const struct launch_live_order 
 	return live_put(l, e);
 }
 
-static int live_on_allow(struct launch_live *l, const struct launch_live_question *x,
+static int live_on_allow(struct holder_live *l, const struct holder_live_question *x,
 	const struct answer *a, struct error *e)
 {
 	const struct live_grant g = { .op = x->q.op,
@@ -412,9 +412,9 @@ static int live_on_allow(struct launch_live *l, const struct launch_live_questio
 }
 
 /* 1: it is done. */
-static int live_on_answer(struct launch_live *l, const struct launch_live_order *o, struct error *e)
+static int live_on_answer(struct holder_live *l, const struct holder_live_order *o, struct error *e)
 {
-	struct launch_live_question *x;
+	struct holder_live_question *x;
 	struct answer a;
 	int r;
 
@@ -433,7 +433,7 @@ static int live_on_answer(struct launch_live *l, const struct launch_live_order 
 	return 1;
 }
 
-static void live_run(struct launch_live *l, struct launch_live_order *o)
+static void live_run(struct holder_live *l, struct holder_live_order *o)
 {
 	struct error e = { 0 };
 	int r;
@@ -453,10 +453,10 @@ static void live_run(struct launch_live *l, struct launch_live_order *o)
 	buffer_deinit(&o->body);
 }
 
-static void live_run_waiting(struct launch_live *l)
+static void live_run_waiting(struct holder_live *l)
 {
 	while (!l->is_busy && l->n_waiting > 0) {
-		struct launch_live_order o = l->waiting[0];
+		struct holder_live_order o = l->waiting[0];
 
 		l->n_waiting--;
 		memmove(l->waiting, l->waiting + 1, l->n_waiting * sizeof(o));
@@ -464,9 +464,9 @@ static void live_run_waiting(struct launch_live *l)
 	}
 }
 
-static void live_take(struct launch_live *l, struct launch_live_order *o)
+static void live_take(struct holder_live *l, struct holder_live_order *o)
 {
-	if (l->n_waiting >= LAUNCH_LIVE_ORDERS_MAX) {
+	if (l->n_waiting >= HOLDER_LIVE_ORDERS_MAX) {
 		live_reply(l, o->id, 0, -EBUSY, "too many changes are under way; try again");
 		buffer_deinit(&o->body);
 		return;
@@ -480,7 +480,7 @@ static void live_take(struct launch_live *l, struct launch_live_order *o)
 static void live_on_order(
 	void *context, enum frame_type type, uint64_t id, const void *body, size_t len)
 {
-	struct launch_live_order o = { .type = type, .id = id };
+	struct holder_live_order o = { .type = type, .id = id };
 
 	buffer_add(&o.body, body, len);
 	if (o.body.failed)
@@ -491,11 +491,11 @@ static void live_on_order(
 
 static void live_on_joined(void *context)
 {
-	struct launch_live *l = context;
+	struct holder_live *l = context;
 
 	if (l->hooks.describe)
-		l->describe_ms = live_now_ms() + LAUNCH_LIVE_DESCRIBE_MS;
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+		l->describe_ms = live_now_ms() + HOLDER_LIVE_DESCRIBE_MS;
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++)
 		if (l->questions[i].id)
 			live_tell_question(l, &l->questions[i]);
 	for (size_t i = 0; i < l->n_grants; i++)
@@ -503,18 +503,18 @@ static void live_on_joined(void *context)
 			live_tell_grant(l, &l->grants[i]);
 }
 
-void launch_live_init(struct launch_live *l, struct launch_join *join,
-	const struct launch_live_hooks *hooks, const struct launch_live_ceiling *ceiling)
+void holder_live_init(struct holder_live *l, struct holder_join *join,
+	const struct holder_live_hooks *hooks, const struct holder_live_ceiling *ceiling)
 {
-	*l = (struct launch_live){ .hooks = *hooks, .ceiling = *ceiling, .join = join };
-	join->handler = (struct launch_join_handler){
+	*l = (struct holder_live){ .hooks = *hooks, .ceiling = *ceiling, .join = join };
+	join->handler = (struct holder_join_handler){
 		.order = live_on_order, .joined = live_on_joined, .context = l
 	};
 }
 
-void launch_live_deinit(struct launch_live *l)
+void holder_live_deinit(struct holder_live *l)
 {
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++)
 		arena_deinit(&l->questions[i].arena);
 	for (size_t i = 0; i < l->n_grants; i++)
 		free((char *)(uintptr_t)l->grants[i].g.pattern);
@@ -522,23 +522,23 @@ void launch_live_deinit(struct launch_live *l)
 	for (size_t i = 0; i < l->n_waiting; i++)
 		buffer_deinit(&l->waiting[i].body);
 	if (l->join)
-		l->join->handler = (struct launch_join_handler){ 0 };
-	*l = (struct launch_live){ 0 };
+		l->join->handler = (struct holder_join_handler){ 0 };
+	*l = (struct holder_live){ 0 };
 }
 
 /* Time */
 
 /* One order is enough for all that are over by the time it is carried out. */
-static void live_end_later(struct launch_live *l)
+static void live_end_later(struct holder_live *l)
 {
 	for (size_t i = 0; i < l->n_waiting; i++)
 		if (l->waiting[i].type == FRAME_NONE)
 			return;
-	l->waiting[l->n_waiting++] = (struct launch_live_order){ .type = FRAME_NONE };
+	l->waiting[l->n_waiting++] = (struct holder_live_order){ .type = FRAME_NONE };
 	live_run_waiting(l);
 }
 
-void launch_live_tick(struct launch_live *l)
+void holder_live_tick(struct holder_live *l)
 {
 	const uint64_t now = live_now_ms();
 	bool is_due = false;
@@ -547,11 +547,11 @@ void launch_live_tick(struct launch_live *l)
 		l->describe_ms = 0;
 		l->hooks.describe(l->hooks.context);
 	}
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++)
 		if (l->questions[i].id && l->questions[i].until_ms <= now)
 			live_drop_question(l, &l->questions[i], QUESTION_EXPIRED);
 	for (size_t i = 0; i < l->n_grants; i++) {
-		struct launch_live_grant *g = &l->grants[i];
+		struct holder_live_grant *g = &l->grants[i];
 
 		if (g->is_over || g->is_new || !live_grant_is_over(&g->g, now))
 			continue;
@@ -569,17 +569,17 @@ static int live_sooner(uint64_t at, uint64_t now, int otherwise)
 	return otherwise < 0 || (int)left < otherwise ? (int)left : otherwise;
 }
 
-int launch_live_wait_ms(const struct launch_live *l, int otherwise)
+int holder_live_wait_ms(const struct holder_live *l, int otherwise)
 {
 	const uint64_t now = live_now_ms();
 
 	if (l->describe_ms)
 		otherwise = live_sooner(l->describe_ms, now, otherwise);
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++)
 		if (l->questions[i].id)
 			otherwise = live_sooner(l->questions[i].until_ms, now, otherwise);
 	for (size_t i = 0; i < l->n_grants; i++) {
-		const struct launch_live_grant *g = &l->grants[i];
+		const struct holder_live_grant *g = &l->grants[i];
 
 		/* One that is new is looked at again when its change is settled. */
 		if (!g->is_over && !g->is_new && g->g.ends_ms)

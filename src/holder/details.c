@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/details.h"
+#include "holder/details.h"
 
 #include <string.h>
 
 #include "advice/describe/describe.h"
 
-void launch_details_add(const struct permissions *p, const struct variables *variables,
+void holder_details_add(const struct permissions *p, const struct variables *variables,
 	struct arena *a, const char *lines[JOIN_LINES_MAX], uint32_t *n)
 {
 	struct description d = { 0 };

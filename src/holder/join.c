@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/join.h"
+#include "holder/join.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@ enum {
 	JOIN_LOST_BYTES = 1024, /* for the event that says how many are missing */
 };
 
-static int join_connect(struct launch_join *j)
+static int join_connect(struct holder_join *j)
 {
 	auto_fd fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r = fd < 0 ? -errno : daemon_place_connect("join.sock", fd);
@@ -43,7 +43,7 @@ static int join_look(void)
 	return daemon_place_look("join.sock", &folder);
 }
 
-bool launch_join_is_possible(void)
+bool holder_join_is_possible(void)
 {
 	return join_look() == 0;
 }
@@ -64,7 +64,7 @@ static int join_missed_place(struct buffer *out)
 	return r;
 }
 
-int launch_join_open(struct launch_join *j)
+int holder_join_open(struct holder_join *j)
 {
 	auto_buffer missed = { 0 };
 	int r = join_look();
@@ -76,33 +76,33 @@ int launch_join_open(struct launch_join *j)
 	/* One that is not there is looked for later. */
 	if (r < 0)
 		j->tried_ms = clock_ms(CLOCK_MONOTONIC);
-	j->kept = calloc(LAUNCH_JOIN_KEPT, sizeof(*j->kept));
+	j->kept = calloc(HOLDER_JOIN_KEPT, sizeof(*j->kept));
 	j->frame = calloc(1, sizeof(*j->frame));
 	j->is_on = j->kept && j->frame;
 	return j->is_on ? 0 : -ENOMEM;
 }
 
-static struct launch_join_frame *join_kept(const struct launch_join *j, uint64_t i)
+static struct holder_join_frame *join_kept(const struct holder_join *j, uint64_t i)
 {
-	return &j->kept[i % LAUNCH_JOIN_KEPT];
+	return &j->kept[i % HOLDER_JOIN_KEPT];
 }
 
 /* The daemon is gone. It may have committed what it did not acknowledge: the next one looks. */
-static void join_lose(struct launch_join *j)
+static void join_lose(struct holder_join *j)
 {
 	fd_close(&j->fd);
 	j->is_known = j->is_same = false;
 	j->is_unsure = j->is_unsure || j->first < j->sent;
-	for (uint64_t i = j->first; launch_weights_sum(&j->forgotten) && i < j->next; i++)
-		join_kept(j, i)->forgotten = (struct launch_weights){ 0 };
-	launch_weights_move(&j->lost, &j->forgotten);
+	for (uint64_t i = j->first; holder_weights_sum(&j->forgotten) && i < j->next; i++)
+		join_kept(j, i)->forgotten = (struct holder_weights){ 0 };
+	holder_weights_move(&j->lost, &j->forgotten);
 	j->acked = 0;
 	j->sent = j->first;
 }
 
 /* 0: it was taken. -EAGAIN: later. */
 static int join_send(
-	struct launch_join *j, enum frame_type type, uint64_t id, const struct buffer *body)
+	struct holder_join *j, enum frame_type type, uint64_t id, const struct buffer *body)
 {
 	int r = j->fd < 0 ? -EAGAIN : frame_send(j->fd, type, id, body->data, body->len, NULL, 0);
 
@@ -113,32 +113,32 @@ static int join_send(
 	return r;
 }
 
-int launch_join_hello(struct launch_join *j, const struct join *who)
+int holder_join_hello(struct holder_join *j, const struct join *who)
 {
 	return join_encode(who, &j->hello);
 }
 
 /* What is nothing to wait for. */
-static void join_forget(struct launch_join *j)
+static void join_forget(struct holder_join *j)
 {
 	while (j->first < j->sent && join_kept(j, j->first)->type == FRAME_NONE &&
-		launch_weights_sum(&join_kept(j, j->first)->forgotten) == 0)
+		holder_weights_sum(&join_kept(j, j->first)->forgotten) == 0)
 		j->first++;
 }
 
 /* The next one to be sent is to be in the log before, which is our matter. */
-static bool join_is_early(const struct launch_join *j)
+static bool join_is_early(const struct holder_join *j)
 {
-	const struct launch_join_frame *f = join_kept(j, j->sent);
+	const struct holder_join_frame *f = join_kept(j, j->sent);
 
 	return j->is_same && f->type == FRAME_JOIN_EVENT && f->id > j->written;
 }
 
 /* An event stays until it is acknowledged. */
-static void join_flush(struct launch_join *j)
+static void join_flush(struct holder_join *j)
 {
 	while (j->fd >= 0 && j->sent < j->next && !join_is_early(j)) {
-		struct launch_join_frame *f = join_kept(j, j->sent);
+		struct holder_join_frame *f = join_kept(j, j->sent);
 		const uint64_t id = f->type != FRAME_JOIN_EVENT ? f->id
 				    : j->is_same                ? JOIN_EVENT_WRITTEN
 								: 0;
@@ -157,26 +157,26 @@ static void join_flush(struct launch_join *j)
 
 /* Who has a loop comes back when the daemon has let us in, and knows then where in the log its
  * events can be. Who has none cannot wait for that. */
-static bool join_may_send(const struct launch_join *j)
+static bool join_may_send(const struct holder_join *j)
 {
 	return j->fd >= 0 && (j->is_known || !j->delay_ms);
 }
 
-static uint64_t join_left_ms(const struct launch_join *j)
+static uint64_t join_left_ms(const struct holder_join *j)
 {
 	const uint64_t now = clock_ms(CLOCK_MONOTONIC), due = j->since_ms + j->delay_ms;
 
-	return due > now && j->next - j->sent < LAUNCH_JOIN_CROWDED ? due - now : 0;
+	return due > now && j->next - j->sent < HOLDER_JOIN_CROWDED ? due - now : 0;
 }
 
 /* The first to be dropped: the oldest of the least weight. What was sent already and is not waited
  * for costs nothing. */
-static uint64_t join_lightest(const struct launch_join *j)
+static uint64_t join_lightest(const struct holder_join *j)
 {
 	uint64_t found = j->first;
 
 	for (uint64_t i = j->first; i < j->next; i++) {
-		const struct launch_join_frame *f = join_kept(j, i);
+		const struct holder_join_frame *f = join_kept(j, i);
 
 		if (f->type == FRAME_NONE)
 			return i;
@@ -188,12 +188,12 @@ static uint64_t join_lightest(const struct launch_join *j)
 
 /* Those before it move up. Acknowledgements count what was sent: the frame after it keeps how many
  * are missing there. */
-static void join_drop(struct launch_join *j, uint64_t i, struct launch_join_frame *added)
+static void join_drop(struct holder_join *j, uint64_t i, struct holder_join_frame *added)
 {
-	struct launch_join_frame gone = *join_kept(j, i);
-	struct launch_join_frame *after = i + 1 < j->next ? join_kept(j, i + 1) : added;
+	struct holder_join_frame gone = *join_kept(j, i);
+	struct holder_join_frame *after = i + 1 < j->next ? join_kept(j, i + 1) : added;
 
-	launch_weights_move(&after->forgotten, &gone.forgotten);
+	holder_weights_move(&after->forgotten, &gone.forgotten);
 	if (gone.type == FRAME_JOIN_EVENT && i < j->sent) {
 		after->forgotten.n[gone.weight]++;
 		j->forgotten.n[gone.weight]++;
@@ -208,11 +208,11 @@ static void join_drop(struct launch_join *j, uint64_t i, struct launch_join_fram
 }
 
 /* Takes the body over, or drops it. */
-static void join_keep(struct launch_join *j, struct launch_join_frame *added)
+static void join_keep(struct holder_join *j, struct holder_join_frame *added)
 {
-	if (j->next - j->first == LAUNCH_JOIN_KEPT) {
+	if (j->next - j->first == HOLDER_JOIN_KEPT) {
 		const uint64_t i = join_lightest(j);
-		const struct launch_join_frame *f = join_kept(j, i);
+		const struct holder_join_frame *f = join_kept(j, i);
 
 		if (f->type != FRAME_NONE && added->weight < f->weight) {
 			j->lost.n[added->weight]++;
@@ -228,19 +228,19 @@ static void join_keep(struct launch_join *j, struct launch_join_frame *added)
 
 /* Takes the body over. */
 static void join_keep_event(
-	struct launch_join *j, const struct audit_event *e, uint64_t id, struct buffer *body)
+	struct holder_join *j, const struct audit_event *e, uint64_t id, struct buffer *body)
 {
-	struct launch_join_frame f = {
-		.type = FRAME_JOIN_EVENT, .id = id, .body = *body, .weight = launch_weight_of(e)
+	struct holder_join_frame f = {
+		.type = FRAME_JOIN_EVENT, .id = id, .body = *body, .weight = holder_weight_of(e)
 	};
 
 	*body = (struct buffer){ 0 };
 	join_keep(j, &f);
 }
 
-void launch_join_send(struct launch_join *j, enum frame_type type, uint64_t id, struct buffer *body)
+void holder_join_send(struct holder_join *j, enum frame_type type, uint64_t id, struct buffer *body)
 {
-	struct launch_join_frame f = { .type = type, .id = id, .weight = LAUNCH_WEIGHT_HEAVY };
+	struct holder_join_frame f = { .type = type, .id = id, .weight = HOLDER_WEIGHT_HEAVY };
 
 	if (!j->is_on || j->fd < 0 || body->failed)
 		return;
@@ -252,10 +252,10 @@ void launch_join_send(struct launch_join *j, enum frame_type type, uint64_t id, 
 }
 
 /* What was for another daemon: this one hears of what there is now. */
-static void join_drop_orders(struct launch_join *j)
+static void join_drop_orders(struct holder_join *j)
 {
 	for (uint64_t i = j->first; i < j->next; i++) {
-		struct launch_join_frame *f = join_kept(j, i);
+		struct holder_join_frame *f = join_kept(j, i);
 
 		if (f->type != FRAME_JOIN_EVENT)
 			f->type = FRAME_NONE;
@@ -264,23 +264,23 @@ static void join_drop_orders(struct launch_join *j)
 
 /* Says how many are missing, in the words of one that is there; the reason is in the buffer. */
 static struct audit_event join_lost(
-	const struct audit_event *like, const struct launch_weights *lost, struct buffer *reason)
+	const struct audit_event *like, const struct holder_weights *lost, struct buffer *reason)
 {
 	struct audit_event e = *like;
 
 	buffer_adds(reason, "events were dropped while the daemon was away: ");
-	launch_weights_print(lost, reason);
+	holder_weights_print(lost, reason);
 	e.action = AUDIT_STORE;
 	e.decision = AUDIT_NONE;
 	e.target = "daemon";
 	e.reason = buffer_text(reason);
 	e.rule = "";
-	e.count = launch_weights_sum(lost);
+	e.count = holder_weights_sum(lost);
 	return e;
 }
 
 /* What is missing is said at its place. */
-static void join_tell_lost(struct launch_join *j, const struct audit_event *like)
+static void join_tell_lost(struct holder_join *j, const struct audit_event *like)
 {
 	auto_buffer body = { 0 }, reason = { 0 };
 	const struct audit_event e = join_lost(like, &j->lost, &reason);
@@ -288,13 +288,13 @@ static void join_tell_lost(struct launch_join *j, const struct audit_event *like
 	audit_event_encode(&e, &body);
 	if (body.failed)
 		return;
-	j->lost = (struct launch_weights){ 0 };
+	j->lost = (struct holder_weights){ 0 };
 	join_keep_event(j, &e, 0, &body);
 }
 
-void launch_join_tell(void *context, const struct audit_event *e)
+void holder_join_tell(void *context, const struct audit_event *e)
 {
-	struct launch_join *j = context;
+	struct holder_join *j = context;
 	auto_buffer body = { 0 };
 
 	if (!j->is_on)
@@ -305,17 +305,17 @@ void launch_join_tell(void *context, const struct audit_event *e)
 		return;
 	/* Its log has them. */
 	if (j->is_same)
-		j->lost = (struct launch_weights){ 0 };
-	if (launch_weights_sum(&j->lost) > 0 && j->is_known && j->sent == j->next)
+		j->lost = (struct holder_weights){ 0 };
+	if (holder_weights_sum(&j->lost) > 0 && j->is_known && j->sent == j->next)
 		join_tell_lost(j, e);
 	join_keep_event(j, e, j->told, &body);
 }
 
-static void join_again(struct launch_join *j)
+static void join_again(struct holder_join *j)
 {
 	if (j->other.text[0])
 		return;
-	if (j->tried_ms && clock_ms(CLOCK_MONOTONIC) - j->tried_ms < LAUNCH_JOIN_AGAIN_MS)
+	if (j->tried_ms && clock_ms(CLOCK_MONOTONIC) - j->tried_ms < HOLDER_JOIN_AGAIN_MS)
 		return;
 	if (join_connect(j) < 0)
 		return;
@@ -323,7 +323,7 @@ static void join_again(struct launch_join *j)
 	(void)join_send(j, FRAME_JOIN, j->is_unsure ? j->number + 1 : 0, &j->hello);
 }
 
-void launch_join_connect(struct launch_join *j)
+void holder_join_connect(struct holder_join *j)
 {
 	if (j->is_on && j->fd < 0)
 		join_again(j);
@@ -335,7 +335,7 @@ static bool join_is_order(enum frame_type type)
 }
 
 /* The folder of the daemon that we are or were connected to, or of the one that would be. */
-static int join_missed_open(struct launch_join *j)
+static int join_missed_open(struct holder_join *j)
 {
 	int r = j->missed.len || j->folder >= 0 ? 0 : join_missed_place(&j->missed);
 
@@ -345,7 +345,7 @@ static int join_missed_open(struct launch_join *j)
 }
 
 /* By the folder that the daemon named: it may have another environment, and so another log. */
-static void join_compare_logs(struct launch_join *j)
+static void join_compare_logs(struct holder_join *j)
 {
 	if (j->log)
 		j->is_written = join_missed_open(j) == 0 && audit_missed_is_of(j->folder, j->log);
@@ -359,7 +359,7 @@ static bool join_is_folder(const struct frame *f)
 }
 
 /* A user may join a daemon of root, which does not say where the user writes. */
-static bool join_is_of_our_user(const struct launch_join *j)
+static bool join_is_of_our_user(const struct holder_join *j)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -368,7 +368,7 @@ static bool join_is_of_our_user(const struct launch_join *j)
 	       cred.uid == geteuid();
 }
 
-static void join_on_joined(struct launch_join *j, struct frame *f)
+static void join_on_joined(struct holder_join *j, struct frame *f)
 {
 	const bool is_named = f->len && join_is_of_our_user(j);
 
@@ -393,7 +393,7 @@ static void join_on_joined(struct launch_join *j, struct frame *f)
 		j->handler.joined(j->handler.context);
 }
 
-static void join_on_order(struct launch_join *j, const struct frame *f)
+static void join_on_order(struct holder_join *j, const struct frame *f)
 {
 	const struct join_reply no = { .error = EOPNOTSUPP,
 		.text = "this sandbox takes no changes from the daemon while it runs" };
@@ -402,14 +402,14 @@ static void join_on_order(struct launch_join *j, const struct frame *f)
 	if (j->handler.order)
 		j->handler.order(j->handler.context, f->type, f->id, f->body, f->len);
 	else if (join_reply_encode(&no, &body) == 0)
-		launch_join_send(j, FRAME_JOIN_REPLY, f->id, &body);
+		holder_join_send(j, FRAME_JOIN_REPLY, f->id, &body);
 }
 
 /* Up to so many of the events that were dropped right before it; returns how many are left of n. */
 static uint64_t join_ack_forgotten(
-	struct launch_join *j, struct launch_join_frame *kept, uint64_t n)
+	struct holder_join *j, struct holder_join_frame *kept, uint64_t n)
 {
-	for (size_t i = 0; i < LAUNCH_WEIGHT_COUNT; i++) {
+	for (size_t i = 0; i < HOLDER_WEIGHT_COUNT; i++) {
 		const uint64_t some = n < kept->forgotten.n[i] ? n : kept->forgotten.n[i];
 
 		kept->forgotten.n[i] -= some;
@@ -420,14 +420,14 @@ static uint64_t join_ack_forgotten(
 }
 
 /* So many events of this connection are committed. */
-static int join_on_ack(struct launch_join *j, const struct frame *f)
+static int join_on_ack(struct holder_join *j, const struct frame *f)
 {
 	uint64_t n = f->id - j->acked;
 
 	if (f->id <= j->acked || f->len != sizeof(j->number))
 		return -EPROTO;
 	for (; n > 0 && j->first < j->next; j->first++) {
-		struct launch_join_frame *kept = join_kept(j, j->first);
+		struct holder_join_frame *kept = join_kept(j, j->first);
 
 		n = join_ack_forgotten(j, kept, n);
 		if (n == 0 || j->first == j->sent)
@@ -444,7 +444,7 @@ static int join_on_ack(struct launch_join *j, const struct frame *f)
 
 /* The daemon is of another version. It stays so for as long as we are here: it is not asked again,
  * and gets what we leave for it. */
-static void join_refuse_other(struct launch_join *j)
+static void join_refuse_other(struct holder_join *j)
 {
 	struct ucred peer = { 0 };
 	socklen_t len = sizeof(peer);
@@ -460,7 +460,7 @@ static void join_refuse_other(struct launch_join *j)
 }
 
 /* Reads what the daemon says, so much at a time; true if the command is to end. */
-static bool join_hear(struct launch_join *j)
+static bool join_hear(struct holder_join *j)
 {
 	struct frame *f = j->frame;
 	bool stops = false;
@@ -487,20 +487,20 @@ static bool join_hear(struct launch_join *j)
 	return stops;
 }
 
-bool launch_join_dispatch(struct launch_join *j, bool is_readable)
+bool holder_join_dispatch(struct holder_join *j, bool is_readable)
 {
 	bool stops;
 
 	if (!j->is_on)
 		return false;
 	stops = is_readable && join_hear(j);
-	launch_join_connect(j);
+	holder_join_connect(j);
 	if (join_may_send(j) && j->sent < j->next && join_left_ms(j) == 0)
 		join_flush(j);
 	return stops;
 }
 
-int launch_join_wait_ms(const struct launch_join *j, int otherwise)
+int holder_join_wait_ms(const struct holder_join *j, int otherwise)
 {
 	int ms;
 
@@ -509,12 +509,12 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise)
 	if (!j->is_on ||
 		(j->fd >= 0 && (!join_may_send(j) || j->sent == j->next || join_is_early(j))))
 		return otherwise;
-	ms = j->fd >= 0 && !j->is_blocked ? (int)join_left_ms(j) : LAUNCH_JOIN_AGAIN_MS;
+	ms = j->fd >= 0 && !j->is_blocked ? (int)join_left_ms(j) : HOLDER_JOIN_AGAIN_MS;
 	return otherwise < 0 || otherwise > ms ? ms : otherwise;
 }
 
 /* Those from that one on. */
-static uint64_t join_events(const struct launch_join *j, uint64_t from)
+static uint64_t join_events(const struct holder_join *j, uint64_t from)
 {
 	uint64_t n = 0;
 
@@ -531,25 +531,25 @@ static bool join_is_unwanted(int error)
 }
 
 /* With its length. */
-static size_t join_missed_bytes(const struct launch_join_frame *f)
+static size_t join_missed_bytes(const struct holder_join_frame *f)
 {
 	return f->type == FRAME_JOIN_EVENT ? sizeof(uint32_t) + f->body.len : 0;
 }
 
 /* Appends the events, in their order, as far as a file has room: the heavy ones first. *lost counts
  * the others. Returns whether there was any; *ret_last is the last then. */
-static bool join_collect_missed(const struct launch_join *j, struct buffer *bytes,
-	struct launch_weights *lost, struct audit_event *ret_last)
+static bool join_collect_missed(const struct holder_join *j, struct buffer *bytes,
+	struct holder_weights *lost, struct audit_event *ret_last)
 {
-	size_t need[LAUNCH_WEIGHT_COUNT + 1] = { 0 }; /* of what is as heavy, or heavier, still */
-	const struct launch_weights before = *lost;
+	size_t need[HOLDER_WEIGHT_COUNT + 1] = { 0 }; /* of what is as heavy, or heavier, still */
+	const struct holder_weights before = *lost;
 	bool is_any = false;
 
 	for (uint64_t i = j->first; i < j->next; i++)
 		for (size_t w = 0; w <= join_kept(j, i)->weight; w++)
 			need[w] += join_missed_bytes(join_kept(j, i));
 	for (uint64_t i = j->first; i < j->next; i++) {
-		const struct launch_join_frame *f = join_kept(j, i);
+		const struct holder_join_frame *f = join_kept(j, i);
 
 		for (size_t w = 0; w <= f->weight; w++)
 			need[w] -= join_missed_bytes(f);
@@ -570,7 +570,7 @@ static bool join_collect_missed(const struct launch_join *j, struct buffer *byte
  * What no daemon acknowledged, as a file. Where that cannot be done, it is lost; -EDQUOT: there are
  * too many files.
  */
-static int join_leave_missed(struct launch_join *j)
+static int join_leave_missed(struct holder_join *j)
 {
 	/* Also those that are about to be sent. */
 	struct audit_missed_name name = {
@@ -578,16 +578,16 @@ static int join_leave_missed(struct launch_join *j)
 	};
 	uint8_t last[JOIN_LOST_BYTES];
 	auto_buffer bytes = { 0 }, none = { 0 }, reason = { 0 };
-	struct launch_weights lost = j->lost, forgotten = j->forgotten;
+	struct holder_weights lost = j->lost, forgotten = j->forgotten;
 	struct audit_event e;
 	int r = join_missed_open(j);
 
 	if (r < 0)
 		return join_is_unwanted(r) ? 0 : r;
-	launch_weights_move(&lost, &forgotten);
+	holder_weights_move(&lost, &forgotten);
 	if (!join_collect_missed(j, &bytes, &lost, &e))
 		return 0;
-	if (launch_weights_sum(&lost)) {
+	if (holder_weights_sum(&lost)) {
 		const struct audit_event missing = join_lost(&e, &lost, &reason);
 
 		(void)audit_missed_add(
@@ -600,13 +600,13 @@ static int join_leave_missed(struct launch_join *j)
 	 * file. */
 	if (j->is_known)
 		join_flush(j);
-	if (r == 0 && !launch_weights_sum(&j->lost) && j->is_known && j->sent == j->next)
+	if (r == 0 && !holder_weights_sum(&j->lost) && j->is_known && j->sent == j->next)
 		(void)join_send(j, FRAME_JOIN_LEFT, j->number, &none);
 	return r;
 }
 
 /* What was sent is safe when the daemon has committed it, and not before. */
-static void join_await_ack(struct launch_join *j)
+static void join_await_ack(struct holder_join *j)
 {
 	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + JOIN_ACK_MS;
 
@@ -616,11 +616,11 @@ static void join_await_ack(struct launch_join *j)
 }
 
 /* They could not be left, and no daemon has acknowledged them. */
-static uint64_t join_tell_missing(struct launch_join *j, int error, struct error *why)
+static uint64_t join_tell_missing(struct holder_join *j, int error, struct error *why)
 {
 	const uint64_t unsent = join_events(j, j->sent), n = join_events(j, j->first) +
-							     launch_weights_sum(&j->lost) +
-							     launch_weights_sum(&j->forgotten);
+							     holder_weights_sum(&j->lost) +
+							     holder_weights_sum(&j->forgotten);
 
 	if (n && error == -EDQUOT) {
 		audit_missed_count(j->folder, n);
@@ -644,7 +644,7 @@ static uint64_t join_tell_missing(struct launch_join *j, int error, struct error
 	return n;
 }
 
-uint64_t launch_join_close(struct launch_join *j, struct error *why)
+uint64_t holder_join_close(struct holder_join *j, struct error *why)
 {
 	uint64_t missing = 0;
 	int r = 0;
@@ -652,7 +652,7 @@ uint64_t launch_join_close(struct launch_join *j, struct error *why)
 	j->delay_ms = 0;
 	/* Nothing more is sent to a daemon that has not let us in: what it would not read is left
 	 * for it. */
-	launch_join_connect(j);
+	holder_join_connect(j);
 	if (j->is_on && j->fd >= 0 && !j->is_known)
 		(void)poll(&(struct pollfd){ .fd = j->fd, .events = POLLIN }, 1, JOIN_PATIENCE_MS);
 	if (j->is_on && j->fd >= 0)
@@ -678,6 +678,6 @@ uint64_t launch_join_close(struct launch_join *j, struct error *why)
 	fd_close(&j->prepared);
 	fd_close(&j->folder);
 	fd_close(&j->fd);
-	*j = LAUNCH_JOIN_NONE;
+	*j = HOLDER_JOIN_NONE;
 	return missing;
 }

@@ -15,7 +15,7 @@
 #include "wire/report.h"
 
 /* Of which command, and when. */
-struct launch_record {
+struct holder_record {
 	struct audit_trail *trail;
 	uint64_t time_ns;    /* 0: now */
 	const char *program; /* the actor, where the report names no other */
@@ -23,7 +23,7 @@ struct launch_record {
 };
 
 /* How it ended. */
-struct launch_end {
+struct holder_end {
 	const struct report *report;
 	const struct limits *limits; /* that it had; NULL: not known */
 	uint64_t printed;            /* bytes of output; 0: not known */
@@ -32,7 +32,7 @@ struct launch_end {
 };
 
 /* A request that was denied; of a variable only the name is recorded. */
-struct launch_denial {
+struct holder_denial {
 	enum operation op;
 	const char *target, *rule, *reason;
 	bool is_exact;
@@ -44,18 +44,18 @@ struct launch_denial {
  * The values of these variables ("NAME=value" …; ends with NULL) are never to be in the log. Before
  * the first event about a command that has them. -E2BIG: they are too many; -ENOMEM.
  */
-int launch_record_secrets(struct audit_trail *t, const char *const *env);
+int holder_record_secrets(struct audit_trail *t, const char *const *env);
 /* A connection, or what came of an attempt to make one or to look up a name. */
-void launch_record_network(const struct launch_record *r, const struct record *record);
-void launch_record_denial(const struct launch_record *r, const struct launch_denial *d);
+void holder_record_network(const struct holder_record *r, const struct record *record);
+void holder_record_denial(const struct holder_record *r, const struct holder_denial *d);
 /*
  * What a broker did (FRAME_EVENT): an encoded event, which gets this log's session and number, and
  * before it how many are missing. len 0: only that. -EBADMSG: it is no event.
  */
-int launch_record_call(
-	const struct launch_record *r, const void *data, size_t len, uint64_t missing);
+int holder_record_call(
+	const struct holder_record *r, const void *data, size_t len, uint64_t missing);
 /* Its end, after an event for each limit that it met. */
-void launch_record_end(const struct launch_record *r, const struct launch_end *end);
+void holder_record_end(const struct holder_record *r, const struct holder_end *end);
 
 /* A limit in words: "timeout 5s", "memory 64M". */
-void launch_record_limit(enum limit which, uint64_t value, struct buffer *out);
+void holder_record_limit(enum limit which, uint64_t value, struct buffer *out);

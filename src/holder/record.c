@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/record.h"
+#include "holder/record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "codec/unit.h"
 
-static void record_add(const struct launch_record *r, struct audit_event e)
+static void record_add(const struct holder_record *r, struct audit_event e)
 {
 	e.time_ns = r->time_ns;
 	if (!e.program || !*e.program)
@@ -16,7 +16,7 @@ static void record_add(const struct launch_record *r, struct audit_event e)
 	(void)audit_trail_add(r->trail, &e);
 }
 
-int launch_record_secrets(struct audit_trail *t, const char *const *env)
+int holder_record_secrets(struct audit_trail *t, const char *const *env)
 {
 	int r = 0;
 
@@ -35,7 +35,7 @@ int launch_record_secrets(struct audit_trail *t, const char *const *env)
 
 /* What was asked for */
 
-void launch_record_network(const struct launch_record *r, const struct record *record)
+void holder_record_network(const struct holder_record *r, const struct record *record)
 {
 	static const enum audit_decision decisions[] = {
 		[RECORD_DENIED] = AUDIT_DENIED,
@@ -64,7 +64,7 @@ void launch_record_network(const struct launch_record *r, const struct record *r
 		      });
 }
 
-void launch_record_denial(const struct launch_record *r, const struct launch_denial *d)
+void holder_record_denial(const struct holder_record *r, const struct holder_denial *d)
 {
 	auto_arena scratch = { 0 };
 	struct audit_event e = { .action = audit_action_of(d->op),
@@ -87,7 +87,7 @@ void launch_record_denial(const struct launch_record *r, const struct launch_den
 
 /* Limits, and the end */
 
-void launch_record_limit(enum limit which, uint64_t value, struct buffer *out)
+void holder_record_limit(enum limit which, uint64_t value, struct buffer *out)
 {
 	buffer_printf(out, "%s ", limit_name(which));
 	switch (which) {
@@ -105,7 +105,7 @@ void launch_record_limit(enum limit which, uint64_t value, struct buffer *out)
 	}
 }
 
-static void record_limits(const struct launch_record *r, const struct launch_end *end)
+static void record_limits(const struct holder_record *r, const struct holder_end *end)
 {
 	const uint32_t flags = end->report->flags;
 	const struct {
@@ -128,7 +128,7 @@ static void record_limits(const struct launch_record *r, const struct launch_end
 		if (!rows[i].count)
 			continue;
 		if (end->limits)
-			launch_record_limit(
+			holder_record_limit(
 				rows[i].which, end->limits->values[rows[i].which], &rule);
 		record_add(r, (struct audit_event){ .action = AUDIT_LIMIT,
 				      .target = limit_name(rows[i].which),
@@ -153,7 +153,7 @@ static void record_put_held(const char *what, uint32_t by, struct buffer *out)
 		buffer_printf(out, "; %s held by %s", what, names[by]);
 }
 
-void launch_record_end(const struct launch_record *r, const struct launch_end *end)
+void holder_record_end(const struct holder_record *r, const struct holder_end *end)
 {
 	const struct report *report = end->report;
 	auto_buffer use = { 0 };
@@ -177,8 +177,8 @@ void launch_record_end(const struct launch_record *r, const struct launch_end *e
 			      .exact = true });
 }
 
-int launch_record_call(
-	const struct launch_record *r, const void *data, size_t len, uint64_t missing)
+int holder_record_call(
+	const struct holder_record *r, const void *data, size_t len, uint64_t missing)
 {
 	struct audit_event e;
 	int ret = len ? audit_event_decode(&e, data, len) : 0;

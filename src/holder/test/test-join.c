@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/join.h"
+#include "holder/join.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ struct stand_in {
 	struct sockaddr_un address;
 	int listener, peer;
 	struct frame frame;
-	struct launch_join join;
+	struct holder_join join;
 };
 
 static void stand_in_begin(struct stand_in *s)
@@ -40,7 +40,7 @@ static void stand_in_begin(struct stand_in *s)
 	*s = (struct stand_in){ .place = "/tmp/test-join-XXXXXX",
 		.address.sun_family = AF_UNIX,
 		.peer = -1,
-		.join = LAUNCH_JOIN_NONE };
+		.join = HOLDER_JOIN_NONE };
 	assert_non_null(mkdtemp(s->place));
 	(void)snprintf(s->folder, sizeof(s->folder), "%s/corral", s->place);
 	(void)snprintf(s->address.sun_path, sizeof(s->address.sun_path), "%s/join.sock", s->folder);
@@ -51,13 +51,13 @@ static void stand_in_begin(struct stand_in *s)
 	assert_int_equal(
 		bind(s->listener, (const struct sockaddr *)&s->address, sizeof(s->address)), 0);
 	assert_int_equal(listen(s->listener, 1), 0);
-	assert_int_equal(launch_join_open(&s->join), 0);
-	assert_int_equal(launch_join_hello(&s->join, &who), 0);
+	assert_int_equal(holder_join_open(&s->join), 0);
+	assert_int_equal(holder_join_hello(&s->join, &who), 0);
 }
 
 static void stand_in_end(struct stand_in *s)
 {
-	(void)launch_join_close(&s->join, NULL);
+	(void)holder_join_close(&s->join, NULL);
 	frame_deinit(&s->frame);
 	fd_close(&s->peer);
 	fd_close(&s->listener);
@@ -93,7 +93,7 @@ static void stand_in_tell_of(
 		.count = 1 };
 
 	while (n-- > 0)
-		launch_join_tell(&s->join, &e);
+		holder_join_tell(&s->join, &e);
 }
 
 static void stand_in_tell(struct stand_in *s, size_t n)
@@ -105,14 +105,14 @@ static void stand_in_tell(struct stand_in *s, size_t n)
 static void stand_in_let_in(struct stand_in *s, uint64_t number)
 {
 	assert_int_equal(frame_send(s->peer, FRAME_JOINED, number, NULL, 0, NULL, 0), 0);
-	assert_false(launch_join_dispatch(&s->join, true));
+	assert_false(holder_join_dispatch(&s->join, true));
 }
 
 static void stand_in_acknowledge(struct stand_in *s, uint64_t events, uint64_t number)
 {
 	assert_int_equal(
 		frame_send(s->peer, FRAME_JOIN_ACK, events, &number, sizeof(number), NULL, 0), 0);
-	assert_false(launch_join_dispatch(&s->join, true));
+	assert_false(holder_join_dispatch(&s->join, true));
 }
 
 static void stand_in_hears_events(struct stand_in *s, int n)
@@ -130,11 +130,11 @@ static void test_join_hello_alone(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	stand_in_tell(&s, 1);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	stand_in_hears_events(&s, 1);
 	stand_in_let_in(&s, 0);
 	stand_in_end(&s);
@@ -148,16 +148,16 @@ static void test_join_let_in(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	s.join.delay_ms = 1000000;
-	stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
-	launch_join_connect(&s.join);
+	stand_in_tell(&s, HOLDER_JOIN_CROWDED);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
-	assert_int_equal(launch_join_wait_ms(&s.join, -1), -1);
+	assert_int_equal(holder_join_wait_ms(&s.join, -1), -1);
 	stand_in_let_in(&s, 0);
-	stand_in_hears_events(&s, LAUNCH_JOIN_CROWDED);
+	stand_in_hears_events(&s, HOLDER_JOIN_CROWDED);
 	stand_in_end(&s);
 }
 
@@ -172,27 +172,27 @@ static void test_join_delay(void **state)
 	stand_in_begin(&s);
 	s.join.delay_ms = ages;
 	stand_in_tell(&s, 2);
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	stand_in_let_in(&s, 0);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
-	assert_in_range(launch_join_wait_ms(&s.join, -1), 1, ages);
-	assert_int_equal(launch_join_wait_ms(&s.join, 5), 5);
+	assert_in_range(holder_join_wait_ms(&s.join, -1), 1, ages);
+	assert_int_equal(holder_join_wait_ms(&s.join, 5), 5);
 	s.join.since_ms = 0;
 	s.join.delay_ms = 1;
-	assert_int_equal(launch_join_wait_ms(&s.join, -1), 0);
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_int_equal(holder_join_wait_ms(&s.join, -1), 0);
+	assert_false(holder_join_dispatch(&s.join, false));
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
-	assert_int_equal(launch_join_wait_ms(&s.join, -1), -1);
+	assert_int_equal(holder_join_wait_ms(&s.join, -1), -1);
 	s.join.delay_ms = ages;
-	stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
-	assert_false(launch_join_dispatch(&s.join, false));
-	for (int i = 0; i < LAUNCH_JOIN_CROWDED; i++)
+	stand_in_tell(&s, HOLDER_JOIN_CROWDED);
+	assert_false(holder_join_dispatch(&s.join, false));
+	for (int i = 0; i < HOLDER_JOIN_CROWDED; i++)
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 	stand_in_tell(&s, 3);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 	stand_in_end(&s);
@@ -205,18 +205,18 @@ static void test_join_blocked(void **state)
 
 	(void)state;
 	stand_in_begin(&s);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_let_in(&s, 0);
 	for (int i = 0; i < 100 && !s.join.is_blocked; i++) {
-		stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
-		assert_false(launch_join_dispatch(&s.join, false));
+		stand_in_tell(&s, HOLDER_JOIN_CROWDED);
+		assert_false(holder_join_dispatch(&s.join, false));
 	}
 	assert_true(s.join.is_blocked);
-	assert_int_equal(launch_join_wait_ms(&s.join, -1), LAUNCH_JOIN_AGAIN_MS);
+	assert_int_equal(holder_join_wait_ms(&s.join, -1), HOLDER_JOIN_AGAIN_MS);
 	while (stand_in_hear(&s) != FRAME_NONE)
 		;
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 	stand_in_end(&s);
 }
@@ -277,14 +277,14 @@ static void test_join_missed(void **state)
 		int left;      /* at least */
 		uint64_t lost; /* at least */
 	} rows[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 100, 100, 0 },
-		{ LAUNCH_JOIN_KEPT + 10, 300, 10 } };
+		{ HOLDER_JOIN_KEPT + 10, 300, 10 } };
 	struct stand_in s;
 
 	(void)state;
 	stand_in_begin(&s);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_int_equal(unlink(s.address.sun_path), 0);
-	assert_int_equal(launch_join_open(&s.join), -ENOENT);
+	assert_int_equal(holder_join_open(&s.join), -ENOENT);
 	assert_false(s.join.is_on);
 	stand_in_make_folder(&s);
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -292,11 +292,11 @@ static void test_join_missed(void **state)
 		auto_buffer bytes = { 0 };
 		int n;
 
-		assert_int_equal(launch_join_open(&s.join), 0);
+		assert_int_equal(holder_join_open(&s.join), 0);
 		assert_false(s.join.was_there);
-		assert_int_equal(launch_join_hello(&s.join, &who), 0);
+		assert_int_equal(holder_join_hello(&s.join, &who), 0);
 		stand_in_tell(&s, rows[i].told);
-		(void)launch_join_close(&s.join, NULL);
+		(void)holder_join_close(&s.join, NULL);
 		n = stand_in_left(&s, &bytes, &e);
 		assert_true(n >= rows[i].left);
 		if (rows[i].lost) {
@@ -307,10 +307,10 @@ static void test_join_missed(void **state)
 			assert_int_equal(n, rows[i].told);
 		}
 	}
-	assert_int_equal(launch_join_open(&s.join), 0);
+	assert_int_equal(holder_join_open(&s.join), 0);
 	s.join.is_written = true;
 	stand_in_tell(&s, 1);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_left(&s, &(struct buffer){ 0 }, NULL), 0);
 	fd_close(&s.listener);
 	s.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -330,28 +330,28 @@ static void test_join_unheard(void **state)
 	stand_in_begin(&s);
 	stand_in_make_folder(&s);
 	s.join.delay_ms = 1000000;
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_tell(&s, 3);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(stand_in_hear(&s), FRAME_NONE);
 	assert_int_equal(stand_in_left(&s, &bytes, &e), 3);
 	fd_close(&s.peer);
 	/* One that got two of them, acknowledged one, and was gone then. */
-	assert_int_equal(launch_join_open(&s.join), 0);
+	assert_int_equal(holder_join_open(&s.join), 0);
 	assert_true(s.join.was_there);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_let_in(&s, 3);
 	stand_in_tell(&s, 2);
-	assert_false(launch_join_dispatch(&s.join, true));
+	assert_false(holder_join_dispatch(&s.join, true));
 	stand_in_acknowledge(&s, 1, 7);
 	fd_close(&s.peer);
 	fd_close(&s.listener);
 	stand_in_tell(&s, 1);
-	assert_false(launch_join_dispatch(&s.join, true));
-	(void)launch_join_close(&s.join, NULL);
+	assert_false(holder_join_dispatch(&s.join, true));
+	(void)holder_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.7", &rest, &e), 2);
 	stand_in_end_with_folder(&s);
 }
@@ -367,19 +367,19 @@ static void test_join_acknowledged(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	stand_in_make_folder(&s);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(s.frame.id, 0);
 	stand_in_let_in(&s, 41);
 	stand_in_tell(&s, 5);
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	stand_in_hears_events(&s, 5);
 	assert_int_equal(s.join.next - s.join.first, 5);
 	stand_in_acknowledge(&s, 2, 44);
 	stand_in_acknowledge(&s, 4, 46);
 	assert_int_equal(s.join.next - s.join.first, 1);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_LEFT);
 	assert_int_equal(s.frame.id, 46);
 	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.46", &bytes, &e), 1);
@@ -395,20 +395,20 @@ static void test_join_all_acknowledged(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	stand_in_make_folder(&s);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	stand_in_let_in(&s, 41);
 	stand_in_tell(&s, 2);
 	/* Replies are nothing to acknowledge. */
-	launch_join_send(&s.join, FRAME_JOIN_REPLY, 1, &none);
+	holder_join_send(&s.join, FRAME_JOIN_REPLY, 1, &none);
 	stand_in_tell(&s, 1);
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	/* It comes before the end, and is read there. */
 	assert_int_equal(
 		frame_send(s.peer, FRAME_JOIN_ACK, 3, &(uint64_t){ 50 }, sizeof(uint64_t), NULL, 0),
 		0);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	stand_in_end_with_folder(&s);
 }
 
@@ -423,26 +423,26 @@ static void test_join_again(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	stand_in_make_folder(&s);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	stand_in_let_in(&s, 10);
 	stand_in_tell(&s, 3);
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	stand_in_hears_events(&s, 3);
 	stand_in_acknowledge(&s, 1, 20);
 	fd_close(&s.peer);
-	assert_false(launch_join_dispatch(&s.join, true));
+	assert_false(holder_join_dispatch(&s.join, true));
 	stand_in_tell(&s, 1);
 	s.join.tried_ms = 0;
-	assert_false(launch_join_dispatch(&s.join, false));
+	assert_false(holder_join_dispatch(&s.join, false));
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(s.frame.id, 20 + 1);
 	/* Until it acknowledges something, the number of the first one counts. */
 	stand_in_let_in(&s, 30);
 	stand_in_hears_events(&s, 3);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN_LEFT);
 	assert_int_equal(s.frame.id, 20);
 	assert_int_equal(stand_in_left_as(&s, "0123456789abcdef.20", &bytes, &e), 3);
@@ -464,15 +464,15 @@ static void test_join_wrong_ack(void **state)
 		struct stand_in s;
 
 		stand_in_begin(&s);
-		launch_join_connect(&s.join);
+		holder_join_connect(&s.join);
 		stand_in_accept(&s);
 		stand_in_let_in(&s, 0);
 		stand_in_tell(&s, 2);
-		assert_false(launch_join_dispatch(&s.join, false));
+		assert_false(holder_join_dispatch(&s.join, false));
 		assert_int_equal(frame_send(s.peer, FRAME_JOIN_ACK, rows[i].events, &number,
 					 rows[i].len, NULL, 0),
 			0);
-		assert_false(launch_join_dispatch(&s.join, true));
+		assert_false(holder_join_dispatch(&s.join, true));
 		assert_false(s.join.is_known);
 		stand_in_end(&s);
 	}
@@ -487,25 +487,25 @@ static void test_join_forgotten(void **state)
 	(void)state;
 	for (int is_gone = 0; is_gone < 2; is_gone++) {
 		stand_in_begin(&s);
-		launch_join_connect(&s.join);
+		holder_join_connect(&s.join);
 		stand_in_accept(&s);
 		stand_in_let_in(&s, 0);
-		for (int i = 0; i < LAUNCH_JOIN_KEPT / LAUNCH_JOIN_CROWDED + 1; i++) {
-			stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
-			assert_false(launch_join_dispatch(&s.join, false));
+		for (int i = 0; i < HOLDER_JOIN_KEPT / HOLDER_JOIN_CROWDED + 1; i++) {
+			stand_in_tell(&s, HOLDER_JOIN_CROWDED);
+			assert_false(holder_join_dispatch(&s.join, false));
 			while (stand_in_hear(&s) != FRAME_NONE)
 				;
 		}
-		assert_int_equal(launch_weights_sum(&s.join.forgotten), LAUNCH_JOIN_CROWDED);
+		assert_int_equal(holder_weights_sum(&s.join.forgotten), HOLDER_JOIN_CROWDED);
 		if (is_gone) {
 			fd_close(&s.peer);
-			assert_false(launch_join_dispatch(&s.join, true));
-			assert_int_equal(launch_weights_sum(&s.join.lost), LAUNCH_JOIN_CROWDED);
+			assert_false(holder_join_dispatch(&s.join, true));
+			assert_int_equal(holder_weights_sum(&s.join.lost), HOLDER_JOIN_CROWDED);
 		} else {
-			stand_in_acknowledge(&s, LAUNCH_JOIN_CROWDED + 2, 1);
-			assert_int_equal(launch_weights_sum(&s.join.lost), 0);
-			assert_int_equal(launch_weights_sum(&s.join.forgotten), 0);
-			assert_int_equal(s.join.next - s.join.first, LAUNCH_JOIN_KEPT - 2);
+			stand_in_acknowledge(&s, HOLDER_JOIN_CROWDED + 2, 1);
+			assert_int_equal(holder_weights_sum(&s.join.lost), 0);
+			assert_int_equal(holder_weights_sum(&s.join.forgotten), 0);
+			assert_int_equal(s.join.next - s.join.first, HOLDER_JOIN_KEPT - 2);
 		}
 		stand_in_end(&s);
 	}
@@ -521,19 +521,19 @@ static void test_join_forgotten_at_the_end(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	stand_in_make_folder(&s);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_let_in(&s, 0);
-	for (int i = 0; i < LAUNCH_JOIN_KEPT / LAUNCH_JOIN_CROWDED + 1; i++) {
-		stand_in_tell(&s, LAUNCH_JOIN_CROWDED);
-		assert_false(launch_join_dispatch(&s.join, false));
+	for (int i = 0; i < HOLDER_JOIN_KEPT / HOLDER_JOIN_CROWDED + 1; i++) {
+		stand_in_tell(&s, HOLDER_JOIN_CROWDED);
+		assert_false(holder_join_dispatch(&s.join, false));
 		while (stand_in_hear(&s) != FRAME_NONE)
 			;
 	}
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_true(stand_in_left_as(&s, "0123456789abcdef.0", &bytes, &e) > 0);
 	assert_int_equal(e.action, AUDIT_STORE);
-	assert_true(e.count >= LAUNCH_JOIN_CROWDED);
+	assert_true(e.count >= HOLDER_JOIN_CROWDED);
 	stand_in_end_with_folder(&s);
 }
 
@@ -544,7 +544,7 @@ static unsigned stand_in_kept(const struct stand_in *s, enum audit_decision deci
 	unsigned n = 0;
 
 	for (uint64_t i = s->join.first; i < s->join.next; i++) {
-		const struct buffer *body = &s->join.kept[i % LAUNCH_JOIN_KEPT].body;
+		const struct buffer *body = &s->join.kept[i % HOLDER_JOIN_KEPT].body;
 
 		assert_int_equal(audit_event_decode(&e, body->data, body->len), 0);
 		n += e.decision == decision;
@@ -561,29 +561,29 @@ static void test_join_denials_stay(void **state)
 
 	(void)state;
 	stand_in_begin(&s);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_let_in(&s, 0);
-	for (int i = 0; i < 2 * LAUNCH_JOIN_KEPT / READS; i++) {
+	for (int i = 0; i < 2 * HOLDER_JOIN_KEPT / READS; i++) {
 		stand_in_tell_of(&s, DENIALS, AUDIT_FS_READ, AUDIT_DENIED);
 		stand_in_tell_of(&s, READS, AUDIT_FS_READ, AUDIT_ALLOWED);
-		assert_false(launch_join_dispatch(&s.join, false));
+		assert_false(holder_join_dispatch(&s.join, false));
 		while (stand_in_hear(&s) != FRAME_NONE)
 			;
 	}
-	assert_int_equal(stand_in_kept(&s, AUDIT_DENIED), 2 * LAUNCH_JOIN_KEPT / READS * DENIALS);
-	assert_int_equal(s.join.forgotten.n[LAUNCH_WEIGHT_READ], s.join.told - LAUNCH_JOIN_KEPT);
-	assert_int_equal(launch_weights_sum(&s.join.forgotten), s.join.told - LAUNCH_JOIN_KEPT);
+	assert_int_equal(stand_in_kept(&s, AUDIT_DENIED), 2 * HOLDER_JOIN_KEPT / READS * DENIALS);
+	assert_int_equal(s.join.forgotten.n[HOLDER_WEIGHT_READ], s.join.told - HOLDER_JOIN_KEPT);
+	assert_int_equal(holder_weights_sum(&s.join.forgotten), s.join.told - HOLDER_JOIN_KEPT);
 	/* The first denials, half of the reads after them, of which none is kept. */
 	stand_in_acknowledge(&s, DENIALS + READS / 2, 1);
-	assert_int_equal(s.join.next - s.join.first, LAUNCH_JOIN_KEPT - DENIALS);
+	assert_int_equal(s.join.next - s.join.first, HOLDER_JOIN_KEPT - DENIALS);
 	assert_int_equal(
-		launch_weights_sum(&s.join.forgotten), s.join.told - LAUNCH_JOIN_KEPT - READS / 2);
+		holder_weights_sum(&s.join.forgotten), s.join.told - HOLDER_JOIN_KEPT - READS / 2);
 	stand_in_acknowledge(&s, DENIALS + READS + 1, 2);
-	assert_int_equal(s.join.next - s.join.first, LAUNCH_JOIN_KEPT - DENIALS - 1);
+	assert_int_equal(s.join.next - s.join.first, HOLDER_JOIN_KEPT - DENIALS - 1);
 	stand_in_acknowledge(&s, s.join.told, 3);
 	assert_int_equal(s.join.first, s.join.next);
-	assert_int_equal(launch_weights_sum(&s.join.forgotten), 0);
+	assert_int_equal(holder_weights_sum(&s.join.forgotten), 0);
 	stand_in_end(&s);
 }
 
@@ -603,9 +603,9 @@ static void test_join_denials_are_left(void **state)
 	stand_in_make_folder(&s);
 	stand_in_tell_of(&s, DENIALS, AUDIT_FS_READ, AUDIT_DENIED);
 	stand_in_tell_of(&s, WRITES, AUDIT_FS_WRITE, AUDIT_ALLOWED);
-	stand_in_tell_of(&s, 2 * LAUNCH_JOIN_KEPT, AUDIT_FS_READ, AUDIT_ALLOWED);
+	stand_in_tell_of(&s, 2 * HOLDER_JOIN_KEPT, AUDIT_FS_READ, AUDIT_ALLOWED);
 	fd_close(&s.listener);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_true(stand_in_left(&s, &bytes, &e) > DENIALS + WRITES);
 	while (audit_missed_next(bytes.data, bytes.len, &at, &e)) {
 		denied += e.decision == AUDIT_DENIED;
@@ -633,10 +633,10 @@ static void test_join_late_denials_are_left(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	stand_in_make_folder(&s);
-	stand_in_tell_of(&s, LAUNCH_JOIN_KEPT - DENIALS, AUDIT_FS_READ, AUDIT_ALLOWED);
+	stand_in_tell_of(&s, HOLDER_JOIN_KEPT - DENIALS, AUDIT_FS_READ, AUDIT_ALLOWED);
 	stand_in_tell_of(&s, DENIALS, AUDIT_FS_READ, AUDIT_DENIED);
 	fd_close(&s.listener);
-	(void)launch_join_close(&s.join, NULL);
+	(void)holder_join_close(&s.join, NULL);
 	assert_true(stand_in_left(&s, &bytes, &e) > DENIALS);
 	while (audit_missed_next(bytes.data, bytes.len, &at, &e))
 		denied += e.decision == AUDIT_DENIED;
@@ -651,11 +651,11 @@ static void test_join_only_denials(void **state)
 
 	(void)state;
 	stand_in_begin(&s);
-	stand_in_tell_of(&s, LAUNCH_JOIN_KEPT + 2, AUDIT_FS_READ, AUDIT_DENIED);
+	stand_in_tell_of(&s, HOLDER_JOIN_KEPT + 2, AUDIT_FS_READ, AUDIT_DENIED);
 	stand_in_tell_of(&s, 5, AUDIT_FS_READ, AUDIT_ALLOWED);
-	assert_int_equal(stand_in_kept(&s, AUDIT_DENIED), LAUNCH_JOIN_KEPT);
-	assert_int_equal(s.join.lost.n[LAUNCH_WEIGHT_HEAVY], 2);
-	assert_int_equal(s.join.lost.n[LAUNCH_WEIGHT_READ], 5);
+	assert_int_equal(stand_in_kept(&s, AUDIT_DENIED), HOLDER_JOIN_KEPT);
+	assert_int_equal(s.join.lost.n[HOLDER_WEIGHT_HEAVY], 2);
+	assert_int_equal(s.join.lost.n[HOLDER_WEIGHT_READ], 5);
 	stand_in_end(&s);
 }
 
@@ -667,15 +667,15 @@ static void test_join_flood(void **state)
 
 	(void)state;
 	stand_in_begin(&s);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	stand_in_let_in(&s, 0);
 	for (int i = 0; i < FRAMES; i++)
 		assert_int_equal(frame_send(s.peer, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
-	assert_true(launch_join_dispatch(&s.join, true));
+	assert_true(holder_join_dispatch(&s.join, true));
 	assert_int_equal(poll(&(struct pollfd){ .fd = s.join.fd, .events = POLLIN }, 1, 0), 1);
 	for (int i = 0; i < FRAMES; i++)
-		(void)launch_join_dispatch(&s.join, true);
+		(void)holder_join_dispatch(&s.join, true);
 	assert_int_equal(poll(&(struct pollfd){ .fd = s.join.fd, .events = POLLIN }, 1, 0), 0);
 	stand_in_end(&s);
 }
@@ -700,17 +700,17 @@ static void test_join_other_version(void **state)
 	stand_in_begin(&s);
 	stand_in_make_folder(&s);
 	stand_in_tell(&s, 2);
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	stand_in_accept(&s);
 	assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 	assert_int_equal(send(s.peer, &other, 29, 0), 29);
-	(void)launch_join_dispatch(&s.join, true);
+	(void)holder_join_dispatch(&s.join, true);
 	assert_int_equal(s.join.fd, -1);
 	assert_non_null(strstr(s.join.other.text, "(9.8.7) version 2"));
 	s.join.tried_ms = 0;
-	(void)launch_join_dispatch(&s.join, false);
+	(void)holder_join_dispatch(&s.join, false);
 	assert_int_equal(s.join.fd, -1);
-	assert_int_equal(launch_join_close(&s.join, &why), 0);
+	assert_int_equal(holder_join_close(&s.join, &why), 0);
 	assert_non_null(strstr(why.text, "the daemon with pid "));
 	assert_non_null(strstr(why.hint, "restart the daemon"));
 	assert_int_equal(stand_in_left(&s, &bytes, &e), 2);
@@ -736,15 +736,15 @@ static void test_join_folder(void **state)
 		stand_in_make_folder(&s);
 		assert_int_equal(setenv("XDG_STATE_HOME", "/nonexistent", 1), 0);
 		(void)snprintf(path, sizeof(path), "%s/missed", s.folder);
-		launch_join_connect(&s.join);
+		holder_join_connect(&s.join);
 		stand_in_accept(&s);
 		assert_int_equal(frame_send(s.peer, FRAME_JOINED, 5, path + !rows[i].is_absolute,
 					 strlen(path) + rows[i].is_absolute, NULL, 0),
 			0);
-		assert_false(launch_join_dispatch(&s.join, true));
+		assert_false(holder_join_dispatch(&s.join, true));
 		assert_int_equal(s.join.is_known, rows[i].is_let_in);
 		stand_in_tell(&s, 1);
-		(void)launch_join_close(&s.join, NULL);
+		(void)holder_join_close(&s.join, NULL);
 		assert_int_equal(
 			stand_in_left_as(&s, "0123456789abcdef.5", &bytes, &e), rows[i].is_there);
 		stand_in_end_with_folder(&s);
@@ -773,14 +773,14 @@ static void test_join_handed_over(void **state)
 		assert_int_equal(audit_missed_open(path, &folder), 0);
 		assert_int_equal(audit_missed_prepare(folder, &given), 0);
 		assert_int_equal(fstat(given, &st), 0);
-		launch_join_connect(&s.join);
+		holder_join_connect(&s.join);
 		stand_in_accept(&s);
 		assert_int_equal(frame_send(s.peer, FRAME_JOINED, 5, path, strlen(path) + 1,
 					 is_pipe ? &pipes[1] : &given, 1),
 			0);
-		assert_false(launch_join_dispatch(&s.join, true));
+		assert_false(holder_join_dispatch(&s.join, true));
 		stand_in_tell(&s, 1);
-		(void)launch_join_close(&s.join, NULL);
+		(void)holder_join_close(&s.join, NULL);
 		assert_int_equal(stat(name, &left), 0);
 		assert_int_equal(left.st_ino == st.st_ino, !is_pipe);
 		assert_true(stand_in_left_as(&s, "0123456789abcdef.5", &bytes, &e));
@@ -821,27 +821,27 @@ static void test_join_writes_itself(void **state)
 		stand_in_touch(theirs);
 		s.join.delay_ms = 1;
 		s.join.log = is_daemons ? theirs : ours;
-		launch_join_connect(&s.join);
+		holder_join_connect(&s.join);
 		stand_in_accept(&s);
 		assert_int_equal(
 			frame_send(s.peer, FRAME_JOINED, 5, missed, strlen(missed) + 1, NULL, 0),
 			0);
-		assert_false(launch_join_dispatch(&s.join, true));
+		assert_false(holder_join_dispatch(&s.join, true));
 		assert_int_equal(s.join.is_same, is_daemons);
 		assert_int_equal(stand_in_hear(&s), FRAME_JOIN);
 		stand_in_tell(&s, 3);
 		s.join.written = 1;
 		(void)usleep(2000);
-		assert_false(launch_join_dispatch(&s.join, false));
+		assert_false(holder_join_dispatch(&s.join, false));
 		/* The daemon of that log hears of what is in it, and that it is. */
 		for (int i = 0; i < (is_daemons ? 1 : 3); i++) {
 			assert_int_equal(stand_in_hear(&s), FRAME_JOIN_EVENT);
 			assert_int_equal(s.frame.id, is_daemons ? JOIN_EVENT_WRITTEN : 0);
 		}
 		assert_int_equal(stand_in_hear(&s), FRAME_NONE);
-		assert_int_equal(launch_join_wait_ms(&s.join, 123), 123);
+		assert_int_equal(holder_join_wait_ms(&s.join, 123), 123);
 		s.join.written = 2;
-		(void)launch_join_close(&s.join, NULL);
+		(void)holder_join_close(&s.join, NULL);
 		assert_int_equal(
 			stand_in_hear(&s), is_daemons ? FRAME_JOIN_EVENT : FRAME_JOIN_LEFT);
 		assert_int_equal(stand_in_hear(&s), FRAME_NONE);
@@ -871,7 +871,7 @@ static void test_join_cannot_leave(void **state)
 	none = before;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-	assert_int_equal(launch_join_close(&s.join, &why), 3);
+	assert_int_equal(holder_join_close(&s.join, &why), 3);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_non_null(strstr(why.text, "3 events"));
 	assert_non_null(strstr(why.text, s.folder));
@@ -893,29 +893,29 @@ static void foreign_folders_are_not_joined(void **state)
 	(void)state;
 	stand_in_begin(&s);
 	(void)snprintf(moved, sizeof(moved), "%s.real", s.folder);
-	assert_true(launch_join_is_possible());
+	assert_true(holder_join_is_possible());
 	for (size_t i = 0; i < 2; i++) {
 		const mode_t modes[] = { 0770, 0702 };
 
 		assert_int_equal(chmod(s.folder, modes[i]), 0);
-		assert_false(launch_join_is_possible());
+		assert_false(holder_join_is_possible());
 		s.join.tried_ms = 0;
-		launch_join_connect(&s.join);
+		holder_join_connect(&s.join);
 		assert_int_equal(s.join.fd, -1);
 	}
 	assert_int_equal(chmod(s.folder, 0700), 0);
 	assert_int_equal(rename(s.folder, moved), 0);
 	assert_int_equal(symlink(moved, s.folder), 0);
-	assert_false(launch_join_is_possible());
+	assert_false(holder_join_is_possible());
 	assert_int_equal(unlink(s.folder), 0);
 	assert_int_equal(rename(moved, s.folder), 0);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(s.folder, 65533, 65533), 0);
-		assert_false(launch_join_is_possible());
+		assert_false(holder_join_is_possible());
 		assert_int_equal(chown(s.folder, 0, 0), 0);
 	}
 	s.join.tried_ms = 0;
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	assert_true(s.join.fd >= 0);
 	stand_in_end(&s);
 }
@@ -935,7 +935,7 @@ static void foreign_listeners_are_not_joined(void **state)
 	assert_int_equal(listen(s.listener, 1), 0);
 	assert_int_equal(seteuid(0), 0);
 	s.join.tried_ms = 0;
-	launch_join_connect(&s.join);
+	holder_join_connect(&s.join);
 	assert_int_equal(s.join.fd, -1);
 	stand_in_end(&s);
 }

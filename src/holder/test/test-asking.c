@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "launch/asking.h"
+#include "holder/asking.h"
 
 static const struct question reads = {
 	.op = OPERATION_FS_READ, .rule = "a.yaml:1", .target = "/a"
@@ -18,38 +18,38 @@ static const struct question hosts = {
 /* One rate for all kinds. */
 static void test_rate(void **state)
 {
-	struct launch_asking a = { 0 };
+	struct holder_asking a = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i < LAUNCH_ASKING_PER_MINUTE; i++)
+	for (unsigned i = 0; i < HOLDER_ASKING_PER_MINUTE; i++)
 		assert_int_equal(
-			launch_asking_admit(&a, i % 2 ? &reads : &hosts, 1000), ANSWER_BY_USER);
-	assert_int_equal(launch_asking_admit(&a, &reads, 1000), ANSWER_TOO_MANY);
-	assert_int_equal(launch_asking_admit(&a, &others, 60999), ANSWER_TOO_MANY);
-	assert_int_equal(launch_asking_admit(&a, &hosts, 61000), ANSWER_BY_USER);
+			holder_asking_admit(&a, i % 2 ? &reads : &hosts, 1000), ANSWER_BY_USER);
+	assert_int_equal(holder_asking_admit(&a, &reads, 1000), ANSWER_TOO_MANY);
+	assert_int_equal(holder_asking_admit(&a, &others, 60999), ANSWER_TOO_MANY);
+	assert_int_equal(holder_asking_admit(&a, &hosts, 61000), ANSWER_BY_USER);
 }
 
 /* By kind, whatever the target; a yes in between begins anew, and so does time. */
 static void test_noes(void **state)
 {
-	struct launch_asking a = { 0 };
+	struct holder_asking a = { 0 };
 	struct question other = reads;
 
 	(void)state;
 	other.target = "/b";
-	for (unsigned i = 1; i < LAUNCH_ASKING_NOES; i++)
-		launch_asking_answered(&a, i % 2 ? &reads : &other, ANSWER_DENY, 1000);
-	assert_int_equal(launch_asking_admit(&a, &reads, 1000), ANSWER_BY_USER);
-	launch_asking_answered(&a, &reads, ANSWER_ONCE, 1000);
-	for (unsigned i = 0; i < LAUNCH_ASKING_NOES; i++) {
-		assert_int_equal(launch_asking_admit(&a, &other, 1000), ANSWER_BY_USER);
-		launch_asking_answered(&a, &reads, ANSWER_DENY, 1000);
+	for (unsigned i = 1; i < HOLDER_ASKING_NOES; i++)
+		holder_asking_answered(&a, i % 2 ? &reads : &other, ANSWER_DENY, 1000);
+	assert_int_equal(holder_asking_admit(&a, &reads, 1000), ANSWER_BY_USER);
+	holder_asking_answered(&a, &reads, ANSWER_ONCE, 1000);
+	for (unsigned i = 0; i < HOLDER_ASKING_NOES; i++) {
+		assert_int_equal(holder_asking_admit(&a, &other, 1000), ANSWER_BY_USER);
+		holder_asking_answered(&a, &reads, ANSWER_DENY, 1000);
 	}
-	assert_int_equal(launch_asking_admit(&a, &other, 1000), ANSWER_NO_BEFORE);
-	assert_int_equal(launch_asking_admit(&a, &others, 1000), ANSWER_BY_USER);
-	assert_int_equal(launch_asking_admit(&a, &hosts, 1000), ANSWER_BY_USER);
+	assert_int_equal(holder_asking_admit(&a, &other, 1000), ANSWER_NO_BEFORE);
+	assert_int_equal(holder_asking_admit(&a, &others, 1000), ANSWER_BY_USER);
+	assert_int_equal(holder_asking_admit(&a, &hosts, 1000), ANSWER_BY_USER);
 	assert_int_equal(
-		launch_asking_admit(&a, &other, 1000 + LAUNCH_ASKING_NO_MS), ANSWER_BY_USER);
+		holder_asking_admit(&a, &other, 1000 + HOLDER_ASKING_NO_MS), ANSWER_BY_USER);
 }
 
 static struct question asking_of(unsigned kind)
@@ -65,26 +65,26 @@ static struct question asking_of(unsigned kind)
 /* More kinds than have a place of their own: the others share one memory of "no". */
 static void test_many_kinds(void **state)
 {
-	struct launch_asking a = { 0 };
+	struct holder_asking a = { 0 };
 	unsigned n = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
 		struct question q = asking_of(i);
 
-		if (launch_asking_admit(&a, &q, i) != ANSWER_BY_USER)
+		if (holder_asking_admit(&a, &q, i) != ANSWER_BY_USER)
 			continue;
-		launch_asking_answered(&a, &q, ANSWER_DENY, i);
+		holder_asking_answered(&a, &q, ANSWER_DENY, i);
 		n++;
 	}
-	assert_int_equal(n, LAUNCH_ASKING_KINDS + LAUNCH_ASKING_NOES);
+	assert_int_equal(n, HOLDER_ASKING_KINDS + HOLDER_ASKING_NOES);
 }
 
 /* Kinds that take turns make none of them forgotten. */
 static void test_kinds_in_turn(void **state)
 {
-	enum { KINDS = LAUNCH_ASKING_KINDS + 1 };
-	struct launch_asking a = { 0 };
+	enum { KINDS = HOLDER_ASKING_KINDS + 1 };
+	struct holder_asking a = { 0 };
 	unsigned n[KINDS] = { 0 };
 
 	(void)state;
@@ -92,19 +92,19 @@ static void test_kinds_in_turn(void **state)
 		struct question q = asking_of(i % KINDS);
 
 		a.n_minute = 0; /* The rate is not what holds them here. */
-		if (launch_asking_admit(&a, &q, 1 + i) != ANSWER_BY_USER)
+		if (holder_asking_admit(&a, &q, 1 + i) != ANSWER_BY_USER)
 			continue;
-		launch_asking_answered(&a, &q, ANSWER_DENY, 1 + i);
+		holder_asking_answered(&a, &q, ANSWER_DENY, 1 + i);
 		n[i % KINDS]++;
 	}
 	for (unsigned i = 0; i < KINDS; i++)
-		assert_int_equal(n[i], LAUNCH_ASKING_NOES);
+		assert_int_equal(n[i], HOLDER_ASKING_NOES);
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct question q = asking_of(i);
 
 		a.n_minute = 0;
 		assert_int_equal(
-			launch_asking_admit(&a, &q, 5000 + LAUNCH_ASKING_NO_MS), ANSWER_BY_USER);
+			holder_asking_admit(&a, &q, 5000 + HOLDER_ASKING_NO_MS), ANSWER_BY_USER);
 	}
 }
 

@@ -7,5 +7,5 @@
 #include "wire/join.h"
 
 /* Adds the lines of some permissions, as many as there is room for; the texts are in the arena. */
-void launch_details_add(const struct permissions *p, const struct variables *variables,
+void holder_details_add(const struct permissions *p, const struct variables *variables,
 	struct arena *a, const char *lines[JOIN_LINES_MAX], uint32_t *n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/live.h"
+#include "holder/live.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/array.h"
-#include "launch/live-ceiling.h"
+#include "holder/live-ceiling.h"
 #include "policy/format/manifest.h"
 #include "test/sleeping.h"
 
@@ -19,8 +19,8 @@ enum { HOUR_MS = 3600 * 1000 };
 struct stage {
 	struct permissions *permissions;
 	const struct permissions *layer;
-	struct launch_join join;
-	struct launch_live live;
+	struct holder_join join;
+	struct holder_live live;
 	unsigned n_puts, n_answers, n_failed, n_revoked, n_described;
 	size_t n_last; /* grants of the last change */
 };
@@ -70,26 +70,26 @@ static void stage_describe(void *context)
 static void stage_begin(struct stage *s)
 {
 	static const char text[] = "fs: {read: [/srv/**]}\n";
-	const struct launch_live_hooks hooks = { .answer = stage_answer,
+	const struct holder_live_hooks hooks = { .answer = stage_answer,
 		.put = stage_put,
 		.fail = stage_fail,
 		.describe = stage_describe,
 		.note = stage_note,
 		.context = s };
-	struct launch_live_ceiling ceiling = { .layers = &s->layer, .n_layers = 1 };
+	struct holder_live_ceiling ceiling = { .layers = &s->layer, .n_layers = 1 };
 	struct manifest m;
 
-	*s = (struct stage){ .join = LAUNCH_JOIN_NONE };
+	*s = (struct stage){ .join = HOLDER_JOIN_NONE };
 	assert_int_equal(
 		manifest_read(&m, MANIFEST_UNKNOWN, "x.yaml", text, strlen(text), NULL), 0);
 	s->layer = s->permissions = m.permissions;
-	launch_live_init(&s->live, &s->join, &hooks, &ceiling);
+	holder_live_init(&s->live, &s->join, &hooks, &ceiling);
 }
 
 static void stage_end(struct stage *s)
 {
 	assert_int_equal(s->n_failed, 0);
-	launch_live_deinit(&s->live);
+	holder_live_deinit(&s->live);
 	permissions_free(s->permissions);
 }
 
@@ -115,7 +115,7 @@ static void stage_expire(struct stage *s)
 	for (size_t i = 0; i < s->live.n_grants; i++)
 		if (s->live.grants[i].g.ends_ms)
 			s->live.grants[i].g.ends_ms = 1;
-	for (size_t i = 0; i < LAUNCH_LIVE_QUESTIONS_MAX; i++)
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++)
 		if (s->live.questions[i].id)
 			s->live.questions[i].until_ms = 1;
 }
@@ -129,24 +129,24 @@ static void test_over_meanwhile(void **state)
 	(void)state;
 	stage_begin(&s);
 	stage_grant(&s, "/srv/a", HOUR_MS);
-	launch_live_settled(&s.live, 0, "");
+	holder_live_settled(&s.live, 0, "");
 	stage_grant(&s, "/srv/b", 0);
 	assert_int_equal(s.n_last, 2);
-	for (unsigned i = 0; i < LAUNCH_LIVE_ORDERS_MAX + 2; i++)
+	for (unsigned i = 0; i < HOLDER_LIVE_ORDERS_MAX + 2; i++)
 		stage_order(&s, FRAME_REVOKE, &unknown, sizeof(unknown));
 	stage_expire(&s);
-	launch_live_tick(&s.live);
-	launch_live_tick(&s.live);
+	holder_live_tick(&s.live);
+	holder_live_tick(&s.live);
 	assert_int_equal(s.n_puts, 2);
-	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	assert_int_equal(holder_live_wait_ms(&s.live, -1), -1);
 
 	/* It is in force until it has been left out. */
-	launch_live_settled(&s.live, 0, "");
+	holder_live_settled(&s.live, 0, "");
 	assert_int_equal(s.n_revoked, 0);
 	assert_int_equal(s.live.n_grants, 2);
 	assert_int_equal(s.n_puts, 3);
 	assert_int_equal(s.n_last, 1);
-	launch_live_settled(&s.live, 0, "");
+	holder_live_settled(&s.live, 0, "");
 	assert_int_equal(s.n_revoked, 1);
 	assert_int_equal(s.live.n_grants, 1);
 	assert_false(s.live.is_busy);
@@ -162,13 +162,13 @@ static void test_over_before(void **state)
 	stage_begin(&s);
 	stage_grant(&s, "/srv/a", HOUR_MS);
 	stage_expire(&s);
-	launch_live_tick(&s.live);
-	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
-	launch_live_settled(&s.live, 0, "");
-	assert_int_equal(launch_live_wait_ms(&s.live, -1), 0);
-	launch_live_tick(&s.live);
+	holder_live_tick(&s.live);
+	assert_int_equal(holder_live_wait_ms(&s.live, -1), -1);
+	holder_live_settled(&s.live, 0, "");
+	assert_int_equal(holder_live_wait_ms(&s.live, -1), 0);
+	holder_live_tick(&s.live);
 	assert_int_equal(s.n_last, 0);
-	launch_live_settled(&s.live, 0, "");
+	holder_live_settled(&s.live, 0, "");
 	assert_int_equal(s.live.n_grants, 0);
 	stage_end(&s);
 }
@@ -184,17 +184,17 @@ static void test_machine_slept(void **state)
 	(void)state;
 	stage_begin(&s);
 	stage_grant(&s, "/srv/a", HOUR_MS);
-	launch_live_settled(&s.live, 0, "");
-	assert_int_equal(launch_live_ask(&s.live, 7, &q), 0);
-	launch_live_tick(&s.live);
+	holder_live_settled(&s.live, 0, "");
+	assert_int_equal(holder_live_ask(&s.live, 7, &q), 0);
+	holder_live_tick(&s.live);
 	assert_false(s.live.grants[0].is_over);
 	sleeping_s += 8 * 3600;
-	assert_int_equal(launch_live_wait_ms(&s.live, -1), 0);
-	launch_live_tick(&s.live);
+	assert_int_equal(holder_live_wait_ms(&s.live, -1), 0);
+	holder_live_tick(&s.live);
 	assert_int_equal(s.n_last, 0);
-	launch_live_settled(&s.live, 0, "");
+	holder_live_settled(&s.live, 0, "");
 	assert_int_equal(s.live.n_grants, 0);
-	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	assert_int_equal(holder_live_wait_ms(&s.live, -1), -1);
 	stage_end(&s);
 }
 
@@ -215,13 +215,13 @@ static void test_question_over(void **state)
 
 	(void)state;
 	stage_begin(&s);
-	assert_int_equal(launch_live_ask(&s.live, 7, &q), 0);
+	assert_int_equal(holder_live_ask(&s.live, 7, &q), 0);
 	a.question = s.live.questions[0].id;
 	assert_int_equal(answer_encode(&a, &body), 0);
-	assert_in_range(launch_live_wait_ms(&s.live, -1), 0, HOUR_MS);
+	assert_in_range(holder_live_wait_ms(&s.live, -1), 0, HOUR_MS);
 	stage_expire(&s);
-	launch_live_tick(&s.live);
-	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	holder_live_tick(&s.live);
+	assert_int_equal(holder_live_wait_ms(&s.live, -1), -1);
 	stage_order(&s, FRAME_ANSWER, body.data, body.len);
 	assert_int_equal(s.n_answers, 0);
 	stage_end(&s);
@@ -237,22 +237,22 @@ static void test_describe_later(void **state)
 	stage_begin(&s);
 	s.join.handler.joined(s.join.handler.context);
 	assert_int_equal(s.n_described, 0);
-	assert_in_range(launch_live_wait_ms(&s.live, -1), 0, LAUNCH_LIVE_DESCRIBE_MS);
+	assert_in_range(holder_live_wait_ms(&s.live, -1), 0, HOLDER_LIVE_DESCRIBE_MS);
 	s.live.describe_ms = UINT64_MAX;
-	launch_live_tick(&s.live);
+	holder_live_tick(&s.live);
 	assert_int_equal(s.n_described, 0);
 	s.live.describe_ms = 1;
-	launch_live_tick(&s.live);
-	launch_live_tick(&s.live);
+	holder_live_tick(&s.live);
+	holder_live_tick(&s.live);
 	assert_int_equal(s.n_described, 1);
-	assert_int_equal(launch_live_wait_ms(&s.live, -1), -1);
+	assert_int_equal(holder_live_wait_ms(&s.live, -1), -1);
 	stage_end(&s);
 }
 
 /* All of a refusal is there: what is left out of the list is counted. */
 static void test_refusal_is_whole(void **state)
 {
-	struct launch_live_ceiling ceiling = { .n_layers = 1 };
+	struct holder_live_ceiling ceiling = { .n_layers = 1 };
 	struct live_grant g = { .op = OPERATION_FS_READ, .pattern = "/elsewhere/x" };
 	auto_buffer text = { 0 };
 	const struct permissions *layer;
@@ -314,7 +314,7 @@ static void test_scopes(void **state)
 		{ OPERATION_FS_READ, "/srv/b/x/y", "/srv/b/x/y /srv/b/x/** /srv/b/** /srv/** " },
 		{ OPERATION_EXEC, "/bin/cat", "/bin/cat " },
 	};
-	struct launch_live_ceiling ceiling = { .n_layers = 1 };
+	struct holder_live_ceiling ceiling = { .n_layers = 1 };
 	const struct permissions *layer;
 	struct manifest m;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/live-ceiling.h"
+#include "holder/live-ceiling.h"
 
 #include <errno.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static int live_ceiling_refuse(
 
 /* A grant that could never have an effect is refused, not given. */
 static int live_ceiling_check_baseline(
-	const struct launch_live_ceiling *c, const struct live_grant *g, struct error *e)
+	const struct holder_live_ceiling *c, const struct live_grant *g, struct error *e)
 {
 	const char *entry = "", *why = "";
 	struct ceiling_grant one;
@@ -113,7 +113,7 @@ static int live_ceiling_check_baseline(
 }
 
 /* 1: it is below it. */
-static int live_ceiling_compare(const struct launch_live_ceiling *c, const struct live_grant *g,
+static int live_ceiling_compare(const struct holder_live_ceiling *c, const struct live_grant *g,
 	const struct permissions **ret, struct error *e)
 {
 	const size_t replaced = c->n_declared ? c->n_replaced : 0;
@@ -133,7 +133,7 @@ static int live_ceiling_compare(const struct launch_live_ceiling *c, const struc
 }
 
 static int live_ceiling_spell(
-	const struct launch_live_ceiling *c, struct live_grant *g, struct arena *a, struct error *e)
+	const struct holder_live_ceiling *c, struct live_grant *g, struct arena *a, struct error *e)
 {
 	const enum operation op = (enum operation)g->op;
 	struct ceiling_grant one;
@@ -151,7 +151,7 @@ static int live_ceiling_spell(
 }
 
 int live_ceiling_check(
-	const struct launch_live_ceiling *c, struct live_grant *g, struct arena *a, struct error *e)
+	const struct holder_live_ceiling *c, struct live_grant *g, struct arena *a, struct error *e)
 {
 	const struct permissions *by = NULL;
 	int r = live_ceiling_spell(c, g, a, e);
@@ -182,7 +182,7 @@ static const char *live_ceiling_host(const char *text, bool keeps_method, struct
 }
 
 int live_ceiling_check_once(
-	const struct launch_live_ceiling *c, const struct question *q, struct error *e)
+	const struct holder_live_ceiling *c, const struct question *q, struct error *e)
 {
 	struct live_grant g = { .op = q->op, .pattern = q->scopes[0] };
 	auto_arena a = { 0 };
@@ -203,7 +203,7 @@ int live_ceiling_check_once(
 /* Scopes */
 
 static void live_ceiling_offer(
-	const struct launch_live_ceiling *c, struct question *q, const char *pattern)
+	const struct holder_live_ceiling *c, struct question *q, const char *pattern)
 {
 	const struct live_grant g = { .op = q->op, .pattern = pattern };
 	const struct permissions *by;
@@ -247,9 +247,9 @@ static bool live_ceiling_holds(
 
 /* The patterns of the rule that asks, where they have what it asks about. */
 static void live_ceiling_offer_rule(
-	const struct launch_live_ceiling *c, struct question *q, struct arena *a)
+	const struct holder_live_ceiling *c, struct question *q, struct arena *a)
 {
-	const struct permissions *all[LAUNCH_LIVE_CEILING_MAX];
+	const struct permissions *all[HOLDER_LIVE_CEILING_MAX];
 	struct ceiling_grant g;
 
 	if (ceiling_grant_read(&g, (enum operation)q->op, q->scopes[0], a) < 0)
@@ -283,9 +283,9 @@ static void live_ceiling_offer_rule(
  * about the host by the same rule.
  */
 static bool live_ceiling_answers(
-	const struct launch_live_ceiling *c, const char *request, const char *host, struct arena *a)
+	const struct holder_live_ceiling *c, const char *request, const char *host, struct arena *a)
 {
-	const struct permissions *all[LAUNCH_LIVE_CEILING_MAX];
+	const struct permissions *all[HOLDER_LIVE_CEILING_MAX];
 	struct ceiling_grant narrow, wide;
 
 	if (ceiling_grant_read(&narrow, OPERATION_NET_CONNECT, request, a) < 0 ||
@@ -310,7 +310,7 @@ static bool live_ceiling_answers(
 	return true;
 }
 
-int live_ceiling_widen(const struct launch_live_ceiling *c, struct question *q, struct arena *a)
+int live_ceiling_widen(const struct holder_live_ceiling *c, struct question *q, struct arena *a)
 {
 	struct live_grant exact = { .op = q->op, .pattern = q->scopes[0] };
 	struct error e = { 0 };
@@ -358,19 +358,19 @@ static void live_ceiling_keep_network(struct permissions *p)
 		live_ceiling_keep_network(p->all_of[i]);
 }
 
-bool launch_live_names_hosts(const struct permissions *p)
+bool holder_live_names_hosts(const struct permissions *p)
 {
 	for (size_t i = 0; i < p->n_rules; i++)
 		if (p->rules[i].operations & 1u << OPERATION_NET_CONNECT && !p->rules[i].disabled &&
 			p->rules[i].action != VERDICT_DENY)
 			return true;
 	for (size_t i = 0; i < p->n_all_of; i++)
-		if (launch_live_names_hosts(p->all_of[i]))
+		if (holder_live_names_hosts(p->all_of[i]))
 			return true;
 	return p->network_allow.n > 0 || p->fallback != VERDICT_DENY;
 }
 
-int launch_live_network(const struct launch_live *l, struct buffer *out, struct error *e)
+int holder_live_network(const struct holder_live *l, struct buffer *out, struct error *e)
 {
 	auto_permissions *all = permissions_new();
 	int r = all ? 0 : -ENOMEM;

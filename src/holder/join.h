@@ -22,7 +22,7 @@
 #include "audit/event.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "launch/weight.h"
+#include "holder/weight.h"
 #include "wire/frame.h"
 #include "wire/join.h"
 
@@ -30,14 +30,14 @@
  * that were not sent count as lost; those that were sent do if the connection is lost before their
  * acknowledgement. */
 enum {
-	LAUNCH_JOIN_KEPT = 1024,
-	LAUNCH_JOIN_CROWDED = 64, /* so many do not wait for their time */
-	LAUNCH_JOIN_DELAY_MS = 10,
-	LAUNCH_JOIN_AGAIN_MS = 1000,
+	HOLDER_JOIN_KEPT = 1024,
+	HOLDER_JOIN_CROWDED = 64, /* so many do not wait for their time */
+	HOLDER_JOIN_DELAY_MS = 10,
+	HOLDER_JOIN_AGAIN_MS = 1000,
 };
 
 /* Orders of the daemon (wire/question.h), and its JOINED: all that it must know is sent again. */
-struct launch_join_handler {
+struct holder_join_handler {
 	void (*order)(
 		void *context, enum frame_type type, uint64_t id, const void *body, size_t len);
 	void (*joined)(void *context);
@@ -45,15 +45,15 @@ struct launch_join_handler {
 };
 
 /* Something that the daemon is to hear. */
-struct launch_join_frame {
+struct holder_join_frame {
 	enum frame_type type;
 	uint64_t id;
 	struct buffer body;
-	enum launch_weight weight;
-	struct launch_weights forgotten; /* events right before it: sent, and dropped */
+	enum holder_weight weight;
+	struct holder_weights forgotten; /* events right before it: sent, and dropped */
 };
 
-struct launch_join {
+struct holder_join {
 	int fd;                          /* -1: not connected */
 	struct buffer missed;            /* path of its folder (audit/missed.h); "": not known */
 	int folder, prepared;            /* that, open; a prepared file for it; or -1 */
@@ -67,46 +67,46 @@ struct launch_join {
 	bool is_written;                 /* that is the daemon's: no events are left for it */
 	bool is_same;                    /* the daemon of this connection has it, too */
 	struct buffer hello;             /* the body of FRAME_JOIN */
-	struct launch_join_frame *kept;  /* in a ring */
+	struct holder_join_frame *kept;  /* in a ring */
 	uint64_t first, sent, next;      /* first that is kept; first to be sent; end */
 	uint64_t acked;                  /* events acknowledged on this connection */
-	struct launch_weights forgotten; /* sent, not acknowledged, and dropped: too many */
+	struct holder_weights forgotten; /* sent, not acknowledged, and dropped: too many */
 	uint64_t number;                 /* of the log: not acknowledged events come after it */
-	struct launch_weights lost;      /* that were too many */
+	struct holder_weights lost;      /* that were too many */
 	uint64_t delay_ms;               /* that events are kept: many wake the daemon once */
 	uint64_t since_ms;               /* monotonic: when the first of them was */
 	bool is_blocked;                 /* the daemon took not all of them */
 	uint64_t tried_ms;               /* monotonic: when a daemon was looked for */
-	struct launch_join_handler handler;
+	struct holder_join_handler handler;
 	struct frame *frame; /* for what it says */
 	struct error other;  /* the daemon is of another version, and is not joined; text "": no */
 };
-#define LAUNCH_JOIN_NONE ((struct launch_join){ .fd = -1, .folder = -1, .prepared = -1 })
+#define HOLDER_JOIN_NONE ((struct holder_join){ .fd = -1, .folder = -1, .prepared = -1 })
 
-/* 0: a daemon is there, or was here once; launch_join_hello() must follow. -ENOENT: none was. */
-int launch_join_open(struct launch_join *j);
+/* 0: a daemon is there, or was here once; holder_join_hello() must follow. -ENOENT: none was. */
+int holder_join_open(struct holder_join *j);
 /* Whether a daemon's socket is there; one look. */
-bool launch_join_is_possible(void);
-/* Who we are; it is said when launch_join_connect() or launch_join_dispatch() connects. */
-int launch_join_hello(struct launch_join *j, const struct join *who);
+bool holder_join_is_possible(void);
+/* Who we are; it is said when holder_join_connect() or holder_join_dispatch() connects. */
+int holder_join_hello(struct holder_join *j, const struct join *who);
 /*
  * Connects and says who we are, and nothing more: the daemon looks at us while we have other things
  * to wait for, and not when we are about to end. Nothing if there is no daemon.
  */
-void launch_join_connect(struct launch_join *j);
-/* For audit_trail_options.tell; context: a struct launch_join. Makes no system call. */
-void launch_join_tell(void *context, const struct audit_event *e);
+void holder_join_connect(struct holder_join *j);
+/* For audit_trail_options.tell; context: a struct holder_join. Makes no system call. */
+void holder_join_tell(void *context, const struct audit_event *e);
 /*
  * Takes the body over. Only for a daemon that is there: a later one hears of what still is by
  * `joined`.
  */
-void launch_join_send(
-	struct launch_join *j, enum frame_type type, uint64_t id, struct buffer *body);
+void holder_join_send(
+	struct holder_join *j, enum frame_type type, uint64_t id, struct buffer *body);
 /* What it said: true if the command is to end. Looks for a daemon that was lost; sends what waits.
  */
-bool launch_join_dispatch(struct launch_join *j, bool is_readable);
+bool holder_join_dispatch(struct holder_join *j, bool is_readable);
 /* How long poll() may wait if it would wait so long otherwise (-1: for ever). */
-int launch_join_wait_ms(const struct launch_join *j, int otherwise);
+int holder_join_wait_ms(const struct holder_join *j, int otherwise);
 /*
  * Waits, a moment at most, until the daemon has looked at us: who has ended cannot be looked at,
  * and is not let in. What was sent is read after our end, too. What is not acknowledged by now is
@@ -115,4 +115,4 @@ int launch_join_wait_ms(const struct launch_join *j, int otherwise);
  * acknowledged nor left; *why says so then. If there are none, *why says that the daemon is of
  * another version, if it is. why may be NULL.
  */
-uint64_t launch_join_close(struct launch_join *j, struct error *why);
+uint64_t holder_join_close(struct holder_join *j, struct error *why);
