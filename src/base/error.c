@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/utf8.h"
 
 /* Prints into out, with what came from outside made harmless for a terminal. */
 __attribute__((format(printf, 3, 0))) static void print_visible(
@@ -14,10 +15,14 @@ __attribute__((format(printf, 3, 0))) static void print_visible(
 {
 	auto_buffer visible = { 0 };
 	char raw[1024];
+	size_t end;
 
 	(void)vsnprintf(raw, sizeof(raw), format, args);
 	buffer_add_visible(&visible, raw, strlen(raw));
 	(void)snprintf(out, size, "%s", buffer_text(&visible));
+	/* A character that was cut in two is none. */
+	if (!utf8_valid(out, strlen(out), &end))
+		out[end] = '\0';
 }
 
 int error_set(struct error *e, int code, const struct location *loc, const char *format, ...)

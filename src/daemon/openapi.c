@@ -8,57 +8,18 @@
 #include "codec/json-writer.h"
 #include "daemon/route.h"
 
-static void openapi_schema(struct json_writer *w, const char *key, const struct route_field *f)
-{
-	static const char *const types[] = {
-		[ROUTE_TEXT] = "string",
-		[ROUTE_LIST] = "array",
-		[ROUTE_NUMBER] = "integer",
-		[ROUTE_FLAG] = "boolean",
-		[ROUTE_WORD] = "string",
-	};
-
-	json_open_map(w, key);
-	json_put_text(w, "type", types[f->kind]);
-	switch (f->kind) {
-	case ROUTE_TEXT:
-		json_put_count(w, "minLength", f->may_be_empty ? 0 : 1);
-		json_put_count(w, "maxLength", f->max);
-		break;
-	case ROUTE_LIST:
-		json_put_count(w, "maxItems", ROUTE_ITEMS_MAX);
-		json_open_map(w, "items");
-		json_put_text(w, "type", "string");
-		json_close(w);
-		break;
-	case ROUTE_NUMBER:
-		json_put_count(w, "minimum", 0);
-		json_put_count(w, "maximum", f->max);
-		break;
-	case ROUTE_FLAG:
-		break;
-	case ROUTE_WORD:
-		json_open_list(w, "enum");
-		for (size_t i = 0; f->words[i]; i++)
-			json_put_text(w, NULL, f->words[i]);
-		json_close(w);
-		break;
-	}
-	json_close(w);
-}
-
 static void openapi_parameters(struct json_writer *w, const struct route *r)
 {
 	json_open_list(w, "parameters");
-	for (const struct route_field *f = r->fields; f->name; f++) {
+	for (const struct schema_field *f = r->fields; f->name; f++) {
 		if (f->place == ROUTE_IN_BODY)
 			continue;
 		json_open_map(w, NULL);
 		json_put_text(w, "name", f->name);
 		json_put_text(w, "in", f->place == ROUTE_IN_PATH ? "path" : "query");
 		json_put_flag(w, "required", f->required);
-		openapi_schema(w, "schema", f);
-		json_put_text(w, "description", f->about);
+		schema_print_json(f, w, "schema");
+		json_put_text(w, "description", f->help);
 		json_close(w);
 	}
 	if (r->is_stream)
@@ -78,12 +39,12 @@ static void openapi_body(struct json_writer *w, const struct route *r)
 	json_put_text(w, "type", "object");
 	json_put_flag(w, "additionalProperties", false);
 	json_open_map(w, "properties");
-	for (const struct route_field *f = r->fields; f->name; f++)
+	for (const struct schema_field *f = r->fields; f->name; f++)
 		if (f->place == ROUTE_IN_BODY)
-			openapi_schema(w, f->name, f);
+			schema_print_json(f, w, f->name);
 	json_close(w);
 	json_open_list(w, "required");
-	for (const struct route_field *f = r->fields; f->name; f++)
+	for (const struct schema_field *f = r->fields; f->name; f++)
 		if (f->place == ROUTE_IN_BODY && f->required)
 			json_put_text(w, NULL, f->name);
 	for (int i = 0; i < 5; i++)

@@ -7,8 +7,6 @@
 #include "audit/event.h"
 #include "base/array.h"
 #include "base/buffer.h"
-#include "base/utf8.h"
-#include "base/words.h"
 #include "codec/json-writer.h"
 #include "daemon/proof.h"
 #include "policy/operation-names.h"
@@ -20,122 +18,139 @@ static const char *const route_hosts[] = { "127.0.0.1", "localhost", "::1", NULL
 
 const char *const route_answers[] = { "deny", "once", "allow", NULL };
 
-#define ROUTE_POLICY                                                                     \
-	{                                                                                \
-		"policy", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_POLICY_MAX, NULL,       \
-			"the text of a policy, in any format that `corral policy` reads" \
+#define ROUTE_POLICY                                                                              \
+	{                                                                                         \
+		"policy", SCHEMA_TEXT, true, ROUTE_POLICY_MAX,                                    \
+			.help = "the text of a policy, in any format that `corral policy` reads", \
+			.place = ROUTE_IN_BODY, .min = 1                                          \
 	}
 
 /* The same, or one that is stored: one of the two. */
-#define ROUTE_POLICY_TEXT                                                                \
-	{                                                                                \
-		"policy", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_POLICY_MAX, NULL,      \
-			"the text of a policy, in any format that `corral policy` reads" \
+#define ROUTE_POLICY_TEXT                                                                         \
+	{                                                                                         \
+		"policy", SCHEMA_TEXT, false, ROUTE_POLICY_MAX,                                   \
+			.help = "the text of a policy, in any format that `corral policy` reads", \
+			.place = ROUTE_IN_BODY, .min = 1                                          \
 	}
-#define ROUTE_POLICY_STORED                                           \
-	{                                                             \
-		"stored", ROUTE_IN_BODY, ROUTE_TEXT, false, 80, NULL, \
-			"or the name of a stored policy"              \
+#define ROUTE_POLICY_STORED                                                                 \
+	{                                                                                   \
+		"stored", SCHEMA_TEXT, false, 80, .help = "or the name of a stored policy", \
+						  .place = ROUTE_IN_BODY, .min = 1          \
 	}
 
-#define ROUTE_NAME                                                                    \
-	{                                                                             \
-		"name", ROUTE_IN_PATH, ROUTE_TEXT, true, 80, NULL,                    \
-			"the name of a stored policy: default, NAME or custom%2FNAME" \
+#define ROUTE_NAME                                                                             \
+	{                                                                                      \
+		"name", SCHEMA_TEXT, true, 80,                                                 \
+			.help = "the name of a stored policy: default, NAME or custom%2FNAME", \
+			.place = ROUTE_IN_PATH, .min = 1                                       \
 	}
 
 /* A rule of AgenShield's files; the row above says which are required. */
 static const char *const route_actions[] = { "allow", "deny", "approval", NULL };
 static const char *const route_targets[] = { "url", "command", "filesystem", "process", "skill",
 	NULL };
-#define ROUTE_RULE_ID                                             \
-	{                                                         \
-		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 256, NULL, \
-			"the id of a rule: POLICY%3ARULE"         \
+#define ROUTE_RULE_ID                                                                    \
+	{                                                                                \
+		"id", SCHEMA_TEXT, true, 256, .help = "the id of a rule: POLICY%3ARULE", \
+					      .place = ROUTE_IN_PATH, .min = 1           \
 	}
-#define ROUTE_RULE_KEYS(is_whole)                                                               \
-	{ "action", ROUTE_IN_BODY, ROUTE_WORD, is_whole, 0, route_actions,                      \
-		"what it does; approval asks a person" },                                       \
-		{ "patterns", ROUTE_IN_BODY, ROUTE_LIST, is_whole, ROUTE_LIST_MAX, NULL,        \
-			"of paths, hosts, commands: AgenShield's" },                            \
-		{ "operations", ROUTE_IN_BODY, ROUTE_LIST, false, ROUTE_LIST_MAX, NULL,         \
-			"file_read, file_write, file_list, http_request, exec, open_url, "      \
-			"secret_inject, *" },                                                   \
-		{ "target", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_targets,                 \
-			"what it is about, where there are no operations" },                    \
-		{ "name", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL, "for people", \
-			true },                                                                 \
-		{ "methods", ROUTE_IN_BODY, ROUTE_LIST, false, ROUTE_LIST_MAX, NULL,            \
-			"of HTTP; all if not given" },                                          \
-		{ "enabled", ROUTE_IN_BODY, ROUTE_FLAG, false, 0, NULL, "true if not given" },  \
-	{                                                                                       \
-		"priority", ROUTE_IN_BODY, ROUTE_NUMBER, false, INT32_MAX, NULL,                \
-			"higher ones are looked at first; 0 if not given"                       \
+#define ROUTE_RULE_KEYS(is_whole)                                                                  \
+	{ "action", SCHEMA_CHOICE, is_whole, .words = route_actions,                               \
+		.help = "what it does; approval asks a person", .place = ROUTE_IN_BODY },          \
+		{ "patterns", SCHEMA_WORDS, is_whole, ROUTE_LIST_MAX,                              \
+			.help = "of paths, hosts, commands: AgenShield's",                         \
+			.place = ROUTE_IN_BODY },                                                  \
+		{ "operations", SCHEMA_WORDS, false, ROUTE_LIST_MAX,                               \
+			.help = "file_read, file_write, file_list, http_request, exec, open_url, " \
+				"secret_inject, *",                                                \
+			.place = ROUTE_IN_BODY },                                                  \
+		{ "target", SCHEMA_CHOICE, false, .words = route_targets,                          \
+			.help = "what it is about, where there are no operations",                 \
+			.place = ROUTE_IN_BODY },                                                  \
+		{ "name", SCHEMA_TEXT, false, ROUTE_TEXT_MAX, .help = "for people",                \
+			.place = ROUTE_IN_BODY },                                                  \
+		{ "methods", SCHEMA_WORDS, false, ROUTE_LIST_MAX,                                  \
+			.help = "of HTTP; all if not given", .place = ROUTE_IN_BODY },             \
+		{ "enabled", SCHEMA_FLAG, false, .help = "true if not given",                      \
+			.place = ROUTE_IN_BODY },                                                  \
+	{                                                                                          \
+		"priority", SCHEMA_NUMBER, false, INT32_MAX,                                       \
+			.help = "higher ones are looked at first; 0 if not given",                 \
+			.place = ROUTE_IN_BODY                                                     \
 	}
-#define ROUTE_RULE_ETAG                                                                          \
-	{                                                                                        \
-		"etag", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL, "of the rule that was edited" \
+#define ROUTE_RULE_ETAG                                                               \
+	{                                                                             \
+		"etag", SCHEMA_TEXT, true, 64, .help = "of the rule that was edited", \
+					       .place = ROUTE_IN_BODY, .min = 1       \
 	}
 
-#define ROUTE_ID                                                 \
-	{                                                        \
-		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 32, NULL, \
-			"the id of a sandbox: its "              \
-			"session in the log"                     \
+#define ROUTE_ID                                            \
+	{                                                   \
+		"id", SCHEMA_TEXT, true, 32,                \
+			.help = "the id of a sandbox: its " \
+				"session in the log",       \
+			.place = ROUTE_IN_PATH, .min = 1    \
 	}
 
 static const char *const route_encodings[] = { "utf8", "base64", NULL };
 static const char *const route_exports[] = { "json", "jsonl", "ocsf", "cef", "csv", NULL };
 
-#define ROUTE_FILE                                                                                \
-	{                                                                                         \
-		"path", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL, "an absolute path" \
+#define ROUTE_FILE                                                                          \
+	{                                                                                   \
+		"path", SCHEMA_TEXT, true, ROUTE_TEXT_MAX, .help = "an absolute path",      \
+							   .place = ROUTE_IN_BODY, .min = 1 \
 	}
-#define ROUTE_ENCODING                                                                 \
-	{                                                                              \
-		"encoding", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_encodings,      \
-			"of the content: utf8 if not given; what is no text is base64" \
+#define ROUTE_ENCODING                                                                          \
+	{                                                                                       \
+		"encoding", SCHEMA_CHOICE, false,                                               \
+			.words = route_encodings,                                               \
+			.help = "of the content: utf8 if not given; what is no text is base64", \
+			.place = ROUTE_IN_BODY                                                  \
 	}
 
 static const char *const route_requests[] = { "yes", "no", "only", NULL };
 
 /* The same for all that read the log. */
-#define ROUTE_AUDIT_FILTER                                                           \
-	{ "session", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,                    \
-		"only records of this session" },                                    \
-		{ "action", ROUTE_IN_QUERY, ROUTE_WORD, false, 0, audit_actions,     \
-			"only this action" },                                        \
-		{ "decision", ROUTE_IN_QUERY, ROUTE_WORD, false, 0, audit_decisions, \
-			"only this decision" },                                      \
-		{ "target", ROUTE_IN_QUERY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL, \
-			"a pattern over the target" },                               \
-		{ "since", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,              \
-			"since: 10m, 2h, 2026-01-31T14:30:00Z" },                    \
-		{ "until", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,              \
-			"until, in the same forms" },                                \
-		{ "before", ROUTE_IN_QUERY, ROUTE_NUMBER, false, INT64_MAX, NULL,    \
-			"only records with a lower number" },                        \
-	{                                                                            \
-		"requests", ROUTE_IN_QUERY, ROUTE_WORD, false, 0, route_requests,    \
-			"requests to this API: yes if not given, no, only"           \
+#define ROUTE_AUDIT_FILTER                                                                         \
+	{ "session", SCHEMA_TEXT, false, 64, .help = "only records of this session",               \
+		.place = ROUTE_IN_QUERY, .min = 1 },                                               \
+		{ "action", SCHEMA_CHOICE, false, .words = audit_actions,                          \
+			.help = "only this action", .place = ROUTE_IN_QUERY },                     \
+		{ "decision", SCHEMA_CHOICE, false, .words = audit_decisions,                      \
+			.help = "only this decision", .place = ROUTE_IN_QUERY },                   \
+		{ "target", SCHEMA_TEXT, false, ROUTE_TEXT_MAX,                                    \
+			.help = "a pattern over the target", .place = ROUTE_IN_QUERY, .min = 1 },  \
+		{ "since", SCHEMA_TEXT, false, 64, .help = "since: 10m, 2h, 2026-01-31T14:30:00Z", \
+			.place = ROUTE_IN_QUERY, .min = 1 },                                       \
+		{ "until", SCHEMA_TEXT, false, 64, .help = "until, in the same forms",             \
+			.place = ROUTE_IN_QUERY, .min = 1 },                                       \
+		{ "before", SCHEMA_NUMBER, false, INT64_MAX,                                       \
+			.help = "only records with a lower number", .place = ROUTE_IN_QUERY },     \
+	{                                                                                          \
+		"requests", SCHEMA_CHOICE, false,                                                  \
+			.words = route_requests,                                                   \
+			.help = "requests to this API: yes if not given, no, only",                \
+			.place = ROUTE_IN_QUERY                                                    \
 	}
 
-#define ROUTE_LIVE_ID(what)                                                \
-	{                                                                  \
-		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 64, NULL,           \
-			"the id of " what ": its sandbox, a dot, a number" \
+#define ROUTE_LIVE_ID(what)                                                         \
+	{                                                                           \
+		"id", SCHEMA_TEXT, true, 64,                                        \
+			.help = "the id of " what ": its sandbox, a dot, a number", \
+			.place = ROUTE_IN_PATH, .min = 1                            \
 	}
 
-#define ROUTE_SKILL_ID                                           \
-	{                                                        \
-		"id", ROUTE_IN_PATH, ROUTE_TEXT, true, 64, NULL, \
-			"the id of a skill, as the list has it"  \
+#define ROUTE_SKILL_ID                                                                        \
+	{                                                                                     \
+		"id", SCHEMA_TEXT, true, 64, .help = "the id of a skill, as the list has it", \
+					     .place = ROUTE_IN_PATH, .min = 1                 \
 	}
 
-#define ROUTE_SECONDS                                                                   \
-	{                                                                               \
-		"seconds", ROUTE_IN_BODY, ROUTE_NUMBER, false, ROUTE_SECONDS_MAX, NULL, \
-			"for how long; 0, or not given: as long as the sandbox lives"   \
+#define ROUTE_SECONDS                                                                          \
+	{                                                                                      \
+		"seconds", SCHEMA_NUMBER, false, ROUTE_SECONDS_MAX,                            \
+			.help = "for how long; 0, or not given: as long as the sandbox lives", \
+			.place = ROUTE_IN_BODY                                                 \
 	}
 
 const struct route routes[ROUTE_COUNT] = {
@@ -154,27 +169,27 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/config",
 		.summary = "Changes keys of the configuration file, and says which count at once.",
 		.fields = {
-			{ "mode", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_modes,
-				"what stored policies do; for each run that starts then" },
-			{ "logLevel", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_levels,
-				"of the lines for people" },
-			{ "heartbeat", ROUTE_IN_BODY, ROUTE_NUMBER, false, 3600, NULL,
-				"seconds, from 1" },
-			{ "watch", ROUTE_IN_BODY, ROUTE_NUMBER, false, 3600, NULL,
-				"seconds, from 1" },
-			{ "port", ROUTE_IN_BODY, ROUTE_NUMBER, false, 65535, NULL,
-				"0: any that is free" },
-			{ "host", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_hosts,
-				"an address of this machine" },
-			{ "logFile", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX - 1, NULL,
-				"an absolute path" },
+			{ "mode", SCHEMA_CHOICE, false, .words = route_modes,
+				.help = "what stored policies do; for each run that starts then", .place = ROUTE_IN_BODY },
+			{ "logLevel", SCHEMA_CHOICE, false, .words = route_levels,
+				.help = "of the lines for people", .place = ROUTE_IN_BODY },
+			{ "heartbeat", SCHEMA_NUMBER, false, 3600,
+				.help = "seconds, from 1", .place = ROUTE_IN_BODY },
+			{ "watch", SCHEMA_NUMBER, false, 3600,
+				.help = "seconds, from 1", .place = ROUTE_IN_BODY },
+			{ "port", SCHEMA_NUMBER, false, 65535,
+				.help = "0: any that is free", .place = ROUTE_IN_BODY },
+			{ "host", SCHEMA_CHOICE, false, .words = route_hosts,
+				.help = "an address of this machine", .place = ROUTE_IN_BODY },
+			{ "logFile", SCHEMA_TEXT, false, ROUTE_TEXT_MAX - 1,
+				.help = "an absolute path", .place = ROUTE_IN_BODY, .min = 1 },
 		} },
 	[ROUTE_AUDIT] = { .method = "GET",
 		.path = "/api/audit",
 		.summary = "The latest records of the audit log, oldest first.",
 		.fields = {
-			{ "limit", ROUTE_IN_QUERY, ROUTE_NUMBER, false, 1000, NULL,
-				"how many records; 100 if not given" },
+			{ "limit", SCHEMA_NUMBER, false, 1000,
+				.help = "how many records; 100 if not given", .place = ROUTE_IN_QUERY },
 			ROUTE_AUDIT_FILTER,
 		} },
 	[ROUTE_AUDIT_SUMMARY] = { .method = "GET",
@@ -195,13 +210,13 @@ const struct route routes[ROUTE_COUNT] = {
 		.summary = "Decides about one request: verdict, rule, reason, remedy.",
 		.fields = {
 			ROUTE_POLICY_TEXT,
-			{ "operation", ROUTE_IN_BODY, ROUTE_WORD, true, 0, operation_names,
-				"what is asked for" },
-			{ "target", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
-				"a path, a host:port or URL, a command line, a variable, a "
-				"service" },
-			{ "method", ROUTE_IN_BODY, ROUTE_TEXT, false, 32, NULL,
-				"the HTTP method, for a URL" },
+			{ "operation", SCHEMA_CHOICE, true, .words = operation_names,
+				.help = "what is asked for", .place = ROUTE_IN_BODY },
+			{ "target", SCHEMA_TEXT, true, ROUTE_TEXT_MAX,
+				.help = "a path, a host:port or URL, a command line, a variable, a "
+				"service", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "method", SCHEMA_TEXT, false, 32,
+				.help = "the HTTP method, for a URL", .place = ROUTE_IN_BODY, .min = 1 },
 			ROUTE_POLICY_STORED,
 		} },
 	[ROUTE_POLICY_LINT] = { .method = "POST",
@@ -219,35 +234,35 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/policies/{name}",
 		.summary = "Stores a policy, if it can be compiled.",
 		.fields = { ROUTE_NAME,
-			{ "text", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_POLICY_MAX, NULL,
-				"what it says then" },
-			{ "etag", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL,
-				"of the text that was edited; empty: there is none yet", true } } },
+			{ "text", SCHEMA_TEXT, true, ROUTE_POLICY_MAX,
+				.help = "what it says then", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "etag", SCHEMA_TEXT, true, 64,
+				.help = "of the text that was edited; empty: there is none yet", .place = ROUTE_IN_BODY } } },
 	[ROUTE_POLICY_REMOVE] = { .method = "DELETE",
 		.path = "/api/policies/{name}",
 		.summary = "Removes a stored policy; its history stays.",
 		.fields = { ROUTE_NAME,
-			{ "etag", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,
-				"only if it still has this etag" } } },
+			{ "etag", SCHEMA_TEXT, false, 64,
+				.help = "only if it still has this etag", .place = ROUTE_IN_QUERY, .min = 1 } } },
 	[ROUTE_POLICY_VERSION] = { .method = "GET",
 		.path = "/api/policies/{name}/history/{version}",
 		.summary = "The text of an earlier version.",
 		.fields = { ROUTE_NAME,
-			{ "version", ROUTE_IN_PATH, ROUTE_NUMBER, true, 99999999, NULL,
-				"its number in the history" } } },
+			{ "version", SCHEMA_NUMBER, true, 99999999,
+				.help = "its number in the history", .place = ROUTE_IN_PATH } } },
 	[ROUTE_POLICY_UNDO] = { .method = "POST",
 		.path = "/api/policies/{name}/undo",
 		.summary = "Puts the version before the last change in force again, or a given one.",
 		.fields = { ROUTE_NAME,
-			{ "version", ROUTE_IN_BODY, ROUTE_NUMBER, false, 99999999, NULL,
-				"its number in the history" },
-			{ "etag", ROUTE_IN_BODY, ROUTE_TEXT, false, 64, NULL,
-				"only if it still has this etag", true } } },
+			{ "version", SCHEMA_NUMBER, false, 99999999,
+				.help = "its number in the history", .place = ROUTE_IN_BODY },
+			{ "etag", SCHEMA_TEXT, false, 64,
+				.help = "only if it still has this etag", .place = ROUTE_IN_BODY } } },
 	[ROUTE_RULES] = { .method = "GET",
 		.path = "/api/rules",
 		.summary = "The rules of the stored policies, each with its place.",
-		.fields = { { "policy", ROUTE_IN_QUERY, ROUTE_TEXT, false, 80, NULL,
-			"only those of this policy" } } },
+		.fields = { { "policy", SCHEMA_TEXT, false, 80,
+			.help = "only those of this policy", .place = ROUTE_IN_QUERY, .min = 1 } } },
 	[ROUTE_RULE] = { .method = "GET",
 		.path = "/api/rules/{id}",
 		.summary = "One of them.",
@@ -255,10 +270,10 @@ const struct route routes[ROUTE_COUNT] = {
 	[ROUTE_RULE_ADD] = { .method = "POST",
 		.path = "/api/rules",
 		.summary = "Adds a rule to a policy of AgenShield's rules.",
-		.fields = { { "id", ROUTE_IN_BODY, ROUTE_TEXT, true, 128, NULL,
-				    "its id in that policy" },
-			{ "policy", ROUTE_IN_BODY, ROUTE_TEXT, false, 80, NULL,
-				"default or custom/NAME; custom/rules if not given" },
+		.fields = { { "id", SCHEMA_TEXT, true, 128,
+				    .help = "its id in that policy", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "policy", SCHEMA_TEXT, false, 80,
+				.help = "default or custom/NAME; custom/rules if not given", .place = ROUTE_IN_BODY, .min = 1 },
 			ROUTE_RULE_KEYS(true) } },
 	[ROUTE_RULE_PUT] = { .method = "PUT",
 		.path = "/api/rules/{id}",
@@ -272,8 +287,8 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/rules/{id}",
 		.summary = "Removes a rule; the policy's history has it.",
 		.fields = { ROUTE_RULE_ID,
-			{ "etag", ROUTE_IN_QUERY, ROUTE_TEXT, false, 64, NULL,
-				"only if it still has this etag" } } },
+			{ "etag", SCHEMA_TEXT, false, 64,
+				.help = "only if it still has this etag", .place = ROUTE_IN_QUERY, .min = 1 } } },
 	[ROUTE_DOCTOR] = { .method = "GET",
 		.path = "/api/doctor",
 		.summary = "What this system supports, by trying it." },
@@ -293,11 +308,11 @@ const struct route routes[ROUTE_COUNT] = {
 		.is_open = true,
 		.summary = "Makes a tab of the page one that may ask, for the proof that it knows a "
 			   "link's secret; needs no token. A link works once, for a minute.",
-		.fields = { { "nonce", ROUTE_IN_BODY, ROUTE_TEXT, true, PROOF_ID, NULL,
-				    "32 hexadecimal digits that the page chose" },
-			{ "proof", ROUTE_IN_BODY, ROUTE_TEXT, true, PROOF_MAC, NULL,
-				"HMAC-SHA-256 of corral-login-1, a line feed and the nonce, by the "
-				"secret behind #code= in the link" } } },
+		.fields = { { "nonce", SCHEMA_TEXT, true, PROOF_ID,
+				    .help = "32 hexadecimal digits that the page chose", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "proof", SCHEMA_TEXT, true, PROOF_MAC,
+				.help = "HMAC-SHA-256 of corral-login-1, a line feed and the nonce, by the "
+				"secret behind #code= in the link", .place = ROUTE_IN_BODY, .min = 1 } } },
 	[ROUTE_LOGIN_CODE] = { .method = "POST",
 		.path = "/api/login/code",
 		.summary = "A new link to the page. The one before is void." },
@@ -309,33 +324,33 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/invoke/fs_write",
 		.summary = "Writes a file as a whole.",
 		.fields = { ROUTE_FILE,
-			{ "content", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_POLICY_MAX, NULL,
-				"what it holds then", true },
+			{ "content", SCHEMA_TEXT, true, ROUTE_POLICY_MAX,
+				.help = "what it holds then", .place = ROUTE_IN_BODY },
 			ROUTE_ENCODING } },
 	[ROUTE_FS_LIST] = { .method = "POST",
 		.path = "/api/invoke/fs_list",
 		.summary = "The entries of a folder that may be read.",
 		.fields = { ROUTE_FILE,
-			{ "pattern", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
-				"only entries that match: * ? [abc] {a,b}" },
-			{ "recursive", ROUTE_IN_BODY, ROUTE_FLAG, false, 0, NULL,
-				"the folders in it, too" } } },
+			{ "pattern", SCHEMA_TEXT, false, ROUTE_TEXT_MAX,
+				.help = "only entries that match: * ? [abc] {a,b}", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "recursive", SCHEMA_FLAG, false,
+				.help = "the folders in it, too", .place = ROUTE_IN_BODY } } },
 	[ROUTE_SHELL_EXEC] = { .method = "POST",
 		.path = "/api/invoke/shell_exec",
 		.summary = "Runs a program in a sandbox of the enclave.",
 		.fields = {
-			{ "cmd", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
-				"a name or an absolute path; no shell" },
-			{ "args", ROUTE_IN_BODY, ROUTE_LIST, false, ROUTE_LIST_MAX, NULL,
-				"its arguments" },
-			{ "cwd", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
-				"the folder in which it starts" },
-			{ "stdin", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_POLICY_MAX, NULL,
-				"its standard input", true },
-			{ "timeout_ms", ROUTE_IN_BODY, ROUTE_NUMBER, false, 600000, NULL,
-				"30000 if not given" },
-			{ "id", ROUTE_IN_BODY, ROUTE_TEXT, false, 64, NULL,
-				"what it prints is sent as events, too, with this `call`" } } },
+			{ "cmd", SCHEMA_TEXT, true, ROUTE_TEXT_MAX,
+				.help = "a name or an absolute path; no shell", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "args", SCHEMA_WORDS, false, ROUTE_LIST_MAX,
+				.help = "its arguments", .place = ROUTE_IN_BODY },
+			{ "cwd", SCHEMA_TEXT, false, ROUTE_TEXT_MAX,
+				.help = "the folder in which it starts", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "stdin", SCHEMA_TEXT, false, ROUTE_POLICY_MAX,
+				.help = "its standard input", .place = ROUTE_IN_BODY },
+			{ "timeout_ms", SCHEMA_NUMBER, false, 600000,
+				.help = "30000 if not given", .place = ROUTE_IN_BODY },
+			{ "id", SCHEMA_TEXT, false, 64,
+				.help = "what it prints is sent as events, too, with this `call`", .place = ROUTE_IN_BODY, .min = 1 } } },
 	[ROUTE_GET_POLICY] = { .method = "POST",
 		.path = "/api/invoke/get_policy",
 		.summary = "What the enclave grants now." },
@@ -346,16 +361,16 @@ const struct route routes[ROUTE_COUNT] = {
 	[ROUTE_GET_AUDIT_LOG] = { .method = "POST",
 		.path = "/api/invoke/get_audit_log",
 		.summary = "The latest events of the enclave, oldest first.",
-		.fields = { { "limit", ROUTE_IN_BODY, ROUTE_NUMBER, false, 1000, NULL,
-			"how many; 100 if not given" } } },
+		.fields = { { "limit", SCHEMA_NUMBER, false, 1000,
+			.help = "how many; 100 if not given", .place = ROUTE_IN_BODY } } },
 	[ROUTE_EXPORT_AUDIT_LOG] = { .method = "POST",
 		.path = "/api/invoke/export_audit_log",
 		.summary = "All of them, as a document or into a file.",
 		.fields = {
-			{ "path", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
-				"a file, as fs_write; without it the content is the answer" },
-			{ "format", ROUTE_IN_BODY, ROUTE_WORD, false, 0, route_exports,
-				"json if not given" } } },
+			{ "path", SCHEMA_TEXT, false, ROUTE_TEXT_MAX,
+				.help = "a file, as fs_write; without it the content is the answer", .place = ROUTE_IN_BODY, .min = 1 },
+			{ "format", SCHEMA_CHOICE, false, .words = route_exports,
+				.help = "json if not given", .place = ROUTE_IN_BODY } } },
 	[ROUTE_SECURITY] = { .method = "GET",
 		.path = "/api/security",
 		.summary = "What the security watcher found, each with what to do." },
@@ -367,10 +382,10 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/sandboxes/{id}/grants",
 		.summary = "Grants it something while it runs, below its ceiling.",
 		.fields = { ROUTE_ID,
-			{ "action", ROUTE_IN_BODY, ROUTE_WORD, true, 0, operation_names,
-				"what is granted" },
-			{ "target", ROUTE_IN_BODY, ROUTE_TEXT, true, ROUTE_TEXT_MAX, NULL,
-				"a pattern, as in a policy" },
+			{ "action", SCHEMA_CHOICE, true, .words = operation_names,
+				.help = "what is granted", .place = ROUTE_IN_BODY },
+			{ "target", SCHEMA_TEXT, true, ROUTE_TEXT_MAX,
+				.help = "a pattern, as in a policy", .place = ROUTE_IN_BODY, .min = 1 },
 			ROUTE_SECONDS } },
 	[ROUTE_QUESTIONS] = { .method = "GET",
 		.path = "/api/questions",
@@ -379,10 +394,10 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/questions/{id}",
 		.summary = "Answers a question: once, for a time, or no.",
 		.fields = { ROUTE_LIVE_ID("a question"),
-			{ "answer", ROUTE_IN_BODY, ROUTE_WORD, true, 0, route_answers,
-				"once: what waits now; allow: for a time; deny" },
-			{ "scope", ROUTE_IN_BODY, ROUTE_TEXT, false, ROUTE_TEXT_MAX, NULL,
-				"of allow: one of the question's scopes; the first if not given" },
+			{ "answer", SCHEMA_CHOICE, true, .words = route_answers,
+				.help = "once: what waits now; allow: for a time; deny", .place = ROUTE_IN_BODY },
+			{ "scope", SCHEMA_TEXT, false, ROUTE_TEXT_MAX,
+				.help = "of allow: one of the question's scopes; the first if not given", .place = ROUTE_IN_BODY, .min = 1 },
 			ROUTE_SECONDS } },
 	[ROUTE_GRANTS] = { .method = "GET",
 		.path = "/api/grants",
@@ -407,8 +422,8 @@ const struct route routes[ROUTE_COUNT] = {
 		.path = "/api/skills/{id}/approve",
 		.summary = "Approves its content, if that is still what was seen.",
 		.fields = { ROUTE_SKILL_ID,
-			{ "digest", ROUTE_IN_BODY, ROUTE_TEXT, true, 64, NULL,
-				"of the content that was seen" } } },
+			{ "digest", SCHEMA_TEXT, true, 64,
+				.help = "of the content that was seen", .place = ROUTE_IN_BODY, .min = 1 } } },
 	[ROUTE_METRICS] = { .method = "GET",
 		.path = "/metrics",
 		.is_text = true,
@@ -427,7 +442,7 @@ const struct route routes[ROUTE_COUNT] = {
 
 bool route_has(const struct route *r, enum route_place place)
 {
-	for (const struct route_field *f = r->fields; f->name; f++)
+	for (const struct schema_field *f = r->fields; f->name; f++)
 		if (f->place == place)
 			return true;
 	return false;
@@ -440,7 +455,7 @@ bool route_takes_body(const struct route *r)
 
 bool route_needs_body(const struct route *r)
 {
-	for (const struct route_field *f = r->fields; f->name; f++)
+	for (const struct schema_field *f = r->fields; f->name; f++)
 		if (f->place == ROUTE_IN_BODY && f->required)
 			return true;
 	return false;
@@ -496,52 +511,11 @@ void route_methods(const char *path, struct buffer *out)
 			buffer_printf(out, "%s%s", n++ ? ", " : "", routes[i].method);
 }
 
-static bool route_is_number(const char *value, uint64_t max)
+bool route_allows(const struct schema_field *f, const char *value)
 {
-	uint64_t number = 0;
-	const size_t len = strlen(value);
+	uint64_t number;
 
-	if (len == 0 || len > 18)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (value[i] < '0' || value[i] > '9')
-			return false;
-		number = number * 10 + (uint64_t)(value[i] - '0');
-	}
-	return number <= max;
-}
-
-/* It is put into records and requests as it is. */
-static bool route_is_list(const char *value, size_t len)
-{
-	auto_document d = { 0 };
-
-	if (json_read(&d, NULL, value, len, NULL) < 0 || d.root->type != NODE_LIST)
-		return false;
-	node_for_each(item, d.root)
-		if (item->type != NODE_STRING)
-			return false;
-	return true;
-}
-
-bool route_allows(const struct route_field *f, const char *value)
-{
-	const size_t len = strlen(value);
-
-	switch (f->kind) {
-	case ROUTE_TEXT:
-		return (len > 0 || f->may_be_empty) && len <= f->max &&
-		       utf8_valid(value, len, NULL);
-	case ROUTE_LIST:
-		return len <= f->max && route_is_list(value, len);
-	case ROUTE_NUMBER:
-		return route_is_number(value, f->max);
-	case ROUTE_WORD:
-		return words_find(f->words, value, len) >= 0;
-	case ROUTE_FLAG:
-		return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
-	}
-	return false;
+	return schema_parse(f, value, &number) == 0;
 }
 
 struct route_call_head {
@@ -550,7 +524,7 @@ struct route_call_head {
 
 static bool route_call_is_valid(const struct route_call *c)
 {
-	const struct route_field *f = c->route->fields;
+	const struct schema_field *f = c->route->fields;
 
 	for (size_t i = 0; i < ROUTE_FIELDS_MAX; i++) {
 		const char *value = c->values[i];
@@ -605,13 +579,14 @@ int route_call_decode(struct route_call *ret, const void *body, size_t len)
 	return 0;
 }
 
-static void route_print_value(const struct route_field *f, const char *value, struct json_writer *w)
+static void route_print_value(
+	const struct schema_field *f, const char *value, struct json_writer *w)
 {
 	const size_t len = strlen(value);
 
-	if (len > ROUTE_PRINTED_MAX || (f->kind == ROUTE_TEXT && f->max > ROUTE_TEXT_MAX))
+	if (len > ROUTE_PRINTED_MAX || (f->type == SCHEMA_TEXT && f->max > ROUTE_TEXT_MAX))
 		json_put_format(w, f->name, "%zu bytes", len);
-	else if (f->kind == ROUTE_TEXT || f->kind == ROUTE_WORD)
+	else if (f->type == SCHEMA_TEXT || f->type == SCHEMA_CHOICE)
 		json_put_text(w, f->name, value);
 	else
 		json_put_raw(w, f->name, value);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/schema.h"
+
 struct buffer;
 
 enum { ROUTE_SECONDS_MAX = 366 * 24 * 3600 };
@@ -20,30 +22,11 @@ enum {
 	ROUTE_TEXT_MAX = 4096,
 	ROUTE_POLICY_MAX = 1 << 20,
 	ROUTE_LIST_MAX = 256 << 10,
-	ROUTE_ITEMS_MAX = 1024,
 	ROUTE_PLACES_MAX = 2, /* {…} in a path */
 };
 
+/* Where a field is: `place` of its row. A list is a JSON array, for who uses it to read. */
 enum route_place { ROUTE_IN_PATH, ROUTE_IN_QUERY, ROUTE_IN_BODY };
-enum route_kind {
-	ROUTE_TEXT,
-	ROUTE_NUMBER, /* decimal digits */
-	ROUTE_WORD,   /* one of `words` */
-	ROUTE_FLAG,   /* "true" or "false" */
-	ROUTE_LIST,   /* of texts: a JSON array, for who uses it to read */
-};
-
-struct route_field {
-	const char *name; /* NULL: behind the last */
-	enum route_place place;
-	enum route_kind kind;
-	bool required;
-	uint64_t max;             /* bytes of text, or the greatest number */
-	const char *const *words; /* of ROUTE_WORD, ending with NULL */
-	const char *about;
-	bool may_be_empty; /* of ROUTE_TEXT */
-};
-
 enum route_id {
 	ROUTE_HEALTH,
 	ROUTE_STATUS,
@@ -105,7 +88,7 @@ struct route {
 	bool is_local;             /* corrald-http answers itself */
 	bool is_text;              /* what it answers is plain text, for Prometheus */
 	const char *summary;
-	struct route_field fields[ROUTE_FIELDS_MAX + 1];
+	struct schema_field fields[ROUTE_FIELDS_MAX + 1];
 };
 
 extern const struct route routes[ROUTE_COUNT];
@@ -130,7 +113,7 @@ const struct route *route_find(
 void route_methods(const char *path, struct buffer *out);
 
 /* Whether a value is one that its row allows. */
-bool route_allows(const struct route_field *f, const char *value);
+bool route_allows(const struct schema_field *f, const char *value);
 
 /* A call as it goes from corrald-http to corrald. */
 enum { ROUTE_BY_UNIX = 1 << 0, ROUTE_CALL_FLAGS = 1 };

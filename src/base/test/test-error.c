@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 static void test_print(void **state)
 {
@@ -73,6 +74,23 @@ static void test_long(void **state)
 	assert_string_equal(e.file, "f");
 }
 
+static void test_cut(void **state)
+{
+	char text[600];
+	struct error e;
+
+	(void)state;
+	for (size_t start = 0; start < 2; start++) {
+		memset(text, 'x', sizeof(text));
+		for (size_t i = start; i + 2 < sizeof(text); i += 2)
+			memcpy(text + i, "\xc3\xa9", 2);
+		text[sizeof(text) - 1] = '\0';
+		error_set(&e, -1, NULL, "%s", text);
+		assert_true(utf8_valid(e.text, strlen(e.text), NULL));
+		assert_true(strlen(e.text) >= sizeof(e.text) - 2);
+	}
+}
+
 static void test_null(void **state)
 {
 	(void)state;
@@ -86,6 +104,7 @@ int main(void)
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_null),
 	};
 

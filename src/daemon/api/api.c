@@ -66,7 +66,7 @@ static void api_audit_tool(struct supervisor *s, const char *const *words,
 	const struct route_call *c, struct tool_request *r)
 {
 	const char *argv[ROUTE_FIELDS_MAX + 10];
-	const struct route_field *fields = c->route->fields;
+	const struct schema_field *fields = c->route->fields;
 	auto_arena a = { 0 };
 	size_t n = 0;
 	struct error e;

@@ -21,13 +21,13 @@ static void api_rule_print(struct buffer *out, const struct route_call *c)
 
 	json_open_map(&w, NULL);
 	for (size_t i = 0; c->route->fields[i].name; i++) {
-		const struct route_field *f = &c->route->fields[i];
+		const struct schema_field *f = &c->route->fields[i];
 		const char *value = c->values[i];
 
 		if (f->place != ROUTE_IN_BODY || !value || strcmp(f->name, "etag") == 0 ||
 			strcmp(f->name, "policy") == 0)
 			continue;
-		if (f->kind == ROUTE_TEXT || f->kind == ROUTE_WORD)
+		if (f->type == SCHEMA_TEXT || f->type == SCHEMA_CHOICE)
 			json_put_text(&w, f->name, value);
 		else
 			json_put_raw(&w, f->name, value);

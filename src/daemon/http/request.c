@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/buffer.h"
-#include "base/suggest.h"
+#include "base/utf8.h"
 #include "codec/encoding.h"
 #include "codec/json.h"
 #include "net/gate/http-served.h"
@@ -17,6 +17,7 @@ static int api_request_refuse(
 	struct api_request *q, unsigned status, const char *reason, const char *more)
 {
 	auto_buffer text = { 0 };
+	size_t end;
 
 	q->status = status;
 	buffer_adds(&text, reason);
@@ -24,6 +25,9 @@ static int api_request_refuse(
 	if (more)
 		buffer_add_visible(&text, more, strnlen(more, 64));
 	(void)snprintf(q->reason, sizeof(q->reason), "%s", buffer_text(&text));
+	/* A character that was cut in two would keep the refusal from the log. */
+	if (!utf8_valid(q->reason, strlen(q->reason), &end))
+		q->reason[end] = '\0';
 	return 1;
 }
 
@@ -114,28 +118,48 @@ static char *api_request_plain(struct arena *a, const char *text, size_t len)
 	return out;
 }
 
+/* The value is text, or a node of the body. */
+static int api_request_refuse_value(struct api_request *q, const struct schema_field *f,
+	const char *value, const struct node *n)
+{
+	struct error e = { 0 };
+	char what[96];
+
+	(void)snprintf(what, sizeof(what), "the parameter `%s`", f->name);
+	if (n)
+		(void)schema_refuse_node(f, what, n, NULL, &e);
+	else
+		(void)schema_refuse(f, what, value, NULL, &e);
+	(void)api_request_refuse(q, 400, e.text, e.hint[0] ? "; " : NULL);
+	if (e.hint[0]) {
+		const size_t len = strlen(q->reason);
+
+		(void)snprintf(q->reason + len, sizeof(q->reason) - len, "%s", e.hint);
+	}
+	return 1;
+}
+
 static int api_request_set(
 	struct api_request *q, enum route_place place, const char *name, const char *value)
 {
-	const struct route_field *fields = q->call.route->fields;
-	const char *names[ROUTE_FIELDS_MAX], *near;
-	size_t n = 0;
+	const struct schema_field *fields = q->call.route->fields;
+	struct schema_names names = { .n = 0 };
+	const char *near;
 
 	for (size_t i = 0; fields[i].name; i++) {
 		if (fields[i].place != place)
 			continue;
-		names[n++] = fields[i].name;
+		schema_names_add(&names, fields[i].name);
 		if (strcmp(fields[i].name, name) != 0)
 			continue;
 		if (q->call.values[i])
 			return api_request_refuse(q, 400, "there are two of the parameter ", name);
 		if (!value || !route_allows(&fields[i], value))
-			return api_request_refuse(
-				q, 400, "not a value that is allowed, for the parameter ", name);
+			return api_request_refuse_value(q, &fields[i], value, NULL);
 		q->call.values[i] = value;
 		return 0;
 	}
-	near = suggest(name, names, n);
+	near = schema_names_near(&names, name);
 	(void)api_request_refuse(q, 400, "there is no parameter ", name);
 	if (near) {
 		const size_t len = strlen(q->reason);
@@ -163,42 +187,39 @@ static int api_request_read_query(struct api_request *q, const char *query, stru
 	return 0;
 }
 
-static bool api_request_fits(enum route_kind kind, enum node_type type)
-{
-	switch (kind) {
-	case ROUTE_TEXT:
-	case ROUTE_WORD:
-		return type == NODE_STRING;
-	case ROUTE_NUMBER:
-		return type == NODE_NUMBER;
-	case ROUTE_FLAG:
-		return type == NODE_BOOL;
-	case ROUTE_LIST:
-		return type == NODE_LIST;
-	}
-	return false;
-}
-
-/* A list of texts, written once more; NULL: it is none. */
-static const char *api_request_list(struct arena *a, const struct node *list)
+/* A value of the body as text: a list is written once more. NULL: there is no memory. */
+static const char *api_request_text(struct arena *a, const struct node *n)
 {
 	auto_buffer text = { 0 };
 
-	if (list->count > ROUTE_ITEMS_MAX)
-		return NULL;
-	node_for_each(n, list) {
-		if (n->type != NODE_STRING)
-			return NULL;
-	}
-	json_print(&text, list, JSON_COMPACT);
+	if (n->type != NODE_LIST)
+		return arena_strdup(a, n->text);
+	json_print(&text, n, JSON_COMPACT);
 	return text.failed ? NULL : arena_strndup(a, buffer_text(&text), text.len);
+}
+
+static int api_request_set_node(struct api_request *q, const struct node *n, struct arena *a)
+{
+	const struct schema_field *f = q->call.route->fields;
+	const char *text = NULL;
+	uint64_t number;
+
+	while (f->name && (f->place != ROUTE_IN_BODY || strcmp(f->name, n->key) != 0))
+		f++;
+	if (f->name && schema_parse_node(f, n, &number) < 0)
+		return api_request_refuse_value(q, f, NULL, n);
+	if (f->name) {
+		text = api_request_text(a, n);
+		if (!text)
+			return api_request_refuse(q, 503, "out of memory", NULL);
+	}
+	return api_request_set(q, ROUTE_IN_BODY, n->key, text);
 }
 
 static int api_request_read_body(
 	struct api_request *q, const char *body, size_t len, struct arena *a)
 {
 	const struct node_bounds bounds = { API_REQUEST_BODY_MAX, ROUTE_POLICY_MAX };
-	const struct route_field *fields = q->call.route->fields;
 	auto_document d = { 0 };
 	struct error e = { 0 };
 
@@ -206,28 +227,15 @@ static int api_request_read_body(
 		return api_request_refuse(q, 400, "the body is not JSON: ", e.text);
 	if (d.root->type != NODE_MAP)
 		return api_request_refuse(q, 400, "the body must be an object", NULL);
-	node_for_each(n, d.root) {
-		const char *text = n->type == NODE_LIST ? api_request_list(a, n) : n->text;
-
-		for (size_t i = 0; fields[i].name; i++)
-			if (fields[i].place == ROUTE_IN_BODY &&
-				strcmp(fields[i].name, n->key) == 0 &&
-				!api_request_fits(fields[i].kind, n->type))
-				text = NULL;
-		if (text && n->type != NODE_LIST) {
-			text = arena_strdup(a, text);
-			if (!text)
-				return api_request_refuse(q, 503, "out of memory", NULL);
-		}
-		if (api_request_set(q, ROUTE_IN_BODY, n->key, text) != 0)
+	node_for_each(n, d.root)
+		if (api_request_set_node(q, n, a) != 0)
 			return 1;
-	}
 	return 0;
 }
 
 static int api_request_check_all(struct api_request *q)
 {
-	const struct route_field *fields = q->call.route->fields;
+	const struct schema_field *fields = q->call.route->fields;
 
 	for (size_t i = 0; fields[i].name; i++)
 		if (fields[i].required && !q->call.values[i])
@@ -349,7 +357,7 @@ int api_request_read(const struct api_guard *g, const char *data, size_t len, si
 		return api_request_refuse(
 			ret, 401, "the body is not the one that the proof is about", NULL);
 	for (size_t i = 0; i < places.n; i++) {
-		const struct route_field *f = &ret->call.route->fields[i];
+		const struct schema_field *f = &ret->call.route->fields[i];
 		const char *plain = api_request_plain(a, places.values[i], places.lens[i]);
 
 		if (api_request_set(ret, ROUTE_IN_PATH, f->name, plain) != 0)

@@ -36,7 +36,7 @@ struct api_guard {
 	const struct proof_tab *tabs; /* PROOF_TABS_MAX */
 };
 
-enum { API_REQUEST_BODY_MAX = 2 << 20, API_REQUEST_REASON = 256 };
+enum { API_REQUEST_BODY_MAX = 2 << 20, API_REQUEST_REASON = 512 };
 
 struct api_request {
 	/* A refusal, if there is a status. */

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "codec/encoding.h"
 #include "daemon/http/request.h"
+#include "daemon/message.h"
 #include "net/gate/http-served.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,7 +66,13 @@ static void check(const char *data, size_t len, const struct api_request *q)
 	struct route_call c;
 
 	if (q->status) {
+		const struct message_note note = {
+			.status = q->status, .target = q->target, .reason = q->reason
+		};
+
 		require(q->status >= 400 && q->status < 504 && q->reason[0]);
+		/* Whatever was refused can be put into the log. */
+		require(message_note_encode(&note, &body) == 0);
 		return;
 	}
 	require(q->head > 4 && q->head <= HTTP_SERVED_HEAD_MAX && q->head <= len);
