@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,12 +12,10 @@
 #include "base/file.h"
 #include "base/formats.h"
 #include "base/path.h"
-#include "base/suggest.h"
-#include "base/words.h"
 #include "broker/service/table.h"
 #include "codec/yaml.h"
 
-enum { CONFIG_FILE_MAX = 64 << 10, SUGGESTIONS_MAX = 64 };
+enum { CONFIG_FILE_MAX = 64 << 10 };
 
 /* One document that is being read. */
 struct config_reader {
@@ -36,33 +35,29 @@ static int config_fail(const struct config_reader *r, const struct node *n, cons
 }
 
 static int config_unknown(const struct config_reader *r, const struct node *n, const char *kind,
-	const char *const *names, size_t count)
+	const struct schema_names *names)
 {
 	const struct location where = node_key_location(r->document, n);
-	const char *near = suggest(n->key, names, count);
 
 	(void)error_set(r->error, -EINVAL, &where, "unknown %s `%s`", kind, n->key);
-	if (near)
-		error_hint(r->error, "did you mean `%s`?", near);
-	else
-		error_hint(r->error, "see corral-services(5)");
+	error_hint(r->error, "see corral-services(5)");
+	schema_names_hint(names, n->key, "", r->error);
 	return -EINVAL;
 }
 
 static int config_unknown_key(
 	const struct config_reader *r, const char *section, const struct node *n)
 {
-	const char *names[SUGGESTIONS_MAX];
-	size_t count = 0;
+	struct schema_names names = { .n = 0 };
 
 	for (size_t i = 0; i < service_backend_count; i++) {
 		const struct service_backend *b = &service_backends[i];
 
-		for (const struct service_key *k = b->keys; k->name; k++)
-			if (strcmp(b->section, section) == 0 && count < SUGGESTIONS_MAX)
-				names[count++] = k->name;
+		for (const struct schema_field *k = b->keys; k->name; k++)
+			if (strcmp(b->section, section) == 0)
+				schema_names_add(&names, k->name);
 	}
-	return config_unknown(r, n, "key", names, count);
+	return config_unknown(r, n, "key", &names);
 }
 
 static bool config_is_section(const char *name)
@@ -89,44 +84,21 @@ static const char *config_path(const struct config_reader *r, const char *text)
 
 /* NULL: it was refused. */
 static const char *config_value(
-	const struct config_reader *r, const struct service_key *k, const struct node *n)
+	const struct config_reader *r, const struct schema_field *k, const struct node *n)
 {
+	const struct location where = node_location(r->document, n);
 	const char *text = node_text(n), *value = NULL;
-	int64_t number;
-	bool flag;
+	char what[96];
+	uint64_t number;
 
-	switch (k->type) {
-	case SERVICE_KEY_TEXT:
-		if (!text || !text[0] || strpbrk(text, "\r\n"))
-			(void)config_fail(r, n, "must be one line of text");
-		else
-			value = arena_strdup(&r->config->arena, text);
-		break;
-	case SERVICE_KEY_PATH:
-	case SERVICE_KEY_PASSWORD:
-		value = text ? config_path(r, text) : NULL;
-		if (!value)
-			(void)config_fail(r, n, "must be an absolute path, or begin with ~/");
-		break;
-	case SERVICE_KEY_PORT:
-		if (node_integer(n, &number) < 0 || number < 1 || number > UINT16_MAX)
-			(void)config_fail(r, n, "must be a port: 1 to 65535");
-		else
-			value = arena_strdup(&r->config->arena, text);
-		break;
-	case SERVICE_KEY_FLAG:
-		if (node_boolean(n, &flag) < 0)
-			(void)config_fail(r, n, "must be true or false");
-		else
-			value = flag ? "true" : "false";
-		break;
-	case SERVICE_KEY_CHOICE:
-		if (!text || !words_has(k->words, text))
-			(void)config_fail(r, n, k->help);
-		else
-			value = arena_strdup(&r->config->arena, text);
-		break;
-	}
+	(void)snprintf(what, sizeof(what), "`%s`", n->key);
+	if (text && k->type == SCHEMA_FILE)
+		value = config_path(r, text);
+	else if (text && schema_parse(k, text, &number) == 0)
+		value = arena_strdup(&r->config->arena, text);
+	if (!value)
+		(void)(text ? schema_refuse(k, what, text, &where, r->error)
+			    : schema_refuse_node(k, what, n, &where, r->error));
 	return value;
 }
 
@@ -140,7 +112,7 @@ static int config_require(
 
 		if (strcmp(b->section, s->name) != 0)
 			continue;
-		for (const struct service_key *k = b->keys; k->name; k++) {
+		for (const struct schema_field *k = b->keys; k->name; k++) {
 			const struct location where = node_location(r->document, n);
 
 			if (k->required && !service_section_get(s, k->name))
@@ -165,7 +137,7 @@ static int config_read_section(const struct config_reader *r, const struct node 
 	if (n->type != NODE_MAP && n->type != NODE_NULL)
 		return config_fail(r, n, "must be a map of keys and values");
 	node_for_each(child, n) {
-		const struct service_key *k = service_key_find(n->key, child->key);
+		const struct schema_field *k = service_key_find(n->key, child->key);
 
 		if (!k)
 			return config_unknown_key(r, n->key, child);
@@ -201,9 +173,8 @@ static int config_check_version(
 static int config_read_text(
 	const struct config_reader *from, const char *file, const char *text, size_t len)
 {
-	const char *names[CONFIG_SECTIONS_MAX];
+	struct schema_names names = { .n = 0 };
 	auto_document d = { 0 };
-	size_t count = 0;
 	const struct config_reader r = { from->config, from->places, &d, from->error };
 	int code = yaml_read(&d, file, 1, text, len, r.error);
 
@@ -216,14 +187,13 @@ static int config_read_text(
 	code = config_check_version(&r, node_get(d.root, "version"), file);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; i < service_backend_count && count < CONFIG_SECTIONS_MAX; i++)
-		names[count++] = service_backends[i].section;
+	for (size_t i = 0; i < service_backend_count; i++)
+		schema_names_add(&names, service_backends[i].section);
 	node_for_each(child, d.root) {
 		if (strcmp(child->key, "version") == 0)
 			continue;
-		code = config_is_section(child->key)
-			       ? config_read_section(&r, child)
-			       : config_unknown(&r, child, "service", names, count);
+		code = config_is_section(child->key) ? config_read_section(&r, child)
+						     : config_unknown(&r, child, "service", &names);
 		if (code < 0)
 			return code;
 	}

@@ -85,7 +85,7 @@ int service_programs_check(
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && section && i < section->n; i++) {
-		const struct service_key *k =
+		const struct schema_field *k =
 			service_key_find(section->name, section->items[i].key);
 
 		if (k->is_program)

@@ -136,11 +136,11 @@ static int start_read_section(const struct service_section *section, struct serv
 	if (!items)
 		return error_no_memory(e);
 	for (size_t i = 0; r == 0 && i < section->n; i++) {
-		const struct service_key *k =
+		const struct schema_field *k =
 			service_key_find(section->name, section->items[i].key);
 
 		items[i] = section->items[i];
-		if (k->type != SERVICE_KEY_PASSWORD)
+		if (!k->is_secret)
 			continue;
 		r = service_password_read(items[i].text, password, e);
 		items[i] = (struct value_item){ .key = "password", .text = buffer_text(password) };

@@ -23,25 +23,26 @@ static const char *const desktop_variables[] = { "BROWSER", "DBUS_SESSION_BUS_AD
 /* The time zone of the user. */
 static const char *const zone_variables[] = { "TZ", NULL };
 
-#define PROGRAMS_KEY                                                                             \
-	{                                                                                        \
-		"programs", SERVICE_KEY_PATH, false, NULL,                                       \
-			"a folder of programs of yours that no sandbox may write, before those " \
-			"of PATH",                                                               \
-			true                                                                     \
+#define PROGRAMS_KEY                                                                               \
+	{                                                                                          \
+		"programs", SCHEMA_FILE, false,                                                    \
+			.help = "a folder of programs of yours that no sandbox may write, before " \
+				"those "                                                           \
+				"of PATH",                                                         \
+			.is_program = true                                                         \
 	}
 
 /* clang-format off */
 #define CALENDAR_KEYS {                                                                        \
-	{ "folder", SERVICE_KEY_PATH, false, NULL,                                             \
-		"a folder with one folder for each list, as vdirsyncer has it" },              \
-	{ "url", SERVICE_KEY_TEXT, false, NULL, "a CalDAV server: https://HOST/PATH" },        \
-	{ "user", SERVICE_KEY_TEXT, false, NULL, "to log in with" },                           \
-	{ "password_file", SERVICE_KEY_PASSWORD, false, NULL, "a file of mode 0600" },         \
-	{ "authorities", SERVICE_KEY_PATH, false, NULL,                                        \
-		"certificates (PEM) of those who may sign the server's" },                     \
-	{ "timezone", SERVICE_KEY_TEXT, false, NULL,                                           \
-		"of times without one: Europe/Berlin; the system's if not given" },            \
+	{ "folder", SCHEMA_FILE, false,                                             \
+		.help = "a folder with one folder for each list, as vdirsyncer has it" },              \
+	{ "url", SCHEMA_LINE, false, .help = "a CalDAV server: https://HOST/PATH" },        \
+	{ "user", SCHEMA_LINE, false, .help = "to log in with" },                           \
+	{ "password_file", SCHEMA_FILE, false, .help = "a file of mode 0600", .is_secret = true },         \
+	{ "authorities", SCHEMA_FILE, false,                                        \
+		.help = "certificates (PEM) of those who may sign the server's" },                     \
+	{ "timezone", SCHEMA_LINE, false,                                           \
+		.help = "of times without one: Europe/Berlin; the system's if not given" },            \
 }
 /* clang-format on */
 
@@ -54,8 +55,8 @@ const struct service_backend service_backends[] = {
 			"its own",
 		.build = "build Corral with -Dbroker=enabled",
 		.has_chromium = true,
-		.keys = { { "program", SERVICE_KEY_PATH, false, NULL,
-			"the browser's program, if it is not where distributions have Chromium" } },
+		.keys = { { "program", SCHEMA_FILE, false,
+			.help = "the browser's program, if it is not where distributions have Chromium" } },
 		.example = "browser:\n  program: /usr/lib/chromium/chromium\n",
 	},
 	{
@@ -74,17 +75,17 @@ const struct service_backend service_backends[] = {
 		.needs_section = true,
 		.build = "build Corral with -Demail=enabled (needs libcurl)",
 		.keys = {
-			{ "server", SERVICE_KEY_TEXT, true, NULL, "host of the SMTP server" },
-			{ "port", SERVICE_KEY_PORT, false, NULL,
-				"465 for tls, 587 for starttls, 25 for plain if not given" },
-			{ "tls", SERVICE_KEY_CHOICE, false, mail_ways,
-				"tls (from the first byte) if not given" },
-			{ "from", SERVICE_KEY_TEXT, true, NULL, "ADDRESS or NAME <ADDRESS>" },
-			{ "user", SERVICE_KEY_TEXT, false, NULL, "to log in with" },
-			{ "password_file", SERVICE_KEY_PASSWORD, false, NULL,
-				"a file of mode 0600" },
-			{ "authorities", SERVICE_KEY_PATH, false, NULL,
-				"certificates (PEM) of those who may sign the server's" },
+			{ "server", SCHEMA_LINE, true, .help = "host of the SMTP server" },
+			{ "port", SCHEMA_NUMBER, false, UINT16_MAX,
+				.help = "465 for tls, 587 for starttls, 25 for plain if not given", .min = 1 },
+			{ "tls", SCHEMA_CHOICE, false, .words = mail_ways,
+				.help = "tls (from the first byte) if not given" },
+			{ "from", SCHEMA_LINE, true, .help = "ADDRESS or NAME <ADDRESS>" },
+			{ "user", SCHEMA_LINE, false, .help = "to log in with" },
+			{ "password_file", SCHEMA_FILE, false,
+				.help = "a file of mode 0600", .is_secret = true },
+			{ "authorities", SCHEMA_FILE, false,
+				.help = "certificates (PEM) of those who may sign the server's" },
 		},
 		.example = "email:\n"
 			   "  server: smtp.example.com\n"
@@ -100,8 +101,8 @@ const struct service_backend service_backends[] = {
 		.build = "install Corral with its back ends",
 		.variables = display_variables,
 		.keys = {
-			{ "program", SERVICE_KEY_CHOICE, false, clipboard_programs,
-				"must be wl-clipboard, xclip or terminal" },
+			{ "program", SCHEMA_CHOICE, false, .words = clipboard_programs,
+				.help = "must be wl-clipboard, xclip or terminal" },
 			PROGRAMS_KEY,
 		},
 	},
@@ -113,9 +114,8 @@ const struct service_backend service_backends[] = {
 		.build = "install Corral with its back ends",
 		.variables = desktop_variables,
 		.keys = {
-			{ "open_with", SERVICE_KEY_PATH, false, NULL,
-				"the browser that pages are opened in; xdg-open chooses if not given",
-				true },
+			{ "open_with", SCHEMA_FILE, false,
+				.help = "the browser that pages are opened in; xdg-open chooses if not given", .is_program = true },
 			PROGRAMS_KEY,
 		},
 	},
@@ -154,10 +154,10 @@ const struct service_backend *service_backend_find(const char *name)
 	return NULL;
 }
 
-const struct service_key *service_key_find(const char *section, const char *name)
+const struct schema_field *service_key_find(const char *section, const char *name)
 {
 	for (size_t i = 0; i < service_backend_count; i++) {
-		const struct service_key *k = service_backends[i].keys;
+		const struct schema_field *k = service_backends[i].keys;
 
 		if (strcmp(service_backends[i].section, section) != 0)
 			continue;

@@ -14,27 +14,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum service_key_type {
-	SERVICE_KEY_TEXT,
-	SERVICE_KEY_PATH,     /* absolute, or below the home by ~/ */
-	SERVICE_KEY_PORT,     /* 1 to 65535 */
-	SERVICE_KEY_FLAG,     /* true or false */
-	SERVICE_KEY_CHOICE,   /* one of the row's words */
-	SERVICE_KEY_PASSWORD, /* a path as above: a file that its owner alone may read. The back
-				 end gets what is in it, without the newline, as "password" */
-};
+#include "codec/schema.h"
 
-struct service_key {
-	const char *name; /* NULL behind the last */
-	enum service_key_type type;
-	bool required;            /* where there is a section */
-	const char *const *words; /* SERVICE_KEY_CHOICE; ends with NULL */
-	const char *help;
-	/* What it names runs outside, with the user's rights: a program, or a folder of them
-	 * (broker/service/programs.h). */
-	bool is_program;
-};
-
+/*
+ * Keys are typed fields: SCHEMA_LINE, SCHEMA_FILE, SCHEMA_NUMBER, SCHEMA_FLAG, SCHEMA_CHOICE. One
+ * that is required is so where there is a section. A SCHEMA_FILE that is_secret is a file that its
+ * owner alone may read: the back end gets what is in it, without the newline, as "password".
+ */
 enum { SERVICE_KEYS_MAX = 12 };
 
 struct service_backend {
@@ -52,7 +38,7 @@ struct service_backend {
 	/* Variables of the user's environment outside, as host/lookup.h has them; ends with NULL.
 	 */
 	const char *const *variables;
-	struct service_key keys[SERVICE_KEYS_MAX];
+	struct schema_field keys[SERVICE_KEYS_MAX];
 	const char *example; /* a section for services.yaml, or NULL: nothing is to be set */
 };
 
@@ -62,4 +48,4 @@ extern const size_t service_backend_count;
 /* NULL: there is none. */
 const struct service_backend *service_backend_find(const char *name);
 /* The key of a section, whichever of its back ends has it. NULL: none has. */
-const struct service_key *service_key_find(const char *section, const char *name);
+const struct schema_field *service_key_find(const char *section, const char *name);

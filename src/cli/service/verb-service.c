@@ -174,7 +174,7 @@ static void verb_service_explain(
 	}
 	buffer_printf(&o->text, "\nKeys of the section `%s` in %s:\n", b->section,
 		path ? path : "services.yaml");
-	for (const struct service_key *k = b->keys; k->name; k++) {
+	for (const struct schema_field *k = b->keys; k->name; k++) {
 		buffer_printf(&o->text, "%*s%s", MARK_COLUMN, "", k->name);
 		output_pad(o, TEXT_COLUMN);
 		if (k->required)
@@ -199,7 +199,7 @@ static int verb_service_explain_json(
 			c->arena, service_variable(s, "XDG_CONFIG_HOME"), s->home));
 	tree_put_text(&t, root, "example", b->example);
 	keys = tree_put_list(&t, root, "keys");
-	for (const struct service_key *k = b->keys; k->name; k++) {
+	for (const struct schema_field *k = b->keys; k->name; k++) {
 		struct node *one = tree_append_map(&t, keys);
 
 		tree_put_text(&t, one, "name", k->name);

@@ -21,10 +21,10 @@ static void test_back_ends(void **state)
 		assert_true(b->help && b->help[0] && b->build && b->build[0]);
 		/* What must be configured has an example. */
 		assert_true(!b->needs_section || b->example);
-		for (const struct service_key *k = b->keys; k->name; k++) {
+		for (const struct schema_field *k = b->keys; k->name; k++) {
 			assert_true(k < b->keys + SERVICE_KEYS_MAX - 1);
 			assert_true(k->help && k->help[0]);
-			assert_int_equal(k->type == SERVICE_KEY_CHOICE, k->words != NULL);
+			assert_int_equal(k->type == SCHEMA_CHOICE, k->words != NULL);
 			assert_non_null(service_key_find(b->section, k->name));
 		}
 	}
