@@ -9,44 +9,59 @@
 #include "codec/encoding.h"
 
 #define AT(member) offsetof(struct audit_row, member), sizeof(((struct audit_row *)NULL)->member)
-#define TEXT(member) AUDIT_TYPE_TEXT, AT(event.member)
-#define NUMBER(member) AUDIT_TYPE_NUMBER, AT(event.member)
 
 const struct audit_field audit_fields[AUDIT_FIELDS] = {
-	[AUDIT_FIELD_NUMBER] = { "number", AUDIT_TYPE_NUMBER, AT(number), .cef = "externalId",
+	[AUDIT_FIELD_NUMBER] = { { "number", .type = SCHEMA_NUMBER }, AT(number),
+		.cef = "externalId", .unmapped = true },
+	[AUDIT_FIELD_TIME] = { { "time", .type = SCHEMA_TIME }, AT(event.time_ns) },
+	[AUDIT_FIELD_SEQUENCE] = { { "sequence", .type = SCHEMA_NUMBER }, AT(event.sequence),
+		.cef = "cn1" },
+	[AUDIT_FIELD_SESSION] = { { "session", .type = SCHEMA_TEXT }, AT(event.session),
+		.cef = "cs1" },
+	[AUDIT_FIELD_USER] = { { "user", .type = SCHEMA_TEXT }, AT(event.user), .cef = "suid" },
+	[AUDIT_FIELD_SANDBOX] = { { "sandbox", .type = SCHEMA_TEXT }, AT(event.sandbox),
+		.cef = "cs2" },
+	[AUDIT_FIELD_PID] = { { "pid", .type = SCHEMA_NUMBER }, AT(event.pid), .cef = "spid" },
+	[AUDIT_FIELD_PROGRAM] = { { "program", .type = SCHEMA_TEXT }, AT(event.program),
+		.cef = "sproc" },
+	[AUDIT_FIELD_ACTION] = { { "action", SCHEMA_CHOICE, .words = audit_actions },
+		AT(event.action) },
+	[AUDIT_FIELD_TARGET] = { { "target", .type = SCHEMA_TEXT }, AT(event.target), .cef = "cs4",
 		.unmapped = true },
-	[AUDIT_FIELD_TIME] = { "time", AUDIT_TYPE_TIME, AT(event.time_ns) },
-	[AUDIT_FIELD_SEQUENCE] = { "sequence", NUMBER(sequence), .cef = "cn1" },
-	[AUDIT_FIELD_SESSION] = { "session", TEXT(session), .cef = "cs1" },
-	[AUDIT_FIELD_USER] = { "user", TEXT(user), .cef = "suid" },
-	[AUDIT_FIELD_SANDBOX] = { "sandbox", TEXT(sandbox), .cef = "cs2" },
-	[AUDIT_FIELD_PID] = { "pid", NUMBER(pid), .cef = "spid" },
-	[AUDIT_FIELD_PROGRAM] = { "program", TEXT(program), .cef = "sproc" },
-	[AUDIT_FIELD_ACTION] = { "action", AUDIT_TYPE_WORD, AT(event.action), audit_actions },
-	[AUDIT_FIELD_TARGET] = { "target", TEXT(target), .cef = "cs4", .unmapped = true },
-	[AUDIT_FIELD_DECISION] = { "decision", AUDIT_TYPE_WORD, AT(event.decision), audit_decisions,
-		.cef = "act", .unmapped = true },
-	[AUDIT_FIELD_RULE] = { "rule", TEXT(rule), .cef = "cs3", .unmapped = true },
-	[AUDIT_FIELD_REASON] = { "reason", TEXT(reason), .cef = "reason" },
-	[AUDIT_FIELD_EXACT] = { "exact", AUDIT_TYPE_FLAG, AT(event.exact), .cef = "cs6",
+	[AUDIT_FIELD_DECISION] = { { "decision", SCHEMA_CHOICE, .words = audit_decisions },
+		AT(event.decision), .cef = "act", .unmapped = true },
+	[AUDIT_FIELD_RULE] = { { "rule", .type = SCHEMA_TEXT }, AT(event.rule), .cef = "cs3",
 		.unmapped = true },
-	[AUDIT_FIELD_COST_NS] = { "cost_ns", NUMBER(cost_ns), .cef = "cn2", .unmapped = true,
-		.title = "took" },
-	[AUDIT_FIELD_SENT] = { "sent", NUMBER(sent), .cef = "out", .unmapped = true },
-	[AUDIT_FIELD_RECEIVED] = { "received", NUMBER(received), .cef = "in", .unmapped = true },
-	[AUDIT_FIELD_STATUS] = { "status", AUDIT_TYPE_SIGNED, AT(event.status), .cef = "cn3",
+	[AUDIT_FIELD_REASON] = { { "reason", .type = SCHEMA_TEXT }, AT(event.reason),
+		.cef = "reason" },
+	[AUDIT_FIELD_EXACT] = { { "exact", .type = SCHEMA_FLAG }, AT(event.exact), .cef = "cs6",
 		.unmapped = true },
-	[AUDIT_FIELD_COUNT] = { "count", NUMBER(count), .cef = "cnt" },
-	[AUDIT_FIELD_HASH] = { "hash", AUDIT_TYPE_HASH, AT(hash), .cef = "cs5", .unmapped = true },
+	[AUDIT_FIELD_COST_NS] = { { "cost_ns", .type = SCHEMA_NUMBER }, AT(event.cost_ns),
+		.cef = "cn2", .unmapped = true, .title = "took" },
+	[AUDIT_FIELD_SENT] = { { "sent", .type = SCHEMA_NUMBER }, AT(event.sent), .cef = "out",
+		.unmapped = true },
+	[AUDIT_FIELD_RECEIVED] = { { "received", .type = SCHEMA_NUMBER }, AT(event.received),
+		.cef = "in", .unmapped = true },
+	[AUDIT_FIELD_STATUS] = { { "status", .type = SCHEMA_SIGNED }, AT(event.status),
+		.cef = "cn3", .unmapped = true },
+	[AUDIT_FIELD_COUNT] = { { "count", .type = SCHEMA_NUMBER }, AT(event.count), .cef = "cnt" },
+	[AUDIT_FIELD_HASH] = { { "hash", .type = SCHEMA_HASH }, AT(hash), .cef = "cs5",
+		.unmapped = true },
 };
 
 const struct audit_field *audit_field_find(const char *name)
 {
 	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
-		if (strcmp(audit_fields[i].name, name) == 0)
+		if (strcmp(audit_fields[i].is.name, name) == 0)
 			return &audit_fields[i];
 	}
 	return NULL;
+}
+
+bool audit_field_is_bare(const struct audit_field *f)
+{
+	return f->is.type == SCHEMA_NUMBER || f->is.type == SCHEMA_SIGNED ||
+	       f->is.type == SCHEMA_FLAG;
 }
 
 uint64_t audit_field_number(const struct audit_field *f, const struct audit_row *r)
@@ -82,23 +97,23 @@ const char *audit_field_print(
 	const char *at = (const char *)r + f->offset, *text;
 	uint64_t n, i = 0;
 
-	if (f->type == AUDIT_TYPE_TEXT) {
+	if (f->is.type == SCHEMA_TEXT) {
 		memcpy(&text, at, sizeof(text));
 		return text ? text : "";
 	}
-	if (f->type == AUDIT_TYPE_HASH)
+	if (f->is.type == SCHEMA_HASH)
 		return encoding_hex(at, f->size, out);
 	n = audit_field_number(f, r);
-	switch (f->type) {
-	case AUDIT_TYPE_TIME:
+	switch (f->is.type) {
+	case SCHEMA_TIME:
 		return audit_field_print_time(n, out);
-	case AUDIT_TYPE_WORD:
-		while (i < n && f->words[i])
+	case SCHEMA_CHOICE:
+		while (i < n && f->is.words[i])
 			i++;
-		return f->words[i] ? f->words[i] : "unknown";
-	case AUDIT_TYPE_FLAG:
+		return f->is.words[i] ? f->is.words[i] : "unknown";
+	case SCHEMA_FLAG:
 		return n ? "true" : "false";
-	case AUDIT_TYPE_SIGNED:
+	case SCHEMA_SIGNED:
 		(void)snprintf(out, AUDIT_FIELD_BYTES, "%" PRId64, (int64_t)n);
 		return out;
 	default:

@@ -6,6 +6,7 @@
  * this order; the others name those that they take, in the order that they have there.
  */
 #include "audit/store/log.h"
+#include "codec/schema.h"
 
 enum audit_field_id {
 	AUDIT_FIELD_NUMBER,
@@ -31,29 +32,21 @@ enum audit_field_id {
 	AUDIT_FIELDS
 };
 
-enum audit_type {
-	AUDIT_TYPE_TEXT, /* may hold anything: whoever prints it escapes it */
-	AUDIT_TYPE_TIME,
-	AUDIT_TYPE_WORD, /* one of a list, by its number */
-	AUDIT_TYPE_HASH,
-	AUDIT_TYPE_NUMBER, /* from here on JSON has it without quotes */
-	AUDIT_TYPE_SIGNED,
-	AUDIT_TYPE_FLAG,
-};
-
 struct audit_field {
-	const char *name; /* in JSON Lines and CSV, and of an option that filters by it */
-	enum audit_type type;
-	size_t offset, size;      /* in struct audit_row */
-	const char *const *words; /* of AUDIT_TYPE_WORD; NULL after the last */
-	const char *cef;          /* its key in CEF; NULL: it is in the head */
-	bool unmapped;            /* OCSF has no attribute for it: it goes into `unmapped` */
-	const char *title;        /* for people, where that is not its name; or NULL */
+	/* Its name in JSON Lines and CSV, and of an option that filters by it; its type: TEXT may
+	 * hold anything, whoever prints it escapes it; CHOICE is the number of a word. */
+	struct schema_field is;
+	size_t offset, size; /* in struct audit_row */
+	const char *cef;     /* its key in CEF; NULL: it is in the head */
+	bool unmapped;       /* OCSF has no attribute for it: it goes into `unmapped` */
+	const char *title;   /* for people, where that is not its name; or NULL */
 };
 extern const struct audit_field audit_fields[AUDIT_FIELDS];
 
 /* NULL: there is none of this name. */
 const struct audit_field *audit_field_find(const char *name);
+/* Whether JSON has it without quotes: numbers and flags. */
+bool audit_field_is_bare(const struct audit_field *f);
 /* The value of a field that is no text and no hash. */
 uint64_t audit_field_number(const struct audit_field *f, const struct audit_row *r);
 /* The value as text: in the row itself, in a table, or in out. */

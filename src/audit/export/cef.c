@@ -51,10 +51,10 @@ static void cef_put_field(
 	/* "cs1", "cn2" …: one of the fields that a product names itself. */
 	const bool is_custom = f->cef[0] == 'c' && isdigit((unsigned char)f->cef[2]);
 
-	if (!*text || (!is_custom && f->type == AUDIT_TYPE_NUMBER && !audit_field_number(f, r)))
+	if (!*text || (!is_custom && f->is.type == SCHEMA_NUMBER && !audit_field_number(f, r)))
 		return;
 	if (is_custom)
-		buffer_printf(out, " %sLabel=%s", f->cef, f->name);
+		buffer_printf(out, " %sLabel=%s", f->cef, f->is.name);
 	cef_put_text(out, f->cef, text);
 }
 

@@ -50,7 +50,7 @@ static void export_csv(const struct audit_row *r, struct buffer *out)
 		const char *text = audit_field_print(&audit_fields[i], r, room);
 
 		buffer_adds(out, i ? "," : "");
-		if (audit_fields[i].type == AUDIT_TYPE_TEXT)
+		if (audit_fields[i].is.type == SCHEMA_TEXT)
 			csv_put_text(out, text);
 		else
 			buffer_adds(out, text);
@@ -66,7 +66,7 @@ static void csv_make_head(void)
 	char *p = csv_head;
 
 	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
-		p = stpcpy(p, audit_fields[i].name);
+		p = stpcpy(p, audit_fields[i].is.name);
 		p = stpcpy(p, i + 1 < AUDIT_FIELDS ? "," : "\r\n");
 	}
 }
@@ -153,8 +153,8 @@ void export_put_field(struct json_writer *w, const struct audit_field *f, const 
 	char room[AUDIT_FIELD_BYTES];
 	const char *text = audit_field_print(f, r, room);
 
-	if (f->type < AUDIT_TYPE_NUMBER)
-		json_put_text(w, f->name, text);
+	if (!audit_field_is_bare(f))
+		json_put_text(w, f->is.name, text);
 	else
-		json_put_raw(w, f->name, text);
+		json_put_raw(w, f->is.name, text);
 }

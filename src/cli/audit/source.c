@@ -125,7 +125,7 @@ _Static_assert((int)AUDIT_ACTION_COUNT <= 32 && (int)AUDIT_DECISION_COUNT <= 32,
  * "net.connect" is one, "net" all that begin so. */
 int audit_filter_words(struct call *c, const struct options_row *row, const char *value)
 {
-	const char *const *names = audit_field_find(row->name)->words;
+	const char *const *names = audit_field_find(row->name)->is.words;
 	uint32_t *set = row->target;
 
 	for (;; value++) {

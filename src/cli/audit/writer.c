@@ -307,7 +307,7 @@ static bool audit_line_has(enum audit_field_id id, const struct audit_row *row, 
 	case AUDIT_FIELD_DECISION:
 		return row->event.decision != AUDIT_NONE;
 	default:
-		return *text && (audit_fields[id].type != AUDIT_TYPE_NUMBER ||
+		return *text && (audit_fields[id].is.type != SCHEMA_NUMBER ||
 					audit_field_number(&audit_fields[id], row));
 	}
 }
@@ -327,7 +327,7 @@ void audit_line_add_record(struct output *o, const struct audit_row *row)
 
 		if (!audit_line_has(order[i], row, text))
 			continue;
-		audit_line_field(o, f->title ? f->title : f->name);
+		audit_line_field(o, f->title ? f->title : f->is.name);
 		if (order[i] == AUDIT_FIELD_COST_NS) {
 			audit_amount_span(&o->text, row->event.cost_ns);
 		} else if (order[i] == AUDIT_FIELD_DECISION) {
