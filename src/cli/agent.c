@@ -23,7 +23,7 @@ int agent_take_mode(struct call *c, const struct options_row *row, const char *v
 int agent_take_dir(struct call *c, const struct options_row *row, const char *value)
 {
 	if (!*value)
-		return options_misused(c, "--%s: the folder name is empty", row->name);
+		return options_misused(c, "--%s: the folder name is empty", row->is.name);
 	return load_absolute(c, value, row->target);
 }
 
@@ -74,9 +74,10 @@ static int verb_prompt_run(struct call *c)
 	struct agent a = { 0 };
 	bool json = false;
 	const struct options_row rows[] = {
-		{ "mode", 0, "MODE", "sandbox, rx or rwx", agent_take_mode, &a, OPTIONS_REQUIRED },
-		{ "data-dir", 0, "DIR", "the folder that belongs to the agent", agent_take_dir,
-			&a.data_dir, OPTIONS_OPTIONAL },
+		{ { "mode", SCHEMA_OTHER, true, .help = "sandbox, rx or rwx" }, 0, "MODE",
+			.target = &a, .take = agent_take_mode },
+		{ { "data-dir", SCHEMA_PATH, .help = "the folder that belongs to the agent" }, 0,
+			"DIR", .target = &a.data_dir, .take = agent_take_dir },
 		OPTIONS_JSON(&json),
 	};
 	struct json_tree t = { .arena = c->arena };

@@ -19,14 +19,16 @@ options_taker agent_take_dir;   /* const char *: made absolute */
 options_taker agent_take_extra; /* struct options_list of absolute paths */
 
 #define AGENT_ROWS(a)                                                                              \
-	{ "mode", 0, "MODE", "sandbox, rx or rwx: permissions for a whole agent", agent_take_mode, \
-		a, OPTIONS_OPTIONAL },                                                             \
-		{ "data-dir", 0, "DIR", "the agent's own folder (requires --mode)",                \
-			agent_take_dir, &(a)->data_dir, OPTIONS_OPTIONAL },                        \
+	{ { "mode", SCHEMA_OTHER, .help = "sandbox, rx or rwx: permissions for a whole agent" },   \
+		0, "MODE", .target = a, .take = agent_take_mode },                                 \
+		{ { "data-dir", SCHEMA_PATH, .help = "the agent's own folder (requires --mode)" }, \
+			0, "DIR", .target = &(a)->data_dir, .take = agent_take_dir },              \
 	{                                                                                          \
-		"extra", 0, "DIR",                                                                 \
-			"another folder that it may write (requires --mode); may be repeated",     \
-			agent_take_extra, &(a)->extra, OPTIONS_MANY                                \
+		{ "extra", SCHEMA_PATH,                                                            \
+			.help = "another folder that it may write (requires --mode); may be "      \
+				"repeated",                                                        \
+			.many = true },                                                            \
+			0, "DIR", .target = &(a)->extra, .take = agent_take_extra                  \
 	}
 
 /* Complains if something is missing, or if there are folders but no mode. */

@@ -46,10 +46,12 @@ options_taker load_set;
 /* Takes --from KIND; the target is an enum manifest_kind. */
 options_taker load_kind;
 
-#define LOAD_SET(target)                                                                       \
-	{                                                                                      \
-		"set", 0, "NAME=DIR", "set a path variable, such as --set WORK_DIR=/srv/work", \
-			load_set, target, OPTIONS_MANY                                         \
+#define LOAD_SET(load)                                                                   \
+	{                                                                                \
+		{ "set", SCHEMA_OTHER,                                                   \
+			.help = "set a path variable, such as --set WORK_DIR=/srv/work", \
+			.many = true },                                                  \
+			0, "NAME=DIR", .target = load, .take = load_set                  \
 	}
 
 /* Gives the variables their values. Call it before the first file is read. */

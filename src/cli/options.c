@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/suggest.h"
 
 /* No verb has more options than this. */
@@ -26,14 +27,6 @@ struct parser {
 
 /* Takers */
 
-int options_flag(struct call *c, const struct options_row *row, const char *value)
-{
-	(void)c;
-	(void)value;
-	*(bool *)row->target = true;
-	return 0;
-}
-
 int options_text(struct call *c, const struct options_row *row, const char *value)
 {
 	(void)c;
@@ -47,6 +40,27 @@ int options_list(struct call *c, const struct options_row *row, const char *valu
 
 	if (ARENA_PUSH(c->arena, list->items, list->n, list->cap, value) < 0)
 		return error_no_memory(c->error);
+	return 0;
+}
+
+int options_store(struct call *c, const struct options_row *row, const char *value)
+{
+	uint64_t number = 0;
+	int r;
+
+	if (row->is.type == SCHEMA_FLAG) {
+		*(bool *)row->target = true;
+		return 0;
+	}
+	if (row->is.type == SCHEMA_TEXT)
+		return row->is.many ? options_list(c, row, value) : options_text(c, row, value);
+	r = schema_parse(&row->is, value, &number);
+	if (r < 0)
+		return options_refuse(c, row, value, r);
+	if (row->is.type == SCHEMA_CHOICE)
+		*(int *)row->target = (int)number;
+	else
+		*(uint64_t *)row->target = number;
 	return 0;
 }
 
@@ -71,7 +85,8 @@ int options_unknown_word(struct call *c, const struct options_row *row, const ch
 	const char *near = suggest(value, known, n_known);
 	char words[192] = "";
 
-	(void)error_set(c->error, -EINVAL, NULL, "invalid value for --%s: `%s`", row->name, value);
+	(void)error_set(
+		c->error, -EINVAL, NULL, "invalid value for --%s: `%s`", row->is.name, value);
 	for (size_t i = 0; i < n_known; i++) {
 		size_t len = strlen(words);
 
@@ -84,22 +99,40 @@ int options_unknown_word(struct call *c, const struct options_row *row, const ch
 	return -EINVAL;
 }
 
+int options_refuse(struct call *c, const struct options_row *row, const char *value, int why)
+{
+	auto_buffer expected = { 0 };
+	size_t n = 0;
+
+	while (row->is.type == SCHEMA_CHOICE && row->is.words[n])
+		n++;
+	if (n)
+		return options_unknown_word(c, row, value, row->is.words, n);
+	if (why == -ERANGE && !row->is.min)
+		return options_misused(
+			c, "invalid value for --%s: %s is too large", row->is.name, value);
+	schema_print_expected(&row->is, &expected);
+	return options_misused(c, "invalid value for --%s: `%s` (expected %s)", row->is.name, value,
+		buffer_text(&expected));
+}
+
 /* `word` as it was typed: "--polcy=x", "--json=x", or a cluster with the letter optopt in it. */
 static int bad_option(struct parser *p, const char *word)
 {
-	const char *names[ROWS_MAX + 1] = { [0] = "help" };
+	struct schema_names names = { .n = 0 };
 	char name[64];
 	const char *near;
 
 	if (optopt >= ROW_BASE)
 		return options_misused(
-			p->call, "--%s takes no value", p->rows[optopt - ROW_BASE].name);
+			p->call, "--%s takes no value", p->rows[optopt - ROW_BASE].is.name);
 	if (optopt)
 		return options_misused(p->call, "unknown option -%c", optopt);
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	schema_names_add(&names, "help");
 	for (size_t i = 0; i < p->n; i++)
-		names[i + 1] = p->rows[i].name;
-	near = suggest(name, names, p->n + 1);
+		schema_names_add(&names, p->rows[i].is.name);
+	near = schema_names_near(&names, name);
 	(void)options_misused(p->call, "unknown option --%s", name);
 	if (near)
 		error_hint(p->call->error, "did you mean --%s? `%s --help` lists the options", near,
@@ -114,7 +147,7 @@ static int missing_value(struct parser *p)
 
 		if (optopt == ROW_BASE + (int)i || (row->letter && optopt == row->letter))
 			return options_misused(
-				p->call, "--%s needs a value: %s", row->name, row->argument);
+				p->call, "--%s needs a value: %s", row->is.name, row->argument);
 	}
 	return options_misused(p->call, "an option needs a value");
 }
@@ -145,7 +178,7 @@ static void options_prepare(struct parser *p)
 	for (size_t i = 0; i < p->n; i++) {
 		const struct options_row *row = &p->rows[i];
 
-		p->longs[i] = (struct option){ row->name,
+		p->longs[i] = (struct option){ row->is.name,
 			row->argument ? required_argument : no_argument, NULL, ROW_BASE + (int)i };
 		if (row->letter)
 			*shorts++ = row->letter;
@@ -161,12 +194,13 @@ static int options_take(struct parser *p, int found)
 
 	while (found != ROW_BASE + (int)i && found != p->rows[i].letter)
 		i++;
-	if (p->seen[i] && p->rows[i].use != OPTIONS_MANY)
-		return options_misused(p->call, "--%s was given more than once", p->rows[i].name);
+	if (p->seen[i] && !p->rows[i].is.many)
+		return options_misused(
+			p->call, "--%s was given more than once", p->rows[i].is.name);
 	p->seen[i] = true;
-	if (p->call->json && strcmp(p->rows[i].name, "json") == 0)
+	if (p->call->json && strcmp(p->rows[i].is.name, "json") == 0)
 		*p->call->json = true;
-	return p->rows[i].take(p->call, &p->rows[i], optarg);
+	return (p->rows[i].take ? p->rows[i].take : options_store)(p->call, &p->rows[i], optarg);
 }
 
 int options_parse(struct call *c, const struct options_row *rows, size_t n)
@@ -190,8 +224,8 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 				   : options_take(&p, found);
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (rows[i].use == OPTIONS_REQUIRED && !p.seen[i])
-			r = options_misused(c, "required option missing: --%s %s", rows[i].name,
+		if (rows[i].is.required && !p.seen[i])
+			r = options_misused(c, "required option missing: --%s %s", rows[i].is.name,
 				rows[i].argument);
 	}
 	if (r < 0) {

@@ -8,25 +8,29 @@
 #include <stddef.h>
 
 #include "cli/verb.h"
+#include "codec/schema.h"
 
 struct options_row;
 /* Puts a value where it belongs. Returns 0, or a negative errno with the call's error filled. */
 typedef int options_taker(struct call *c, const struct options_row *row, const char *value);
 
-enum options_use {
-	OPTIONS_OPTIONAL,
-	OPTIONS_REQUIRED,
-	OPTIONS_MANY, /* may be repeated */
-};
-
+/*
+ * The typed field says name, type, bounds, words and help (its lines after the first are indented
+ * by the printer), whether it must be there (`required`) and may be repeated (`many`). The value
+ * goes to *target, by its type:
+ *
+ *     FLAG                     bool; such an option has no argument, and sets it
+ *     TEXT                     const char *; with `many`: struct options_list
+ *     NUMBER, SIZE, DURATION   uint64_t, in bytes and ms
+ *     CHOICE                   int: the place of the word
+ *     OTHER                    what `take` makes of it
+ */
 struct options_row {
-	const char *name;     /* without the dashes */
+	struct schema_field is;
 	char letter;          /* of the short form; 0: none */
 	const char *argument; /* what its value is called; NULL: it takes none */
-	const char *help;     /* lines after the first are indented by the printer */
-	options_taker *take;
 	void *target;
-	enum options_use use;
+	options_taker *take; /* NULL: as above; else it may use options_store() */
 };
 
 /* Values of an option that may be repeated, or of the operands. */
@@ -35,14 +39,15 @@ struct options_list {
 	size_t n, cap;
 };
 
-options_taker options_flag; /* bool: sets it */
-options_taker options_text; /* const char * */
-options_taker options_list; /* struct options_list */
+/* Checks a value by the row's type, and puts it where it belongs. */
+options_taker options_store;
+/* The same for a text, and for one of a list, whatever the row's type. */
+options_taker options_text, options_list;
 
 /* The row that every verb has which can print for programs. */
-#define OPTIONS_JSON(target)                                                         \
-	{                                                                            \
-		"json", 0, NULL, "print the result as JSON", options_flag, target, 0 \
+#define OPTIONS_JSON(flag)                                                                  \
+	{                                                                                   \
+		{ "json", SCHEMA_FLAG, .help = "print the result as JSON" }, .target = flag \
 	}
 
 /*
@@ -51,7 +56,9 @@ options_taker options_list; /* struct options_list */
  */
 int options_parse(struct call *c, const struct options_row *rows, size_t n);
 
-/* A value that is none of the known words; suggests the nearest. Returns -EINVAL. */
+/* "invalid value for --memory: `lots` (expected …)"; of words, the nearest. Returns -EINVAL. */
+int options_refuse(struct call *c, const struct options_row *row, const char *value, int why);
+/* The same for words that are not in the row. */
 int options_unknown_word(struct call *c, const struct options_row *row, const char *value,
 	const char *const *known, size_t n_known);
 /* What is wrong with the use of the verb as a whole; points at --help. Returns -EINVAL. */

@@ -61,7 +61,7 @@ static void left(const struct options_row *row, char *out, size_t size)
 
 	if (row->letter)
 		(void)snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-	(void)snprintf(out, size, "  %s--%s%s%s", letter, row->name, row->argument ? " " : "",
+	(void)snprintf(out, size, "  %s--%s%s%s", letter, row->is.name, row->argument ? " " : "",
 		row->argument ? row->argument : "");
 }
 
@@ -76,7 +76,7 @@ static void row_help(struct output *o, const struct options_row *row, size_t wid
 	if (strlen(text) > width)
 		buffer_printf(&o->text, "\n%*s", (int)width, "");
 	buffer_adds(&o->text, "  ");
-	buffer_adds(&help, row->help);
+	buffer_adds(&help, row->is.help);
 	for (size_t i = 0; i < help.len; i++)
 		if (help.data[i] == '\n')
 			help.data[i] = ' ';
@@ -88,7 +88,7 @@ static void row_help(struct output *o, const struct options_row *row, size_t wid
 int verb_print_help(struct call *c, const struct options_row *rows, size_t n)
 {
 	const struct options_row help = {
-		.name = "help", .letter = 'h', .help = "print this help and exit"
+		.is = { "help", SCHEMA_FLAG, .help = "print this help and exit" }, .letter = 'h'
 	};
 	auto_output o = output_for(STDOUT_FILENO);
 	size_t width = 0;

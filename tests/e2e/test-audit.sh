@@ -152,8 +152,8 @@ fails "a misspelt option" "did you mean --decision?" audit tail --decison x
 fails "a misspelt command" 'did you mean `corral audit verify`?' audit verfy
 fails "an unknown format" "did you mean jsonl?" audit export --format json log.db
 fails "no format" "required option missing: --format FORMAT" audit export log.db
-fails "not a number" "(expected a number, 1 or more)" audit list --limit 0 log.db
-fails "not a number of lines" "is not a number" audit tail -n -1 log.db
+fails "not a number" "(expected a whole number of at least 1)" audit list --limit 0 log.db
+fails "not a number of lines" "(expected a whole number)" audit tail -n -1 log.db
 fails "not a record number" "is not a record number" audit prove x log.db
 fails "a pattern that is none" "never closed" audit list --target '/srv/[a' log.db
 fails "two logs" 'unexpected argument: `b`' audit list a b

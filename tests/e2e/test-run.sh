@@ -149,7 +149,7 @@ out_is "$PWD/other" "--work-dir: a link stands for what it leads to"
 # --- limits ---
 refuses 125 "--timeout: not a duration" "invalid value for --timeout: \`soon\` (expected a duration such as 500ms, 30s or 5m)" --timeout soon -- true
 refuses 125 "--timeout 0" "no command could run" --timeout 0 -- true
-refuses 125 "--pids x" "invalid value for --pids: \`x\` (expected a number such as 64)" --pids x -- true
+refuses 125 "--pids x" "invalid value for --pids: \`x\` (expected a whole number)" --pids x -- true
 refuses 125 "an empty program name" "the program name is empty" -- ""
 refuses 125 "--memory: bytes where megabytes are meant" "(expected a size such as 64M)" --memory 64 -- true
 refuses 125 "--memory: too large" "is too large" --memory 99999999999999999999 -- true

@@ -71,30 +71,20 @@ static void csv_make_head(void)
 	}
 }
 
-static const struct {
-	const char *name;
-	export_writer *write;
-} formats[] = {
-	[AUDIT_JSONL] = { "jsonl", export_jsonl },
-	[AUDIT_OCSF] = { "ocsf", export_ocsf },
-	[AUDIT_CEF] = { "cef", export_cef },
-	[AUDIT_CSV] = { "csv", export_csv },
+const char *const audit_format_names[AUDIT_FORMAT_COUNT + 1] = {
+	[AUDIT_JSONL] = "jsonl",
+	[AUDIT_OCSF] = "ocsf",
+	[AUDIT_CEF] = "cef",
+	[AUDIT_CSV] = "csv",
 };
-_Static_assert(ROWS(formats) == AUDIT_FORMAT_COUNT, "each has a writer");
 
-const char *audit_format_name(enum audit_format f)
-{
-	return (unsigned)f < AUDIT_FORMAT_COUNT ? formats[f].name : "unknown";
-}
-
-int audit_format_parse(const char *word)
-{
-	for (int i = 0; i < AUDIT_FORMAT_COUNT; i++) {
-		if (strcmp(formats[i].name, word) == 0)
-			return i;
-	}
-	return -EINVAL;
-}
+static export_writer *const export_writers[] = {
+	[AUDIT_JSONL] = export_jsonl,
+	[AUDIT_OCSF] = export_ocsf,
+	[AUDIT_CEF] = export_cef,
+	[AUDIT_CSV] = export_csv,
+};
+_Static_assert(ROWS(export_writers) == AUDIT_FORMAT_COUNT, "each has a writer");
 
 const char *audit_export_head(enum audit_format f)
 {
@@ -109,7 +99,7 @@ const char *audit_export_head(enum audit_format f)
 void audit_export_row(enum audit_format f, const struct audit_row *r, struct buffer *out)
 {
 	if ((unsigned)f < AUDIT_FORMAT_COUNT)
-		formats[f].write(r, out);
+		export_writers[f](r, out);
 }
 
 static unsigned export_read_port(const char *text, size_t len)

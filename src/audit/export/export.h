@@ -8,9 +8,8 @@
 
 enum audit_format { AUDIT_JSONL, AUDIT_OCSF, AUDIT_CEF, AUDIT_CSV, AUDIT_FORMAT_COUNT };
 
-/* "jsonl", "ocsf", "cef", "csv"; the number for a word, or -EINVAL. */
-const char *audit_format_name(enum audit_format f);
-int audit_format_parse(const char *word);
+/* "jsonl", "ocsf", "cef", "csv"; NULL behind the last. */
+extern const char *const audit_format_names[AUDIT_FORMAT_COUNT + 1];
 /* What comes before the first row: "" but for CSV. */
 const char *audit_export_head(enum audit_format f);
 /* Adds a row with the end of its line. */

@@ -121,11 +121,11 @@ int audit_source_open(struct call *c, const char *path, struct audit_log **ret)
 
 _Static_assert((int)AUDIT_ACTION_COUNT <= 32 && (int)AUDIT_DECISION_COUNT <= 32, "a bit for each");
 
-/* The words of the field that the option is named after, with commas between them, into a set.
+/* The words of the option, with commas between them, into a set.
  * "net.connect" is one, "net" all that begin so. */
 int audit_filter_words(struct call *c, const struct options_row *row, const char *value)
 {
-	const char *const *names = audit_field_find(row->name)->is.words;
+	const char *const *names = row->is.words;
 	uint32_t *set = row->target;
 
 	for (;; value++) {
@@ -153,7 +153,7 @@ int audit_filter_words(struct call *c, const struct options_row *row, const char
 int audit_filter_time(struct call *c, const struct options_row *row, const char *value)
 {
 	struct audit_filter *f = row->target;
-	const bool is_end = strcmp(row->name, "until") == 0;
+	const bool is_end = strcmp(row->is.name, "until") == 0;
 
 	if (audit_time_parse(value, is_end ? AUDIT_TIME_ENDS : AUDIT_TIME_BEGINS,
 		    clock_ns(CLOCK_REALTIME), is_end ? &f->until_ns : &f->since_ns) == 0)
@@ -161,7 +161,7 @@ int audit_filter_time(struct call *c, const struct options_row *row, const char 
 			       ? options_misused(c, "--until is earlier than --since")
 			       : 0;
 	(void)error_set(c->error, -EINVAL, NULL, "invalid value for --%s: `%s` is not a time",
-		row->name, value);
+		row->is.name, value);
 	error_hint(c->error, "expected 10m, 2h or 3d (ago), 14:30, 2026-01-31, '2026-01-31 "
 			     "14:30' or 2026-01-31T14:30:00Z");
 	return -EINVAL;
@@ -180,26 +180,7 @@ int audit_filter_parse_number(const char *text, uint64_t *ret)
 	return 0;
 }
 
-int audit_filter_number(struct call *c, const struct options_row *row, const char *value)
-{
-	if (audit_filter_parse_number(value, row->target) < 0)
-		return options_misused(c,
-			"invalid value for --%s: `%s` (expected a number, 1 or more)", row->name,
-			value);
-	return 0;
-}
-
-int audit_filter_requests(struct call *c, const struct options_row *row, const char *value)
-{
-	static const char *const words[] = { "yes", "no", "only", NULL };
-
-	for (size_t i = 0; words[i]; i++)
-		if (strcmp(value, words[i]) == 0) {
-			*(const char **)row->target = words[i];
-			return 0;
-		}
-	return options_unknown_word(c, row, value, words, ROWS(words) - 1);
-}
+const char *const audit_filter_requests[] = { "yes", "no", "only", NULL };
 
 /* A request to the API of corrald, as the daemon records it. */
 static bool audit_filter_is_request(const struct audit_event *v)
@@ -207,11 +188,11 @@ static bool audit_filter_is_request(const struct audit_event *v)
 	return v->action == AUDIT_SERVICE && strcmp(v->program, "corrald-http") == 0;
 }
 
-static bool audit_filter_requests_fit(const char *requests, const struct audit_event *v)
+static bool audit_filter_requests_fit(int requests, const struct audit_event *v)
 {
-	if (!requests || strcmp(requests, "yes") == 0)
+	if (requests == AUDIT_REQUESTS_YES)
 		return true;
-	return audit_filter_is_request(v) == (strcmp(requests, "only") == 0);
+	return audit_filter_is_request(v) == (requests == AUDIT_REQUESTS_ONLY);
 }
 
 /* One reading. */

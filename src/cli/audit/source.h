@@ -34,50 +34,56 @@ struct audit_filter {
 	uint64_t before;             /* only numbers below; 0: no bound */
 	uint64_t limit;              /* 0: none */
 	bool newest;
-	const char *requests; /* to the daemon's own API: "yes", "no", "only"; NULL: yes */
+	int requests; /* to the daemon's own API: a place in audit_filter_requests */
 };
 
 /* By the name of the option: sets of words of the field (audit/field.h); a moment. */
 options_taker audit_filter_words, audit_filter_time;
-/* "yes", "no" or "only". */
-options_taker audit_filter_requests;
-/* A whole number from 1; the target is a uint64_t. */
-options_taker audit_filter_number;
+enum { AUDIT_REQUESTS_YES, AUDIT_REQUESTS_NO, AUDIT_REQUESTS_ONLY };
+extern const char *const audit_filter_requests[];
+/* A whole number from 1. */
 int audit_filter_parse_number(const char *text, uint64_t *ret);
 
-#define AUDIT_FILTER_ROWS(f)                                                                        \
-	{ "session", 's', "ID",                                                                     \
-		"only records of this session; `1f2e*` matches the start of an id", options_text,   \
-		&(f)->session, OPTIONS_OPTIONAL },                                                  \
-		{ "action", 'a', "ACTION",                                                          \
-			"only these actions: net.connect, fs.read, exec …; `net` is all net.*;\n" \
-			"separate several with commas, or repeat the option",                       \
-			audit_filter_words, &(f)->actions, OPTIONS_MANY },                          \
-		{ "decision", 'd', "DECISION",                                                      \
-			"only allowed, denied, asked, failed or none (no decision); likewise",      \
-			audit_filter_words, &(f)->decisions, OPTIONS_MANY },                        \
-		{ "target", 't', "GLOB",                                                            \
-			"only this target: '/srv/**' as in a grant, '*.example.com*'",              \
-			options_text, &(f)->target, OPTIONS_OPTIONAL },                             \
-		{ "since", 0, "TIME",                                                               \
-			"since: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z",              \
-			audit_filter_time, f, OPTIONS_OPTIONAL },                                   \
-		{ "until", 0, "TIME", "until (same forms)", audit_filter_time, f,                   \
-			OPTIONS_OPTIONAL },                                                         \
-		{ "before", 0, "NUMBER", "only records with a lower number than this",              \
-			audit_filter_number, &(f)->before, OPTIONS_OPTIONAL },                      \
-	{                                                                                           \
-		"requests", 0, "WHICH",                                                             \
-			"requests to the daemon's own API: yes (the default), no or only",          \
-			audit_filter_requests, &(f)->requests, OPTIONS_OPTIONAL                     \
+#define AUDIT_FILTER_ROWS(f)                                                                       \
+	{ { "session", SCHEMA_TEXT,                                                                \
+		  .help = "only records of this session; `1f2e*` matches the start of an id" },    \
+		's', "ID", .target = &(f)->session },                                              \
+		{ { "action", SCHEMA_CHOICE, .words = audit_actions,                               \
+			  .help = "only these actions: net.connect, fs.read, exec …; `net` is "  \
+				  "all net.*;\n"                                                   \
+				  "separate several with commas, or repeat the option",            \
+			  .many = true },                                                          \
+			'a', "ACTION", .target = &(f)->actions, .take = audit_filter_words },      \
+		{ { "decision", SCHEMA_CHOICE, .words = audit_decisions,                           \
+			  .help = "only allowed, denied, asked, failed or none (no decision); "    \
+				  "likewise",                                                      \
+			  .many = true },                                                          \
+			'd', "DECISION", .target = &(f)->decisions, .take = audit_filter_words },  \
+		{ { "target", SCHEMA_TEXT,                                                         \
+			  .help = "only this target: '/srv/**' as in a grant, '*.example.com*'" }, \
+			't', "GLOB", .target = &(f)->target },                                     \
+		{ { "since", SCHEMA_TIME,                                                          \
+			  .help = "since: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z" }, \
+			0, "TIME", .target = f, .take = audit_filter_time },                       \
+		{ { "until", SCHEMA_TIME, .help = "until (same forms)" }, 0, "TIME", .target = f,  \
+			.take = audit_filter_time },                                               \
+		{ { "before", SCHEMA_NUMBER, .min = 1, .max = INT64_MAX,                           \
+			  .help = "only records with a lower number than this" },                  \
+			0, "NUMBER", .target = &(f)->before },                                     \
+	{                                                                                          \
+		{                                                                                  \
+			"requests", SCHEMA_CHOICE, .words = audit_filter_requests,                 \
+			.help = "requests to the daemon's own API: yes (the default), no or only"  \
+		},                                                                                 \
+			0, "WHICH", .target = &(f)->requests                                       \
 	}
 
-#define AUDIT_FILTER_AMOUNT(f)                                                              \
-	{ "limit", 'n', "N", "at most this many records", audit_filter_number, &(f)->limit, \
-		OPTIONS_OPTIONAL },                                                         \
-	{                                                                                   \
-		"newest", 0, NULL, "the newest first", options_flag, &(f)->newest,          \
-			OPTIONS_OPTIONAL                                                    \
+#define AUDIT_FILTER_AMOUNT(f)                                                                \
+	{ { "limit", SCHEMA_NUMBER, .min = 1, .max = INT64_MAX,                               \
+		  .help = "at most this many records" },                                      \
+		'n', "N", .target = &(f)->limit },                                            \
+	{                                                                                     \
+		{ "newest", SCHEMA_FLAG, .help = "the newest first" }, .target = &(f)->newest \
 	}
 
 /*

@@ -23,7 +23,7 @@ static int verb_list_run(struct call *c)
 	const struct options_row rows[] = {
 		AUDIT_FILTER_ROWS(&filter),
 		AUDIT_FILTER_AMOUNT(&filter),
-		{ "json", 0, NULL, "print JSON Lines", options_flag, &json, OPTIONS_OPTIONAL },
+		{ { "json", SCHEMA_FLAG, .help = "print JSON Lines" }, .target = &json },
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 
@@ -160,19 +160,6 @@ struct verb_export {
 	const char *path;
 };
 
-static int verb_export_take_format(struct call *c, const struct options_row *row, const char *value)
-{
-	const char *names[AUDIT_FORMAT_COUNT];
-	int format = audit_format_parse(value);
-
-	for (unsigned i = 0; i < AUDIT_FORMAT_COUNT; i++)
-		names[i] = audit_format_name((enum audit_format)i);
-	if (format < 0)
-		return options_unknown_word(c, row, value, names, AUDIT_FORMAT_COUNT);
-	*(int *)row->target = format;
-	return 0;
-}
-
 /* The log and what belongs to it: an export in their place would be the end of them. */
 static int verb_export_check_output(struct call *c, const struct verb_export *x)
 {
@@ -201,11 +188,13 @@ static int verb_export_run(struct call *c)
 	auto_audit_log *log = NULL;
 	struct verb_export x = { 0 };
 	const struct options_row rows[] = {
-		{ "format", 'f', "FORMAT", "jsonl, ocsf, cef or csv", verb_export_take_format,
-			&x.format, OPTIONS_REQUIRED },
-		{ "output", 'o', "FILE",
-			"write to this file (mode 0600), when complete; - is standard output",
-			options_text, &x.output, OPTIONS_OPTIONAL },
+		{ { "format", SCHEMA_CHOICE, true, .words = audit_format_names,
+			  .help = "jsonl, ocsf, cef or csv" },
+			'f', "FORMAT", .target = &x.format },
+		{ { "output", SCHEMA_TEXT,
+			  .help = "write to this file (mode 0600), when complete; - is standard "
+				  "output" },
+			'o', "FILE", .target = &x.output },
 		AUDIT_FILTER_ROWS(&x.filter),
 		AUDIT_FILTER_AMOUNT(&x.filter),
 	};

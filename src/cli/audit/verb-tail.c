@@ -168,18 +168,6 @@ static int follow_look(struct audit_follow *f)
 	return r;
 }
 
-/* Like audit_filter_number(), but none is an amount, too. */
-static int verb_tail_take_lines(struct call *c, const struct options_row *row, const char *value)
-{
-	uint64_t *lines = row->target;
-
-	*lines = 0;
-	if (strcmp(value, "0") != 0 && audit_filter_parse_number(value, lines) < 0)
-		return options_misused(
-			c, "invalid value for --%s: `%s` is not a number", row->name, value);
-	return 0;
-}
-
 static int verb_tail_run(struct call *c)
 {
 	auto_audit_writer writer = { 0 };
@@ -189,12 +177,13 @@ static int verb_tail_run(struct call *c)
 	struct audit_follow f = { .call = c, .filter = &filter, .writer = &writer, .lines = LINES };
 	bool follow = false, json = false;
 	const struct options_row rows[] = {
-		{ "follow", 'f', NULL, "follow the log until Ctrl-C", options_flag, &follow,
-			OPTIONS_OPTIONAL },
-		{ "lines", 'n', "N", "show this many of the latest records (default 10)",
-			verb_tail_take_lines, &f.lines, OPTIONS_OPTIONAL },
+		{ { "follow", SCHEMA_FLAG, .help = "follow the log until Ctrl-C" }, 'f',
+			.target = &follow },
+		{ { "lines", SCHEMA_NUMBER, .max = INT64_MAX,
+			  .help = "show this many of the latest records (default 10)" },
+			'n', "N", .target = &f.lines },
 		AUDIT_FILTER_ROWS(&filter),
-		{ "json", 0, NULL, "print JSON Lines", options_flag, &json, OPTIONS_OPTIONAL },
+		{ { "json", SCHEMA_FLAG, .help = "print JSON Lines" }, .target = &json },
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 

@@ -178,12 +178,14 @@ static int verb_verify_run(struct call *c)
 	auto_audit_log *log = NULL;
 	bool json = false;
 	const struct options_row rows[] = {
-		{ "key", 'k', "FILE",
-			"the public key, preferably a copy kept elsewhere (default: LOG.key.pub)",
-			options_text, &v.key, OPTIONS_OPTIONAL },
-		{ "head", 0, "FILE",
-			"the last signed head, likewise (default: LOG.head; '' for none)",
-			options_text, &v.head, OPTIONS_OPTIONAL },
+		{ { "key", SCHEMA_TEXT,
+			  .help = "the public key, preferably a copy kept elsewhere (default: "
+				  "LOG.key.pub)" },
+			'k', "FILE", .target = &v.key },
+		{ { "head", SCHEMA_TEXT,
+			  .help = "the last signed head, likewise (default: LOG.head; '' for "
+				  "none)" },
+			0, "FILE", .target = &v.head },
 		OPTIONS_JSON(&json),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
@@ -378,9 +380,10 @@ static int verb_check_proof_run(struct call *c)
 	struct check_proof p = { .call = c };
 	struct location where = { .file = "standard input" };
 	const struct options_row rows[] = {
-		{ "key", 'k', "FILE",
-			"the public key of the log, LOG.key.pub (default: that of your own log)",
-			options_text, &p.key_path, OPTIONS_OPTIONAL },
+		{ { "key", SCHEMA_TEXT,
+			  .help = "the public key of the log, LOG.key.pub (default: that of your "
+				  "own log)" },
+			'k', "FILE", .target = &p.key_path },
 		OPTIONS_JSON(&p.json),
 	};
 	bool proved;

@@ -320,9 +320,9 @@ static int events_run(struct call *c)
 {
 	struct daemon_events e = { .call = c };
 	const struct options_row rows[] = {
-		{ "follow", 'f', NULL, "go on with those that come, until Ctrl-C", options_flag,
-			&e.follow, 0 },
-		{ "json", 0, NULL, "print JSON Lines", options_flag, &e.json, 0 },
+		{ { "follow", SCHEMA_FLAG, .help = "go on with those that come, until Ctrl-C" },
+			'f', .target = &e.follow },
+		{ { "json", SCHEMA_FLAG, .help = "print JSON Lines" }, .target = &e.json },
 	};
 	FILE *from;
 	int fd = -1, r = options_parse(c, rows, 2);

@@ -272,8 +272,8 @@ static int dashboard_run(struct call *c)
 {
 	bool json = false, print = false;
 	const struct options_row rows[] = {
-		{ "print", 'p', NULL, "print the link, and open no browser", options_flag, &print,
-			0 },
+		{ { "print", SCHEMA_FLAG, .help = "print the link, and open no browser" }, 'p',
+			.target = &print },
 		OPTIONS_JSON(&json),
 	};
 	auto_buffer text = { 0 };

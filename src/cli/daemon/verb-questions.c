@@ -199,12 +199,15 @@ static int questions_allow(struct call *c)
 {
 	struct questions_reply a = { 0 };
 	const struct options_row rows[] = {
-		{ "once", 0, NULL, "only the call that waits (the default without --for)",
-			options_flag, &a.once, 0 },
-		{ "for", 0, "TIME", "for 30s, 5m, 2h …; always: as long as the sandbox runs",
-			questions_take_time, &a.seconds, OPTIONS_OPTIONAL },
-		{ "scope", 0, "PATTERN", "with --for: one of the scopes that the list shows",
-			options_text, &a.scope, OPTIONS_OPTIONAL },
+		{ { "once", SCHEMA_FLAG,
+			  .help = "only the call that waits (the default without --for)" },
+			.target = &a.once },
+		{ { "for", SCHEMA_DURATION,
+			  .help = "for 30s, 5m, 2h …; always: as long as the sandbox runs" },
+			0, "TIME", .target = &a.seconds, .take = questions_take_time },
+		{ { "scope", SCHEMA_TEXT,
+			  .help = "with --for: one of the scopes that the list shows" },
+			0, "PATTERN", .target = &a.scope },
 		OPTIONS_JSON(&a.json),
 	};
 	int r;
@@ -247,9 +250,10 @@ static int questions_deny(struct call *c)
 {
 	struct questions_reply a = { 0 };
 	const struct options_row rows[] = {
-		{ "for", 0, "TIME",
-			"refuse the same without a question for so long: up to 5m, the default",
-			questions_take_time, &a.seconds, OPTIONS_OPTIONAL },
+		{ { "for", SCHEMA_DURATION,
+			  .help = "refuse the same without a question for so long: up to 5m, the "
+				  "default" },
+			0, "TIME", .target = &a.seconds, .take = questions_take_time },
 		OPTIONS_JSON(&a.json),
 	};
 	int r;
@@ -339,8 +343,9 @@ static int grants_add_run(struct call *c)
 	enum operation op;
 	bool json = false;
 	const struct options_row rows[] = {
-		{ "for", 0, "TIME", "for 30s, 5m, 2h …; always, the default: as long as it runs",
-			questions_take_time, &seconds, OPTIONS_OPTIONAL },
+		{ { "for", SCHEMA_DURATION,
+			  .help = "for 30s, 5m, 2h …; always, the default: as long as it runs" },
+			0, "TIME", .target = &seconds, .take = questions_take_time },
 		OPTIONS_JSON(&json),
 	};
 	auto_buffer path = { 0 }, body = { 0 };

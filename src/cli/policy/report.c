@@ -9,48 +9,42 @@
 #include "cli/output.h"
 #include "policy/explain.h"
 #include "policy/network/host.h"
+#include "policy/operation-names.h"
 
 /* From options to a judgement */
 
-static int take_operation(struct call *c, const struct options_row *row, const char *value)
-{
-	const char *names[OPERATION_COUNT];
-
-	if (operation_parse(value, row->target) == 0)
-		return 0;
-	for (int op = 0; op < OPERATION_COUNT; op++)
-		names[op] = operation_name((enum operation)op);
-	return options_unknown_word(c, row, value, names, OPERATION_COUNT);
-}
+static const char *const report_methods[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE",
+	"OPTIONS", NULL };
 
 static int take_method(struct call *c, const struct options_row *row, const char *value)
 {
-	static const char *const known[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE",
-		"OPTIONS" };
-
 	if (host_method(value))
 		return options_text(c, row, value);
-	return options_unknown_word(c, row, value, known, ROWS(known));
+	return options_refuse(c, row, value, -EINVAL);
 }
 
 static int ask_parse(struct ask *a, struct call *c)
 {
 	const struct options_row rows[] = {
-		{ "policy", 'p', "FILE",
-			"a file or folder with permissions, a skill or rules;\n"
-			"if repeated, all of them must allow",
-			options_list, &a->policies, OPTIONS_MANY },
+		{ { "policy", SCHEMA_TEXT,
+			  .help = "a file or folder with permissions, a skill or rules;\n"
+				  "if repeated, all of them must allow",
+			  .many = true },
+			'p', "FILE", .target = &a->policies },
 		STORED_NAMED(&a->stored),
-		{ "op", 'o', "OP", "fs.read, fs.write, net.connect, exec, env or service",
-			take_operation, &a->request.op, OPTIONS_REQUIRED },
-		{ "target", 't', "TARGET",
-			"the target: a path; host:port or a URL; a program or a\n"
-			"command line; NAME or NAME=value; service.access:value",
-			options_text, &a->request.target, OPTIONS_REQUIRED },
-		{ "arg", 'a', "ARG", "an argument of the program; may be repeated", options_list,
-			&a->arguments, OPTIONS_MANY },
-		{ "method", 'm', "METHOD", "the HTTP method, for a URL", take_method,
-			&a->request.method, OPTIONS_OPTIONAL },
+		{ { "op", SCHEMA_CHOICE, true, .words = operation_names,
+			  .help = "fs.read, fs.write, net.connect, exec, env or service" },
+			'o', "OP", .target = &a->request.op },
+		{ { "target", SCHEMA_TEXT, true,
+			  .help = "the target: a path; host:port or a URL; a program or a\n"
+				  "command line; NAME or NAME=value; service.access:value" },
+			't', "TARGET", .target = &a->request.target },
+		{ { "arg", SCHEMA_TEXT, .help = "an argument of the program; may be repeated",
+			  .many = true },
+			'a', "ARG", .target = &a->arguments },
+		{ { "method", SCHEMA_CHOICE, .words = report_methods,
+			  .help = "the HTTP method, for a URL" },
+			'm', "METHOD", .target = &a->request.method, .take = take_method },
 		LOAD_SET(&a->load),
 		OPTIONS_JSON(&a->json),
 	};

@@ -18,9 +18,10 @@ struct canonical {
 	bool json;
 };
 
+static const char *const canonical_formats[] = { "yaml", "json", NULL };
+
 static int canonical_format(struct call *c, const struct options_row *row, const char *value)
 {
-	static const char *const known[] = { "yaml", "json" };
 	struct canonical *how = row->target;
 
 	how->json = how->json || strcmp(value, "json") == 0;
@@ -28,7 +29,7 @@ static int canonical_format(struct call *c, const struct options_row *row, const
 		*c->json = how->json;
 	if (how->json || strcmp(value, "yaml") == 0)
 		return 0;
-	return options_unknown_word(c, row, value, known, 2);
+	return options_refuse(c, row, value, -EINVAL);
 }
 
 static int canonical_print(const struct canonical *how, struct call *c, const struct permissions *p)
@@ -44,11 +45,13 @@ static int canonical_print(const struct canonical *how, struct call *c, const st
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
-#define CANONICAL_ROWS(target)                                                                 \
-	{ "format", 'f', "FORMAT", "yaml (the default) or json", canonical_format, target,     \
-		OPTIONS_OPTIONAL },                                                            \
-	{                                                                                      \
-		"json", 0, NULL, "the same as --format json", options_flag, &(target)->json, 0 \
+#define CANONICAL_ROWS(to)                                                    \
+	{ { "format", SCHEMA_CHOICE, .words = canonical_formats,              \
+		  .help = "yaml (the default) or json" },                     \
+		'f', "FORMAT", .target = to, .take = canonical_format },      \
+	{                                                                     \
+		{ "json", SCHEMA_FLAG, .help = "the same as --format json" }, \
+			.target = &(to)->json                                 \
 	}
 
 struct show_settings {
@@ -80,10 +83,10 @@ static int verb_show_tell_broker(struct call *c, const struct permissions *p)
 static int verb_show_parse(struct show_settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
-		{ "from", 0, "KIND",
-			"the format: permissions, skill, skill.md, manifest, rules or\n"
-			"enclave (default: detected); or `mode`, with --mode",
-			verb_show_take_from, s, OPTIONS_OPTIONAL },
+		{ { "from", SCHEMA_OTHER,
+			  .help = "the format: permissions, skill, skill.md, manifest, rules or\n"
+				  "enclave (default: detected); or `mode`, with --mode" },
+			0, "KIND", .target = s, .take = verb_show_take_from },
 		AGENT_ROWS(&s->agent),
 		CANONICAL_ROWS(&s->canonical),
 	};

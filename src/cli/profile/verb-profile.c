@@ -21,9 +21,10 @@ struct profile_settings {
 static int verb_profile_parse(struct profile_settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
-		{ "policy", 'p', "FILE",
-			"a file with permissions; if repeated, all of them must allow",
-			options_list, &s->policies, OPTIONS_MANY },
+		{ { "policy", SCHEMA_TEXT,
+			  .help = "a file with permissions; if repeated, all of them must allow",
+			  .many = true },
+			'p', "FILE", .target = &s->policies },
 		AGENT_ROWS(&s->agent),
 		LOAD_SET(&s->load),
 		OPTIONS_JSON(&s->json),

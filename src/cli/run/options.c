@@ -1,94 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "cli/run/run.h"
-#include "codec/unit.h"
 
 enum { MEMORY_MIN = 1 << 20 };
 
+static const char *const run_options_no_limits[] = { "none", NULL };
+
 /* Takers: limits are kept in one array, by their place in it. */
 
-static int bad_amount(
-	struct call *c, const struct options_row *row, const char *value, int r, const char *as)
+/* An amount that is not nothing. */
+static int take_some(struct call *c, const struct options_row *row, const char *value)
 {
-	if (r == -ERANGE)
+	int r = options_store(c, row, value);
+
+	if (r == 0 && *(uint64_t *)row->target == 0)
 		return options_misused(
-			c, "invalid value for --%s: %s is too large", row->name, value);
-	return options_misused(
-		c, "invalid value for --%s: `%s` (expected %s)", row->name, value, as);
-}
-
-static int nothing(struct call *c, const struct options_row *row)
-{
-	return options_misused(c, "invalid value for --%s: 0 (no command could run)", row->name);
-}
-
-static int take_duration(struct call *c, const struct options_row *row, const char *value)
-{
-	int r = unit_parse_duration(value, row->target);
-
-	if (r < 0)
-		return bad_amount(c, row, value, r, "a duration such as 500ms, 30s or 5m");
-	return *(uint64_t *)row->target ? 0 : nothing(c, row);
-}
-
-/* None at all will do. */
-static int run_options_take_wait(struct call *c, const struct options_row *row, const char *value)
-{
-	int r = unit_parse_duration(value, row->target);
-
-	return r < 0 ? bad_amount(c, row, value, r, "a duration such as 500ms, 30s or 5m") : 0;
-}
-
-static int run_options_take_size(struct call *c, const struct options_row *row, const char *value)
-{
-	int r = unit_parse_size(value, row->target);
-
-	return r < 0 ? bad_amount(c, row, value, r, "a size such as 64K, 512M or 2G") : 0;
+			c, "invalid value for --%s: 0 (no command could run)", row->is.name);
+	return r;
 }
 
 /* Who writes "64" means megabytes; 64 bytes would be held by chance only. */
 static int take_memory(struct call *c, const struct options_row *row, const char *value)
 {
 	const uint64_t *bytes = row->target;
-	int r = run_options_take_size(c, row, value);
+	int r = take_some(c, row, value);
 
 	if (r < 0)
 		return r;
-	if (*bytes == 0)
-		return nothing(c, row);
 	if (*bytes < MEMORY_MIN)
 		return options_misused(c,
 			"invalid value for --%s: %s is too small to run any program (expected a "
 			"size such as 64M)",
-			row->name, value);
+			row->is.name, value);
 	return 0;
-}
-
-static int take_count(struct call *c, const struct options_row *row, const char *value)
-{
-	uint64_t *ret = row->target;
-	char *end;
-
-	errno = 0;
-	*ret = strtoull(value, &end, 10);
-	if (value[strspn(value, "0123456789")] || end == value)
-		return bad_amount(c, row, value, -EINVAL, "a number such as 64");
-	if (errno || *ret == LIMIT_NONE)
-		return bad_amount(c, row, value, -ERANGE, "a number such as 64");
-	return *ret ? 0 : nothing(c, row);
 }
 
 /* A word more may come: so it is no flag. */
 static int take_no_limits(struct call *c, const struct options_row *row, const char *value)
 {
-	static const char *const known[] = { "none" };
+	uint64_t word;
+	int r = schema_parse(&row->is, value, &word);
 
-	if (strcmp(value, known[0]) != 0)
-		return options_unknown_word(c, row, value, known, ROWS(known));
+	if (r < 0)
+		return options_refuse(c, row, value, r);
 	*(bool *)row->target = true;
 	return 0;
 }
@@ -99,7 +56,7 @@ static int take_log(struct call *c, const struct options_row *row, const char *v
 	const char **ret = row->target;
 
 	if (!*value)
-		return options_misused(c, "--%s: the file name is empty", row->name);
+		return options_misused(c, "--%s: the file name is empty", row->is.name);
 	if (strcmp(value, "default") != 0 && strcmp(value, "none") != 0)
 		return load_absolute(c, value, ret);
 	*ret = value;
@@ -157,72 +114,85 @@ static int run_options_check(const struct run *r, struct call *c)
 }
 
 /* Parts of the table. */
-#define SKILL_ROWS(o)                                                                            \
-	{ "skill", 0, "DIR", "run the entry of this skill with its permissions", agent_take_dir, \
-		&(o)->skill, OPTIONS_OPTIONAL },                                                 \
-		{ "command", 0, NULL,                                                            \
-			"run CMD with the permissions of the skill, instead of its entry;\n"     \
-			"the default for a skill without an entry",                              \
-			options_flag, &(o)->is_command, 0 },                                     \
-		{ "input", 0, "JSON", "the input of a WASM skill; @FILE: what is in a file",     \
-			options_text, &(o)->input, OPTIONS_OPTIONAL },                           \
-	{                                                                                        \
-		"yes", 'y', NULL, "run the skill even if it is not approved", options_flag,      \
-			&(o)->yes, 0                                                             \
+#define SKILL_ROWS(o)                                                                              \
+	{ { "skill", SCHEMA_PATH, .help = "run the entry of this skill with its permissions" }, 0, \
+		"DIR", .target = &(o)->skill, .take = agent_take_dir },                            \
+		{ { "command", SCHEMA_FLAG,                                                        \
+			  .help = "run CMD with the permissions of the skill, instead of its "     \
+				  "entry;\n"                                                       \
+				  "the default for a skill without an entry" },                    \
+			.target = &(o)->is_command },                                              \
+		{ { "input", SCHEMA_TEXT,                                                          \
+			  .help = "the input of a WASM skill; @FILE: what is in a file" },         \
+			0, "JSON", .target = &(o)->input },                                        \
+	{                                                                                          \
+		{ "yes", SCHEMA_FLAG, .help = "run the skill even if it is not approved" }, 'y',   \
+			.target = &(o)->yes                                                        \
 	}
 
 #define GRANT_ROWS(o)                                                                             \
-	{ "read", 0, "GLOB", "allow reading; a folder includes everything in it", options_list,   \
-		&(o)->read, OPTIONS_MANY },                                                       \
-		{ "write", 0, "GLOB", "allow writing and reading", options_list, &(o)->write,     \
-			OPTIONS_MANY },                                                           \
-		{ "deny", 0, "GLOB", "deny reading and writing", options_list, &(o)->deny,        \
-			OPTIONS_MANY },                                                           \
-		{ "dangerously-allow", 0, "GLOB",                                                 \
-			"turn the baseline's protection of secrets and system files off\n"        \
-			"there; grants nothing by itself",                                        \
-			options_list, &(o)->dangerous, OPTIONS_MANY },                            \
-		{ "net", 0, "HOST:PORT", "allow connections to this host", options_list,          \
-			&(o)->net, OPTIONS_MANY },                                                \
-		{ "net-private", 0, "NAME:PORT",                                                  \
-			"the same for a name, also if it leads to a private address",             \
-			options_list, &(o)->net_private, OPTIONS_MANY },                          \
-		{ "listen", 0, "PORT",                                                            \
-			"publish a port of the sandbox on the loopback of this machine;\n"        \
-			"HOST:PORT:INNER: on an address, under another number",                   \
-			options_list, &(o)->listen, OPTIONS_MANY },                               \
-		{ "exec", 0, "CMD", "allow running this program", options_list, &(o)->exec,       \
-			OPTIONS_MANY },                                                           \
-		{ "ssh-agent", 0, NULL, "allow the SSH agent of SSH_AUTH_SOCK, and all its keys", \
-			options_flag, &(o)->ssh_agent, 0 },                                       \
+	{ { "read", SCHEMA_TEXT, .help = "allow reading; a folder includes everything in it",     \
+		  .many = true },                                                                 \
+		0, "GLOB", .target = &(o)->read },                                                \
+		{ { "write", SCHEMA_TEXT, .help = "allow writing and reading", .many = true }, 0, \
+			"GLOB", .target = &(o)->write },                                          \
+		{ { "deny", SCHEMA_TEXT, .help = "deny reading and writing", .many = true }, 0,   \
+			"GLOB", .target = &(o)->deny },                                           \
+		{ { "dangerously-allow", SCHEMA_TEXT,                                             \
+			  .help = "turn the baseline's protection of secrets and system files "   \
+				  "off\n"                                                         \
+				  "there; grants nothing by itself",                              \
+			  .many = true },                                                         \
+			0, "GLOB", .target = &(o)->dangerous },                                   \
+		{ { "net", SCHEMA_TEXT, .help = "allow connections to this host", .many = true }, \
+			0, "HOST:PORT", .target = &(o)->net },                                    \
+		{ { "net-private", SCHEMA_TEXT,                                                   \
+			  .help = "the same for a name, also if it leads to a private address",   \
+			  .many = true },                                                         \
+			0, "NAME:PORT", .target = &(o)->net_private },                            \
+		{ { "listen", SCHEMA_TEXT,                                                        \
+			  .help = "publish a port of the sandbox on the loopback of this "        \
+				  "machine;\n"                                                    \
+				  "HOST:PORT:INNER: on an address, under another number",         \
+			  .many = true },                                                         \
+			0, "PORT", .target = &(o)->listen },                                      \
+		{ { "exec", SCHEMA_TEXT, .help = "allow running this program", .many = true }, 0, \
+			"CMD", .target = &(o)->exec },                                            \
+		{ { "ssh-agent", SCHEMA_FLAG,                                                     \
+			  .help = "allow the SSH agent of SSH_AUTH_SOCK, and all its keys" },     \
+			.target = &(o)->ssh_agent },                                              \
 	{                                                                                         \
-		"env", 0, "NAME[=VALUE]", "pass a variable to the command, or set it",            \
-			options_list, &(o)->env, OPTIONS_MANY                                     \
+		{ "env", SCHEMA_TEXT, .help = "pass a variable to the command, or set it",        \
+			.many = true },                                                           \
+			0, "NAME[=VALUE]", .target = &(o)->env                                    \
 	}
 
-#define LIVE_ROWS(o)                                                                        \
-	{ "ceiling", 0, "FILE",                                                             \
-		"what may be granted at most while it runs (corral grants); without\n"      \
-		"this option: what its policies allow or ask about",                        \
-		options_list, &(o)->ceilings, OPTIONS_MANY },                               \
-	{                                                                                   \
-		"ask", 0, "TIME",                                                           \
-			"how long a call, a connection or a datagram waits for an answer\n" \
-			"where a policy says ask (60s); 0s: it does not",                   \
-			run_options_take_wait, &(o)->ask_ms, OPTIONS_OPTIONAL               \
+#define LIVE_ROWS(o)                                                                             \
+	{ { "ceiling", SCHEMA_TEXT,                                                              \
+		  .help = "what may be granted at most while it runs (corral grants); without\n" \
+			  "this option: what its policies allow or ask about",                   \
+		  .many = true },                                                                \
+		0, "FILE", .target = &(o)->ceilings },                                           \
+	{                                                                                        \
+		{ "ask", SCHEMA_DURATION,                                                        \
+			.help = "how long a call, a connection or a datagram waits for an "      \
+				"answer\n"                                                       \
+				"where a policy says ask (60s); 0s: it does not" },              \
+			0, "TIME", .target = &(o)->ask_ms                                        \
 	}
 
-#define BROKER_ROWS(o)                                                                            \
-	{ "broker", 0, NULL,                                                                      \
-		"answer the calls of the command (sandbox-call); the default if the\n"            \
-		"policy grants services",                                                         \
-		options_flag, &(o)->broker, 0 },                                                  \
-		{ "broker-http", 0, NULL,                                                         \
-			"a broker that serves HTTP on the sandbox's loopback, too", options_flag, \
-			&(o)->broker_http, 0 },                                                   \
-	{                                                                                         \
-		"no-broker", 0, NULL, "do not start a broker, whatever the policy grants",        \
-			options_flag, &(o)->no_broker, 0                                          \
+#define BROKER_ROWS(o)                                                                           \
+	{ { "broker", SCHEMA_FLAG,                                                               \
+		  .help = "answer the calls of the command (sandbox-call); the default if the\n" \
+			  "policy grants services" },                                            \
+		.target = &(o)->broker },                                                        \
+		{ { "broker-http", SCHEMA_FLAG,                                                  \
+			  .help = "a broker that serves HTTP on the sandbox's loopback, too" },  \
+			.target = &(o)->broker_http },                                           \
+	{                                                                                        \
+		{ "no-broker", SCHEMA_FLAG,                                                      \
+			.help = "do not start a broker, whatever the policy grants" },           \
+			.target = &(o)->no_broker                                                \
 	}
 
 int run_options(struct run *r)
@@ -231,48 +201,60 @@ int run_options(struct run *r)
 	struct call *c = r->call;
 	uint64_t *limits = o->limits.values;
 	const struct options_row rows[] = {
-		{ "policy", 'p', "FILE",
-			"a file with permissions, a skill or rules; - is standard input,\n"
-			"fd:N a descriptor; if repeated, all of them must allow",
-			options_list, &o->policies, OPTIONS_MANY },
-		{ "profile", 0, "NAME",
-			"workspace (the default), readonly, offline, or one of your own",
-			options_text, &o->profile, OPTIONS_OPTIONAL },
+		{ { "policy", SCHEMA_TEXT,
+			  .help = "a file with permissions, a skill or rules; - is standard "
+				  "input,\n"
+				  "fd:N a descriptor; if repeated, all of them must allow",
+			  .many = true },
+			'p', "FILE", .target = &o->policies },
+		{ { "profile", SCHEMA_TEXT,
+			  .help = "workspace (the default), readonly, offline, or one of your "
+				  "own" },
+			0, "NAME", .target = &o->profile },
 		LIVE_ROWS(o),
 		SKILL_ROWS(o),
 		AGENT_ROWS(&o->agent),
 		GRANT_ROWS(o),
-		{ "timeout", 0, "TIME", "stop the command after this time: 500ms, 30s, 5m …",
-			take_duration, &limits[LIMIT_TIMEOUT_MS], OPTIONS_OPTIONAL },
-		{ "memory", 0, "SIZE", "limit the memory of all its processes: 512M, 2G …",
-			take_memory, &limits[LIMIT_MEMORY], OPTIONS_OPTIONAL },
-		{ "pids", 0, "N", "limit the number of processes and threads", take_count,
-			&limits[LIMIT_PIDS], OPTIONS_OPTIONAL },
-		{ "limits", 0, "none", "do not apply the memory and process limits of the profile",
-			take_no_limits, &o->no_limits, OPTIONS_OPTIONAL },
-		{ "max-output", 0, "SIZE", "limit the output of the command; the rest is dropped",
-			run_options_take_size, &limits[LIMIT_OUTPUT], OPTIONS_OPTIONAL },
-		{ "no-cache", 0, NULL, "read long policies anew, and keep nothing of them",
-			options_flag, &o->no_cache, 0 },
-		{ "strict", 0, NULL, "refuse rules that cannot be enforced for child processes",
-			options_flag, &o->strict, 0 },
-		{ "cwd", 0, "DIR", "the folder in which the command starts", agent_take_dir,
-			&o->cwd, OPTIONS_OPTIONAL },
-		{ "work-dir", 0, "DIR",
-			"the working folder of the profile (default: the current one)",
-			agent_take_dir, &o->work_dir, OPTIONS_OPTIONAL },
-		{ "tier", 0, "N",
-			"how strong the sandbox must be: 1 is the strongest; 3 enforces only\n"
-			"the writes of --mode sandbox and rx, by Landlock alone",
-			options_text, &o->tier, OPTIONS_OPTIONAL },
+		{ { "timeout", SCHEMA_DURATION,
+			  .help = "stop the command after this time: 500ms, 30s, 5m …" },
+			0, "TIME", .target = &limits[LIMIT_TIMEOUT_MS], .take = take_some },
+		{ { "memory", SCHEMA_SIZE,
+			  .help = "limit the memory of all its processes: 512M, 2G …" },
+			0, "SIZE", .target = &limits[LIMIT_MEMORY], .take = take_memory },
+		{ { "pids", SCHEMA_NUMBER, .max = LIMIT_NONE - 1,
+			  .help = "limit the number of processes and threads" },
+			0, "N", .target = &limits[LIMIT_PIDS], .take = take_some },
+		{ { "limits", SCHEMA_CHOICE, .words = run_options_no_limits,
+			  .help = "do not apply the memory and process limits of the profile" },
+			0, "none", .target = &o->no_limits, .take = take_no_limits },
+		{ { "max-output", SCHEMA_SIZE,
+			  .help = "limit the output of the command; the rest is dropped" },
+			0, "SIZE", .target = &limits[LIMIT_OUTPUT] },
+		{ { "no-cache", SCHEMA_FLAG,
+			  .help = "read long policies anew, and keep nothing of them" },
+			.target = &o->no_cache },
+		{ { "strict", SCHEMA_FLAG,
+			  .help = "refuse rules that cannot be enforced for child processes" },
+			.target = &o->strict },
+		{ { "cwd", SCHEMA_PATH, .help = "the folder in which the command starts" }, 0,
+			"DIR", .target = &o->cwd, .take = agent_take_dir },
+		{ { "work-dir", SCHEMA_PATH,
+			  .help = "the working folder of the profile (default: the current one)" },
+			0, "DIR", .target = &o->work_dir, .take = agent_take_dir },
+		{ { "tier", SCHEMA_TEXT,
+			  .help = "how strong the sandbox must be: 1 is the strongest; 3 enforces "
+				  "only\n"
+				  "the writes of --mode sandbox and rx, by Landlock alone" },
+			0, "N", .target = &o->tier },
 		BROKER_ROWS(o),
-		{ "audit", 0, "FILE", "write an audit log; `default` is your own log", take_log,
-			&o->audit, OPTIONS_OPTIONAL },
-		{ "explain", 0, NULL, "report what was denied and which grant would allow it",
-			options_flag, &o->explain, 0 },
+		{ { "audit", SCHEMA_PATH, .help = "write an audit log; `default` is your own log" },
+			0, "FILE", .target = &o->audit, .take = take_log },
+		{ { "explain", SCHEMA_FLAG,
+			  .help = "report what was denied and which grant would allow it" },
+			.target = &o->explain },
 		LOAD_SET(&r->load),
-		{ "json", 0, NULL, "print the result and all output as JSON", options_flag,
-			&o->json, 0 },
+		{ { "json", SCHEMA_FLAG, .help = "print the result and all output as JSON" },
+			.target = &o->json },
 	};
 	int ret;
 

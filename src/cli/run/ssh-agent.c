@@ -76,8 +76,8 @@ static void run_ssh_agent_tell(const struct run *r, const char *path)
 
 int run_ssh_agent(struct run *r)
 {
-	const struct options_row net = { .name = "ssh-agent", .target = &r->options.net },
-				 env = { .name = "ssh-agent", .target = &r->options.env };
+	const struct options_row net = { .is = { .name = "ssh-agent" }, .target = &r->options.net },
+				 env = { .is = { .name = "ssh-agent" }, .target = &r->options.env };
 	const char *host, *variable;
 	struct planted found;
 	int ret;

@@ -158,15 +158,19 @@ static int security_run(struct call *c)
 	struct security s = { .call = c };
 	bool json = false, wrappers = false;
 	const struct options_row rows[] = {
-		{ "wrappers", 0, NULL, "list the wrappers of agents, and look at nothing else",
-			options_flag, &wrappers, 0 },
-		{ "accept", 0, NULL, "profiles and wrappers are right as they are now",
-			options_flag, &s.accepts, 0 },
-		{ "record", 0, NULL, "record those that are new, as the daemon does", options_flag,
-			&s.records, 0 },
-		{ "system", 0, NULL,
-			"of the machine: all users, /run/corral, /etc/corral, /var/lib/corral",
-			options_flag, &s.is_system, 0 },
+		{ { "wrappers", SCHEMA_FLAG,
+			  .help = "list the wrappers of agents, and look at nothing else" },
+			.target = &wrappers },
+		{ { "accept", SCHEMA_FLAG,
+			  .help = "profiles and wrappers are right as they are now" },
+			.target = &s.accepts },
+		{ { "record", SCHEMA_FLAG,
+			  .help = "record those that are new, as the daemon does" },
+			.target = &s.records },
+		{ { "system", SCHEMA_FLAG,
+			  .help = "of the machine: all users, /run/corral, /etc/corral, "
+				  "/var/lib/corral" },
+			.target = &s.is_system },
 		OPTIONS_JSON(&json),
 	};
 	int r = options_parse(c, rows, ROWS(rows));

@@ -197,10 +197,10 @@ static int verb_approve_run(struct call *c)
 {
 	struct approve_settings s = { 0 };
 	const struct options_row rows[] = {
-		{ "yes", 'y', NULL, "approve without asking", options_flag, &s.yes, 0 },
-		{ "check", 0, NULL, "only report whether it is approved", options_flag, &s.check,
-			0 },
-		{ "remove", 0, NULL, "remove the approval", options_flag, &s.remove, 0 },
+		{ { "yes", SCHEMA_FLAG, .help = "approve without asking" }, 'y', .target = &s.yes },
+		{ { "check", SCHEMA_FLAG, .help = "only report whether it is approved" },
+			.target = &s.check },
+		{ { "remove", SCHEMA_FLAG, .help = "remove the approval" }, .target = &s.remove },
 		OPTIONS_JSON(&s.json),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
@@ -269,12 +269,14 @@ static int verb_inspect_run(struct call *c)
 	bool json = false;
 	const struct options_row rows[] = {
 		OPTIONS_JSON(&json),
-		{ "format", 0, "FORMAT", "text, json or sarif (for code hosts)", options_text,
-			&format_name, OPTIONS_OPTIONAL },
-		{ "fail-on", 0, "LEVEL", "exit with 1 from this severity on: low, medium or high",
-			options_text, &fail_on, OPTIONS_OPTIONAL },
-		{ "suppress", 0, "FILE", "reviewed findings: lines of ID FILE[:LINE] REASON",
-			options_text, &suppress, OPTIONS_OPTIONAL },
+		{ { "format", SCHEMA_TEXT, .help = "text, json or sarif (for code hosts)" }, 0,
+			"FORMAT", .target = &format_name },
+		{ { "fail-on", SCHEMA_TEXT,
+			  .help = "exit with 1 from this severity on: low, medium or high" },
+			0, "LEVEL", .target = &fail_on },
+		{ { "suppress", SCHEMA_TEXT,
+			  .help = "reviewed findings: lines of ID FILE[:LINE] REASON" },
+			0, "FILE", .target = &suppress },
 	};
 	auto_inspection i = { .skill = LAUNCH_SKILL_NONE };
 	size_t format = 0, level = SKILL_MEDIUM;

@@ -16,10 +16,11 @@ struct skills_settings {
 	const char *config, *digest;
 };
 
-#define SKILLS_CONFIG(target)                                                                     \
-	{                                                                                         \
-		"config", 0, "FILE", "read `skills` from this daemon.json instead of the user's", \
-			options_text, target, OPTIONS_OPTIONAL                                    \
+#define SKILLS_CONFIG(to)                                                                      \
+	{                                                                                      \
+		{ "config", SCHEMA_TEXT,                                                       \
+			.help = "read `skills` from this daemon.json instead of the user's" }, \
+			0, "FILE", .target = to                                                \
 	}
 
 /* For people */
@@ -334,8 +335,8 @@ static int skills_run_approve(struct call *c)
 	struct skills_settings s = { 0 };
 	const struct options_row rows[] = {
 		OPTIONS_JSON(&s.json),
-		{ "digest", 0, "DIGEST", "what was seen, as show prints it", options_text,
-			&s.digest, OPTIONS_REQUIRED },
+		{ { "digest", SCHEMA_TEXT, true, .help = "what was seen, as show prints it" }, 0,
+			"DIGEST", .target = &s.digest },
 		SKILLS_CONFIG(&s.config),
 	};
 	struct catalog all = { 0 };

@@ -102,14 +102,16 @@ struct stored_named {
 	bool is_system;
 };
 int stored_load_named(struct load *to, struct call *c, const struct stored_named *n);
-#define STORED_NAMED(target)                                                                      \
-	{ "stored", 0, "NAME", "a stored policy, as `corral policy list` names it", options_list, \
-		&(target)->names, OPTIONS_MANY },                                                 \
-		STORED_SYSTEM(&(target)->is_system)
+#define STORED_NAMED(to)                                                                        \
+	{ { "stored", SCHEMA_TEXT, .help = "a stored policy, as `corral policy list` names it", \
+		  .many = true },                                                               \
+		0, "NAME", .target = &(to)->names },                                            \
+		STORED_SYSTEM(&(to)->is_system)
 
 /* For verbs: --system. */
-#define STORED_SYSTEM(target)                                                          \
-	{                                                                              \
-		"system", 0, NULL, "the policies of the system: /etc/corral/policy.d", \
-			options_flag, target, 0                                        \
+#define STORED_SYSTEM(to)                                                             \
+	{                                                                             \
+		{ "system", SCHEMA_FLAG,                                              \
+			.help = "the policies of the system: /etc/corral/policy.d" }, \
+			.target = to                                                  \
 	}

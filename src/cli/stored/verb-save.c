@@ -18,11 +18,12 @@ struct save_options {
 	struct stored_place place;
 };
 
-#define SAVE_ETAG(o)                                                                            \
-	{                                                                                       \
-		"etag", 0, "ETAG",                                                              \
-			"only if the policy still has this etag; empty: only if there is none", \
-			options_text, &(o)->etag, OPTIONS_OPTIONAL                              \
+#define SAVE_ETAG(o)                                                                               \
+	{                                                                                          \
+		{ "etag", SCHEMA_TEXT,                                                             \
+			.help = "only if the policy still has this etag; empty: only if there is " \
+				"none" },                                                          \
+			0, "ETAG", .target = &(o)->etag                                            \
 	}
 
 static int save_parse(
@@ -377,8 +378,9 @@ static int verb_stored_undo_run(struct call *c)
 {
 	struct save_options o = { 0 };
 	const struct options_row rows[] = {
-		{ "version", 0, "N", "go back to this version, not to the one before", options_text,
-			&o.version, OPTIONS_OPTIONAL },
+		{ { "version", SCHEMA_TEXT,
+			  .help = "go back to this version, not to the one before" },
+			0, "N", .target = &o.version },
 		SAVE_ETAG(&o),
 		STORED_SYSTEM(&o.system),
 		OPTIONS_JSON(&o.json),

@@ -320,8 +320,8 @@ static int verb_stored_history_run(struct call *c)
 	bool json = false, system = false;
 	const char *version = NULL;
 	const struct options_row rows[] = {
-		{ "version", 0, "N", "print the text of this version", options_text, &version,
-			OPTIONS_OPTIONAL },
+		{ { "version", SCHEMA_TEXT, .help = "print the text of this version" }, 0, "N",
+			.target = &version },
 		STORED_SYSTEM(&system),
 		OPTIONS_JSON(&json),
 	};

@@ -170,7 +170,7 @@ static void test_set_refuses_other_values(void **state)
 static void test_from_takes_a_kind_by_its_name(void **state)
 {
 	enum manifest_kind kind = MANIFEST_UNKNOWN;
-	const struct options_row row = { .name = "from", .target = &kind };
+	const struct options_row row = { .is = { .name = "from" }, .target = &kind };
 	auto_fixture f = { 0 };
 
 	(void)state;

@@ -42,11 +42,12 @@ static int parse(
 	const struct verb *verb, const char *const *words, struct arena *a, struct parsed *p)
 {
 	const struct options_row rows[] = {
-		{ "policy", 'p', "FILE", "", options_list, &p->policies, OPTIONS_MANY },
-		{ "colour", 0, "COLOUR", "", take_colour, &p->colour, OPTIONS_OPTIONAL },
-		{ "yes", 'y', NULL, "", options_flag, &p->yes, OPTIONS_OPTIONAL },
-		{ "op", 'o', "OP", "", options_text, &p->op,
-			verb == &plain ? OPTIONS_REQUIRED : OPTIONS_OPTIONAL },
+		{ { "policy", SCHEMA_TEXT, .help = "", .many = true }, 'p', "FILE",
+			.target = &p->policies },
+		{ { "colour", SCHEMA_OTHER, .help = "" }, 0, "COLOUR", .target = &p->colour,
+			.take = take_colour },
+		{ { "yes", SCHEMA_FLAG, .help = "" }, 'y', .target = &p->yes },
+		{ { "op", SCHEMA_TEXT, verb == &plain, .help = "" }, 'o', "OP", .target = &p->op },
 	};
 	static char *copy[WORDS_MAX + 1];
 	struct call c = {

@@ -15,6 +15,7 @@
 #include "audit/export/export.h"
 #include "audit/store/log.h"
 #include "audit/store/verify.h"
+#include "base/words.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
@@ -358,10 +359,11 @@ int corral_audit_export(
 	struct corral_audit *a, const char *format, const char *path, struct corral_error **e)
 {
 	const bool is_array = strcmp(format, "json") == 0;
-	const int parsed = is_array ? AUDIT_JSONL : audit_format_parse(format);
+	const int parsed =
+		is_array ? AUDIT_JSONL : words_find(audit_format_names, format, strlen(format));
 	struct writer w = { .format = (enum audit_format)parsed, .is_array = is_array };
 	struct error error = { 0 };
-	int r = parsed;
+	int r = -EINVAL;
 
 	if (parsed < 0)
 		(void)error_set(&error, r, NULL,
