@@ -12,7 +12,7 @@
  *     there is an Origin          403: it is a page's request; none is a friend
  *     another type than JSON      415: what a form can send is none
  *     two lengths, chunks, spaces before a colon, bare line feeds, heads without an end
- *                                 400, 411, 431; net/gate/http-served.h takes one spelling of
+ *                                 400, 411, 431; serve/request.h takes one spelling of
  *                                 everything
  *
  * Behind what was refused nothing is read: the connection is closed.

@@ -12,7 +12,7 @@
 
 #include "codec/json-writer.h"
 #include "daemon/http/internal.h"
-#include "net/gate/http-served.h"
+#include "serve/request.h"
 
 enum {
 	CLIENT_READ = 16 << 10,
@@ -68,7 +68,7 @@ static void api_client_common(struct api_client *c, unsigned status, const char 
 		"X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
 		"Cross-Origin-Opener-Policy: same-origin\r\n"
 		"Cross-Origin-Resource-Policy: same-origin\r\n",
-		status, http_served_words(status), csp);
+		status, serve_request_words(status), csp);
 }
 
 /* What tells the page that the daemon answers, and not what took its port. */

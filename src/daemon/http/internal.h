@@ -11,7 +11,7 @@
 #include "base/link.h"
 #include "daemon/http/request.h"
 #include "daemon/http/server.h"
-#include "daemon/http/stream.h"
+#include "serve/stream.h"
 #include "daemon/message.h"
 #include "event/loop.h"
 #include "wire/frame.h"

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "codec/encoding.h"
 #include "codec/json.h"
-#include "net/gate/http-served.h"
+#include "serve/request.h"
 
 static int api_request_refuse(
 	struct api_request *q, unsigned status, const char *reason, const char *more)
@@ -41,13 +41,13 @@ static void api_request_note_target(struct api_request *q, const struct http_req
 	(void)snprintf(q->target, sizeof(q->target), "%s", buffer_text(&text));
 }
 
-static bool api_request_is_host(const struct api_guard *g, const struct http_served *s)
+static bool api_request_is_host(const struct api_guard *g, const struct serve_request *s)
 {
 	const struct http_request *r = &s->head.request;
 	char ours[64];
 
 	if (!g->port)
-		return http_served_is_host(s, 0);
+		return serve_request_is_host(s, 0);
 	(void)snprintf(ours, sizeof(ours), "%s.localhost", g->label);
 	return strcmp(r->host, ours) == 0 && (r->port ? r->port : 80) == g->port;
 }
@@ -62,7 +62,7 @@ static bool api_request_is_origin(const struct api_guard *g, const char *origin)
 }
 
 static int api_request_judge(
-	const struct api_guard *g, const struct http_served *s, struct api_request *q)
+	const struct api_guard *g, const struct serve_request *s, struct api_request *q)
 {
 	const struct http_request *r = &s->head.request;
 
@@ -81,7 +81,7 @@ static int api_request_judge(
 	return 0;
 }
 
-static int api_request_judge_body(const struct http_served *s, struct api_request *q)
+static int api_request_judge_body(const struct serve_request *s, struct api_request *q)
 {
 	const bool takes = route_takes_body(q->call.route);
 
@@ -89,7 +89,7 @@ static int api_request_judge_body(const struct http_served *s, struct api_reques
 		return api_request_refuse(q, 411, "the body needs a Content-Length", NULL);
 	if (s->head.length > (takes ? API_REQUEST_BODY_MAX : 0))
 		return api_request_refuse(q, 413, "the body is too large", NULL);
-	if (s->head.length > 0 && !http_served_is_json(s))
+	if (s->head.length > 0 && !serve_request_is_json(s))
 		return api_request_refuse(
 			q, 415, "the Content-Type must be application/json", NULL);
 	return 0;
@@ -246,7 +246,7 @@ static int api_request_check_all(struct api_request *q)
 
 /* The proof of a tab; 1: there is none. */
 static int api_request_judge_proof(
-	const struct api_guard *g, const struct http_served *s, struct api_request *q)
+	const struct api_guard *g, const struct serve_request *s, struct api_request *q)
 {
 	const struct http_request *r = &s->head.request;
 	const struct proof_request asked = { .start = g->start,
@@ -277,11 +277,11 @@ static int api_request_judge_proof(
 }
 
 static int api_request_judge_caller(
-	const struct api_guard *g, const struct http_served *s, struct api_request *q)
+	const struct api_guard *g, const struct serve_request *s, struct api_request *q)
 {
 	if (g->port)
 		return api_request_judge_proof(g, s, q);
-	if (http_served_is_token(s, g->token))
+	if (serve_request_is_token(s, g->token))
 		return 0;
 	return api_request_refuse(
 		q, 401, "the header Authorization: Bearer TOKEN is missing, or wrong", NULL);
@@ -289,7 +289,7 @@ static int api_request_judge_caller(
 
 /* A file of the page. Anybody may have it: it is the same for all. 1: refused. */
 static int api_request_take_asset(
-	const struct asset *asset, const struct http_served *s, struct api_request *q)
+	const struct asset *asset, const struct serve_request *s, struct api_request *q)
 {
 	if (strcmp(s->head.request.method, "GET") != 0) {
 		(void)snprintf(q->allow, sizeof(q->allow), "GET");
@@ -304,7 +304,7 @@ static int api_request_take_asset(
 }
 
 /* Everything of the head. 1: refused. ret: of the path. */
-static int api_request_read_head(const struct api_guard *g, const struct http_served *s,
+static int api_request_read_head(const struct api_guard *g, const struct serve_request *s,
 	struct api_request *q, struct route_places *ret)
 {
 	const struct http_request *r = &s->head.request;
@@ -341,11 +341,11 @@ static int api_request_read_head(const struct api_guard *g, const struct http_se
 int api_request_read(const struct api_guard *g, const char *data, size_t len, size_t *scanned,
 	struct arena *a, struct api_request *ret)
 {
-	static struct http_served served; /* it is big, and of no use afterwards */
+	static struct serve_request served; /* it is big, and of no use afterwards */
 	struct route_places places = { .n = 0 };
 
 	*ret = (struct api_request){ .target = "?" };
-	if (http_served_read(&served, data, len, scanned) == 0)
+	if (serve_request_read(&served, data, len, scanned) == 0)
 		return 0;
 	if (served.status)
 		return api_request_refuse(ret, served.status, served.reason, NULL);

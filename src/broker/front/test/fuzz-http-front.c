@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "broker/front/http.h"
-#include "net/gate/http-served.h"
+#include "serve/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,7 +32,7 @@ static void check(const char *data, size_t len, const struct http_message *m)
 		require(m->status >= 400 && m->status < 500 && m->reason);
 		return;
 	}
-	require(m->head > 4 && m->head <= HTTP_SERVED_HEAD_MAX && m->head <= len);
+	require(m->head > 4 && m->head <= SERVE_REQUEST_HEAD_MAX && m->head <= len);
 	require(m->body <= len - m->head && m->body <= HTTP_FRONT_BODY_MAX);
 	require(memcmp(data + m->head - 4, "\r\n\r\n", 4) == 0);
 	require(has(data, m->head, "8200"));

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "broker/front/http.h"
-#include "net/gate/http-served.h"
+#include "serve/request.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define HOST "Host: 127.0.0.1:8200\r\n"
@@ -160,11 +160,11 @@ static void test_large_heads(void **state)
 
 	(void)state;
 	buffer_adds(&text, POST HOST);
-	while (text.len < HTTP_SERVED_HEAD_MAX)
+	while (text.len < SERVE_REQUEST_HEAD_MAX)
 		buffer_adds(&text, "X: y\r\n");
 	assert_int_equal(read_all(text.data, text.len, 100, &m), 431);
 	buffer_clear(&text);
-	while (text.len < HTTP_SERVED_HEAD_MAX)
+	while (text.len < SERVE_REQUEST_HEAD_MAX)
 		buffer_adds(&text, "GET ");
 	assert_int_equal(read_all(text.data, text.len, 4096, &m), 431);
 }

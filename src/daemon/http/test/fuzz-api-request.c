@@ -15,7 +15,7 @@
 #include "codec/encoding.h"
 #include "daemon/http/request.h"
 #include "daemon/message.h"
-#include "net/gate/http-served.h"
+#include "serve/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,7 +35,7 @@ static void prove(char *data, size_t len)
 {
 	static const char blank[] =
 		"================================================================";
-	static struct http_served served;
+	static struct serve_request served;
 	size_t scanned = 0;
 	char *at = memmem(data, len, blank, PROOF_MAC);
 	struct proof_claim c;
@@ -45,7 +45,7 @@ static void prove(char *data, size_t len)
 	if (!at)
 		return;
 	memset(at, '0', PROOF_MAC);
-	if (http_served_read(&served, data, len, &scanned) != 1 || served.status ||
+	if (serve_request_read(&served, data, len, &scanned) != 1 || served.status ||
 		!proof_read(served.authorization, &c))
 		return;
 	(void)snprintf(count, sizeof(count), "%" PRIu64, c.count);
@@ -75,7 +75,7 @@ static void check(const char *data, size_t len, const struct api_request *q)
 		require(message_note_encode(&note, &body) == 0);
 		return;
 	}
-	require(q->head > 4 && q->head <= HTTP_SERVED_HEAD_MAX && q->head <= len);
+	require(q->head > 4 && q->head <= SERVE_REQUEST_HEAD_MAX && q->head <= len);
 	require(q->body <= len - q->head && q->body <= API_REQUEST_BODY_MAX);
 	/* The page itself is no call, and needs no token. */
 	if (q->asset) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/http/stream.h"
+#include "serve/stream.h"
 
 #include <errno.h>
 #include <inttypes.h>

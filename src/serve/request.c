@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/gate/http-served.h"
+#include "serve/request.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "base/array.h"
 
 /* Which of two counts is not defined, so each is there once. */
-static int http_served_on_field(void *context, const char *name, const char *value)
+static int serve_request_on_field(void *context, const char *name, const char *value)
 {
-	struct http_served *s = context;
+	struct serve_request *s = context;
 	const struct {
 		const char *name;
 		const char **place;
@@ -29,7 +29,7 @@ static int http_served_on_field(void *context, const char *name, const char *val
 	return 0;
 }
 
-bool http_served_is_host(const struct http_served *s, uint16_t port)
+bool serve_request_is_host(const struct serve_request *s, uint16_t port)
 {
 	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
 	const struct http_request *r = &s->head.request;
@@ -41,7 +41,7 @@ bool http_served_is_host(const struct http_served *s, uint16_t port)
 	return false;
 }
 
-bool http_served_is_token(const struct http_served *s, const char *token)
+bool serve_request_is_token(const struct serve_request *s, const char *token)
 {
 	static const char scheme[] = "Bearer ";
 	const size_t len = strlen(token);
@@ -53,7 +53,7 @@ bool http_served_is_token(const struct http_served *s, const char *token)
 	return strlen(value) == len && len > 0 && sodium_memcmp(value, token, len) == 0;
 }
 
-bool http_served_is_json(const struct http_served *s)
+bool serve_request_is_json(const struct serve_request *s)
 {
 	static const char type[] = "application/json";
 	const size_t len = strlen(type);
@@ -63,7 +63,7 @@ bool http_served_is_json(const struct http_served *s)
 }
 
 /* A line that ends without CR: some read a head there that others do not. */
-static bool http_served_has_bare_line(const char *data, size_t len)
+static bool serve_request_has_bare_line(const char *data, size_t len)
 {
 	const char *end = data + len;
 
@@ -75,47 +75,47 @@ static bool http_served_has_bare_line(const char *data, size_t len)
 }
 
 /* Where the head ends; 0: not here. */
-static size_t http_served_find_end(const char *data, size_t len, size_t *scanned)
+static size_t serve_request_find_end(const char *data, size_t len, size_t *scanned)
 {
 	const char *end;
 	/* The end may begin in what was looked at. */
 	const size_t from = *scanned > 3 ? *scanned - 3 : 0;
 
-	if (len > HTTP_SERVED_HEAD_MAX)
-		len = HTTP_SERVED_HEAD_MAX;
+	if (len > SERVE_REQUEST_HEAD_MAX)
+		len = SERVE_REQUEST_HEAD_MAX;
 	end = len > from ? memmem(data + from, len - from, "\r\n\r\n", 4) : NULL;
 	*scanned = end ? 0 : len;
 	return end ? (size_t)(end - data) + 4 : 0;
 }
 
-static int http_served_refuse(struct http_served *s, unsigned status, const char *reason)
+static int serve_request_refuse(struct serve_request *s, unsigned status, const char *reason)
 {
 	s->status = status;
 	s->reason = reason;
 	return 1;
 }
 
-int http_served_read(struct http_served *ret, const char *data, size_t len, size_t *scanned)
+int serve_request_read(struct serve_request *ret, const char *data, size_t len, size_t *scanned)
 {
-	const size_t end = http_served_find_end(data, len, scanned);
+	const size_t end = serve_request_find_end(data, len, scanned);
 
 	ret->origin = ret->authorization = ret->type = NULL;
 	ret->event_id = ret->known_etag = NULL;
 	ret->reason = NULL;
 	ret->status = ret->seen = 0;
 	ret->bytes = end;
-	if (end == 0 && !http_served_has_bare_line(
-				data, len < HTTP_SERVED_HEAD_MAX ? len : HTTP_SERVED_HEAD_MAX))
-		return len < HTTP_SERVED_HEAD_MAX
+	if (end == 0 && !serve_request_has_bare_line(
+				data, len < SERVE_REQUEST_HEAD_MAX ? len : SERVE_REQUEST_HEAD_MAX))
+		return len < SERVE_REQUEST_HEAD_MAX
 			       ? 0
-			       : http_served_refuse(ret, 431, "the head is too large");
+			       : serve_request_refuse(ret, 431, "the head is too large");
 	if (end == 0 || http_head_parse_all(&ret->head, (const uint8_t *)data, end,
-				http_served_on_field, ret) < 0)
-		return http_served_refuse(ret, 400, "this is no request that can be understood");
+				serve_request_on_field, ret) < 0)
+		return serve_request_refuse(ret, 400, "this is no request that can be understood");
 	return 1;
 }
 
-const char *http_served_words(unsigned status)
+const char *serve_request_words(unsigned status)
 {
 	static const struct {
 		unsigned status;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "daemon/http/stream.h"
+#include "serve/stream.h"
 
 static struct stream s;
 
