@@ -22,6 +22,7 @@
 #include "host/account.h"
 #include "host/policy-cache.h"
 #include "host/resolver.h"
+#include "host/system-links.h"
 #include "launch/skill.h"
 #include "launch/source.h"
 
@@ -525,8 +526,11 @@ int load_compile(const struct load *l, struct call *c, struct policy **ret)
 
 	if (!layers)
 		return error_no_memory(c->error);
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++) {
+		if (system_links_grant(l->files[i].permissions) < 0)
+			return error_no_memory(c->error);
 		layers[i] = l->files[i].permissions;
+	}
 	return policy_new(ret, layers, l->n, &options, c->error);
 }
 

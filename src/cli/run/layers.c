@@ -10,6 +10,7 @@
 #include "cli/stored/stored.h"
 #include "host/links.h"
 #include "host/planted.h"
+#include "host/system-links.h"
 #include "host/runtime.h"
 
 static const char profile_default[] = "workspace";
@@ -239,6 +240,22 @@ static void run_layers_note_unread(const struct run *r)
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
+/* The base, and the ceiling above it. */
+static int run_layers_stack(struct run *r)
+{
+	for (size_t i = 0; i < r->n_base + r->ceiling.n; i++) {
+		struct permissions *layer =
+			i < r->n_base ? r->base[i] : r->ceiling.files[i - r->n_base].permissions;
+
+		if (i == RUN_LAYERS_MAX)
+			return run_layers_too_many(r);
+		if (system_links_grant(layer) < 0)
+			return error_no_memory(r->call->error);
+		r->layers[r->n_layers++] = layer;
+	}
+	return 0;
+}
+
 /* All of it */
 
 int run_layers(struct run *r)
@@ -289,12 +306,9 @@ int run_layers(struct run *r)
 		ret = run_guard(r, profile_state_folder(r->call));
 	if (ret != 0)
 		return ret;
-	for (size_t i = 0; i < r->n_base + r->ceiling.n; i++) {
-		if (i == RUN_LAYERS_MAX)
-			return run_layers_too_many(r);
-		r->layers[r->n_layers++] =
-			i < r->n_base ? r->base[i] : r->ceiling.files[i - r->n_base].permissions;
-	}
+	ret = run_layers_stack(r);
+	if (ret < 0)
+		return ret;
 	options = load_options(&r->load);
 	options.borrows = true;
 	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);

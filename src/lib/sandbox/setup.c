@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "host/resolver.h"
+#include "host/system-links.h"
 #include "jail/plan/plan.h"
 #include "launch/command.h"
 #include "lib/api/audit-handle.h"
@@ -34,6 +35,8 @@ int sandbox_combine(
 		for (int k = 0; r == 0 && k < n_layers; k++)
 			r = permissions_add_layer(p, layers[k]);
 	}
+	if (r == 0)
+		r = system_links_grant(p);
 	if (r < 0)
 		return error_set(e, r, NULL, "%s",
 			r == -ENOMEM ? "out of memory" : "the permissions have too many layers");
