@@ -4,7 +4,7 @@
 than a table, has gen-baseline.py.
 
     gen-tables.py INPUT… OUTPUT           writes the .c file; INPUT is essentials.conf, companions.conf,
-                                          scan.conf, or all of runs-later.conf, interpreters.conf,
+                                          layouts.conf, scan.conf, or all of runs-later.conf, interpreters.conf,
                                           hosts.conf, packages.conf, secrets.conf and sockets.conf
     gen-tables.py --list INPUT            prints the entries as Markdown
     gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
@@ -152,6 +152,49 @@ class Companions(Table):
         rows = [(texts.place(name), texts.place(e.text))
                 for e in entries for name in e.group.split(" ")]
         return c_array("struct companion companions", "companions_n", rows)
+
+
+class Layouts(Table):
+    """[package] folders; [beside] folder if name -> what. Read by src/cli/profile."""
+    header, texts = "cli/profile/layouts.h", "layouts_texts"
+    PATH = re.compile(r"~(/[A-Za-z0-9_.+*?@!\[\]-]+)+")
+    BESIDE = re.compile(r"(\S+)(?: if (\S+))? -> (\S+(?: \S+)*)")
+
+    def group(self, line):
+        match = GROUP.fullmatch(line)
+        if not match or match[1] not in ("package", "beside"):
+            raise Nonsense("a group is written [package|beside] and the reason")
+        return match[1], match[2]
+
+    def path(self, text, globs):
+        if not self.PATH.fullmatch(text) or {".", "..", "**"} & set(text.split("/")):
+            raise Nonsense(f"'{text}' is no normal path below the home")
+        if re.search(r"[*?!\[\]]", text) and not globs:
+            raise Nonsense(f"'{text}': no patterns here")
+        # The home, ~/.local, ~/.config: folders of many programs, and no package's own.
+        if text.count("/") < 3 and text[-1] in "*]":
+            raise Nonsense(f"'{text}' is too wide")
+        return text[2:]
+
+    def entry(self, group, line):
+        if group[0] == "package":
+            return Entry(*group, self.path(line, True))
+        match = self.BESIDE.fullmatch(line)
+        if not match or (match[2] and not NAME.fullmatch(match[2])):
+            raise Nonsense("written ~/folder -> ~/other, or ~/folder if name -> ~/other")
+        others = [self.path(other, False) for other in match[3].split(" ")]
+        return Entry(*group, self.path(match[1], False), f"{match[2] or ''}:{' '.join(others)}")
+
+    def same(self, entry, other):
+        return entry.group == other.group and entry.text == other.text
+
+    def c_source(self, entries, texts):
+        rows = []
+        for e in entries:
+            name, _, others = e.condition.partition(":")
+            for other in others.split(" "):
+                rows.append((texts.place(e.text), texts.place(name), texts.place(other)))
+        return c_array("struct layout layouts", "layouts_n", rows)
 
 
 class Threats(Table):
@@ -365,6 +408,7 @@ def expand(text):
 TABLES = {
     "essentials": Essentials(),
     "companions": Companions(),
+    "layouts": Layouts(),
     "runs-later": RunLater(
         "threat_files",
         "protect report soon file large checkout home skip lint hooks startup session programs".split(),
@@ -420,6 +464,11 @@ NONSENSE = (
     ("essentials", b"[read] x\n/\xc3\xa9"), ("companions", b"[a/b]\nc"), ("companions", b"[]\nc"),
     ("companions", b"[a  b]\nc"), ("companions", b"[a\nc"), ("companions", b"[a]\n/b/**"),
     ("companions", b"[a]\nb c"), ("companions", b"[a]\nb\nb"), ("companions", b"b"),
+    ("layouts", b"[packages] x\n~/a/b"), ("layouts", b"[package] x\n/a/b"), ("layouts", b"[package] x\n~"),
+    ("layouts", b"[package] x\n~/*"), ("layouts", b"[package] x\n~/.local/*"), ("layouts", b"[package] x\n~/a/**/b"),
+    ("layouts", b"[package] x\n~/a/../b"), ("layouts", b"[package] x\n~/a/b\n~/a/b"),
+    ("layouts", b"[package] x\n~/a -> ~/b"), ("layouts", b"[beside] x\n~/a"), ("layouts", b"[beside] x\n~/a -> /b"),
+    ("layouts", b"[beside] x\n~/a* -> ~/b"), ("layouts", b"[beside] x\n~/a if b/c -> ~/d"),
     ("runs-later", b"a"), ("runs-later", b"[lint] x"), ("runs-later", b"[lnit] x\na"),
     ("runs-later", b"[lint]\na"), ("runs-later", b"[lint lint] x\na"), ("runs-later", b"[] x\na"),
     ("runs-later", b"[lint] x\na  b"), ("runs-later", b"[lint] x\na\n[report] y\na"),
@@ -441,6 +490,7 @@ NONSENSE = (
 def self_test():
     parse(TABLES["essentials"], "good", b"# x\n\n[read] x\n/a/b\n/c if /d\n[library] y\n/e/f*\n")
     parse(TABLES["companions"], "good", b"[g++ a]\nb\n/c/*/d\n")
+    parse(TABLES["layouts"], "good", b"[package] x\n~/a/b/@*/*\n[beside] y\n~/a -> ~/b\n~/c if d -> ~/e ~/f/g\n")
     parse(TABLES["runs-later"], "good", b"[protect lint] x\n.{a,b}c .d/ .f/:*.g\n[lint] x\n*.e\n")
     parse(TABLES["interpreters"], "good", b"[code named] x\nsh ld-linux*\n")
     parse(TABLES["secrets"], "good", b"[secret known] x\nA_* B\n[value] x\nab_:9\n")

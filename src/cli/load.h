@@ -39,6 +39,9 @@ struct load {
 	const char **sources; /* files and folders that were read, absolute and normal */
 	size_t n_sources, cap_sources;
 	struct load_builtin builtin; /* of the first file that extends one */
+	/* What may be written beside what profiles grant: --write; a file that is extending one. */
+	const struct options_list *writes;
+	const struct permissions *extending;
 };
 
 /* Takes --set NAME=DIR; the target is a struct load. */

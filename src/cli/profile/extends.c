@@ -50,11 +50,14 @@ int profile_extend(struct permissions **p, struct call *c, struct load *l,
 {
 	const struct profile_chain here = { (*p)->extends, chain };
 	struct permissions *both = NULL;
+	const struct permissions *before = l->extending;
 	struct profile base = { 0 };
 	int r = extends_check_chain(c, *p, chain);
 
+	l->extending = *p;
 	if (r == 0)
 		r = profile_open_chain(&base, c, (*p)->extends, l, &here);
+	l->extending = before;
 	if (r == 0 && base.path &&
 		ARENA_PUSH(c->arena, l->sources, l->n_sources, l->cap_sources, base.path) < 0)
 		r = error_no_memory(c->error);

@@ -47,11 +47,25 @@ struct profile;
 int profile_open_chain(struct profile *ret, struct call *c, const char *name, struct load *l,
 	const struct profile_chain *chain);
 
+/* reads.c */
+
+/* Lets a folder with all below it be read, or just the path. */
+int profile_reads_add(struct permissions *p, const char *path, bool tree);
+/* A grant of p has it: a folder with all below. */
+bool profile_reads_has(const struct permissions *p, const char *path);
+
 /* place.c */
 
-/* Lets the folders of a PATH that lie below home be read. */
-int profile_path_grant(
-	struct permissions *p, const char *path, const char *home, const char *work_dir);
+struct profile_path {
+	const char *path, *home;
+	const char *work_dir;      /* or NULL */
+	const char *const *writes; /* patterns of what else may be written, absolute */
+	size_t n_writes;
+};
+
+/* Lets the folders of a PATH that lie below home be read, and the packages of their programs
+ * (layouts.h). */
+int profile_path_grant(struct permissions *p, const struct profile_path *x);
 /* Is this a folder to work in? -EPERM with a sentence if not. */
 int profile_place_check(struct call *c, const char *profile, const struct load *l);
 

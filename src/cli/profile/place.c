@@ -19,13 +19,12 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/buffer.h"
 #include "base/path.h"
 #include "cli/profile/internal.h"
+#include "cli/profile/layouts.h"
 #include "cli/profile/profile.h"
 #include "host/links.h"
 #include "host/planted.h"
-#include "policy/match/glob.h"
 
 /* A folder that is to be kept out of reach, and what to say if it is not. */
 struct kept {
@@ -96,41 +95,9 @@ static bool profile_path_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Adds the folder with all below it, or just the path. */
-static int profile_path_add(struct permissions *p, const char *path, bool tree)
-{
-	struct location where = { .file = p->origin };
-	auto_buffer pattern = { 0 };
-
-	glob_print_literal(path, strlen(path), &pattern);
-	if (tree)
-		buffer_adds(&pattern, "/**");
-	if (pattern.failed)
-		return -ENOMEM;
-	return permissions_add(p, &p->fs_read, buffer_text(&pattern), &where);
-}
-
 static int add_hop(void *data, const char *path)
 {
-	return profile_path_add(data, path, false);
-}
-
-/* The profile's own list has it: a folder with all below. */
-static bool profile_path_is_granted(const struct permissions *p, const char *path)
-{
-	for (size_t i = 0; i < p->fs_read.n; i++) {
-		const char *pattern = p->fs_read.items[i].all[0];
-		size_t len = strlen(pattern);
-		char folder[PATH_BYTES];
-
-		if (len < 4 || len >= sizeof(folder) || strcmp(pattern + len - 3, "/**") != 0)
-			continue;
-		memcpy(folder, pattern, len - 3);
-		folder[len - 3] = '\0';
-		if (!strpbrk(folder, "*?[]{}\\$") && path_is_below(path, folder))
-			return true;
-	}
-	return false;
+	return profile_reads_add(data, path, false);
 }
 
 /*
@@ -145,7 +112,7 @@ static bool profile_path_is_planted(const struct permissions *p, const char *pat
 	char real[PATH_BYTES];
 	size_t len;
 
-	if (planted_find(path, home, &planted) != 1 || profile_path_is_granted(p, planted.real))
+	if (planted_find(path, home, &planted) != 1 || profile_reads_has(p, planted.real))
 		return false;
 	if (links_follow(home, NULL, NULL, real) < 0 || !path_is_below(planted.link, real) ||
 		!path_is_below(planted.real, real))
@@ -170,8 +137,8 @@ static int add_folder(struct permissions *p, const char *path, const char *home)
 		return r;
 	if (r < 0 || !profile_path_is_folder(real))
 		return 0;
-	r = profile_path_add(p, path, true);
-	return r == 0 && strcmp(real, path) != 0 ? profile_path_add(p, real, true) : r;
+	r = profile_reads_add(p, path, true);
+	return r == 0 && strcmp(real, path) != 0 ? profile_reads_add(p, real, true) : r;
 }
 
 /* The length of the installation's folder, or of the whole entry. */
@@ -201,27 +168,73 @@ static size_t profile_path_root_of(const char *entry, const char *home)
 	return strlen(entry);
 }
 
-int profile_path_grant(
-	struct permissions *p, const char *path, const char *home, const char *work_dir)
+/*
+ * Is a folder of PATH in what a pattern lets be written, or around it? A pattern with wildcards
+ * counts as the folder in which they begin.
+ */
+static bool profile_path_is_in(const char *entry, const char *pattern)
 {
+	size_t len = strcspn(pattern, "*?[]{}\\");
+	char start[PATH_BYTES];
+
+	if (pattern[0] != '/' || len >= sizeof(start))
+		return true; /* not known */
+	while (pattern[len] && len > 1 && pattern[len - 1] != '/')
+		len--;
+	while (len > 1 && pattern[len - 1] == '/')
+		len--;
+	memcpy(start, pattern, len);
+	start[len] = '\0';
+	return path_is_below(entry, start) || path_is_below(start, entry);
+}
+
+static bool profile_path_is_writable(const struct profile_path *x, const char *entry)
+{
+	char real[PATH_BYTES];
+
+	if (links_follow(entry, NULL, NULL, real) < 0)
+		return true;
+	if (x->work_dir && (path_is_below(entry, x->work_dir) || path_is_below(real, x->work_dir)))
+		return true;
+	for (size_t i = 0; i < x->n_writes; i++)
+		if (profile_path_is_in(entry, x->writes[i]) ||
+			profile_path_is_in(real, x->writes[i]))
+			return true;
+	return false;
+}
+
+int profile_path_grant(struct permissions *p, const struct profile_path *x)
+{
+	char real_home[PATH_BYTES];
+	struct layouts packages = { .to = p, .home = x->home, .real_home = real_home };
+	const char *path = x->path;
 	int r = 0;
 
-	if (strcmp(home, "/") == 0)
+	if (strcmp(x->home, "/") == 0)
 		return 0; /* nobody's home */
+	if (links_follow(x->home, NULL, NULL, real_home) < 0)
+		return 0;
 	for (size_t n = 0; r == 0 && *path && n < ENTRIES_MAX; n++) {
 		const char *text = path;
-		size_t len = strcspn(text, ":"), normal_len;
+		size_t len = strcspn(text, ":"), normal_len, root;
 		char entry[PATH_BYTES];
+		bool is_whole;
 
 		path += len + (text[len] == ':');
 		if (text[0] != '/' || path_normalize(text, len, entry, &normal_len) < 0)
 			continue; /* what is relative means another folder every time */
-		if (!path_is_below(entry, home) || strcmp(entry, home) == 0 ||
+		if (!path_is_below(entry, x->home) || strcmp(entry, x->home) == 0 ||
 			!profile_path_is_folder(entry) ||
-			(work_dir && path_is_below(entry, work_dir)))
+			(x->work_dir && path_is_below(entry, x->work_dir)))
 			continue;
-		entry[profile_path_root_of(entry, home)] = '\0';
-		r = add_folder(p, entry, home);
+		root = profile_path_root_of(entry, x->home);
+		is_whole = entry[root] == '\0';
+		entry[root] = '\0';
+		r = add_folder(p, entry, x->home);
+		/* Of an installation all is granted. */
+		if (r == 0 && is_whole && !profile_path_is_writable(x, entry) &&
+			!profile_path_is_planted(p, entry, x->home))
+			r = layouts_grant(&packages, entry);
 	}
 	return r;
 }

@@ -77,10 +77,49 @@ struct permissions *profile_builtin(const char *name)
 	return ret;
 }
 
+/* One more pattern of what may be written, absolute as far as it can be. */
+static int profile_add_write(
+	struct call *c, const struct load *l, const char *text, const char **to)
+{
+	const size_t plain = strcspn(text, "*?[]{}\\");
+	const char *start = NULL;
+	int r;
+
+	*to = text;
+	if (text[0] == '/')
+		return 0;
+	if (text[0] == '~' || text[0] == '$') {
+		r = variable_expand(&l->variables, text, c->arena, to, NULL, NULL);
+		return r == -ENOMEM ? r : 0;
+	}
+	start = arena_strndup(c->arena, text, plain);
+	if (!start || load_absolute(c, *start ? start : ".", &start) < 0)
+		return start ? 0 : -ENOMEM;
+	*to = arena_printf(c->arena, "%s%s%s", start, plain ? "" : "/", text + plain);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* All that may be written beside the working folder: by --write, and by a file that extends. */
+static int profile_find_writes(struct call *c, const struct load *l, struct profile_path *x)
+{
+	const struct grant_list *also = l->extending ? &l->extending->fs_write : NULL;
+	const size_t n = (l->writes ? l->writes->n : 0) + (also ? also->n : 0);
+	const char **writes = n ? arena_calloc(c->arena, n, sizeof(*writes)) : NULL;
+	int r = n && !writes ? -ENOMEM : 0;
+
+	x->writes = writes;
+	for (size_t i = 0; r == 0 && l->writes && i < l->writes->n; i++)
+		r = profile_add_write(c, l, l->writes->items[i], &writes[x->n_writes++]);
+	for (size_t i = 0; r == 0 && also && i < also->n; i++)
+		r = profile_add_write(c, l, also->items[i].all[0], &writes[x->n_writes++]);
+	return r;
+}
+
 static int open_builtin(struct profile *p, struct call *c, const char *name, const struct load *l)
 {
-	const char *home = l->variables.values[VARIABLE_HOME];
-	const char *work_dir = l->variables.values[VARIABLE_WORK_DIR], *path = getenv("PATH");
+	struct profile_path x = { .path = getenv("PATH"),
+		.home = l->variables.values[VARIABLE_HOME],
+		.work_dir = l->variables.values[VARIABLE_WORK_DIR] };
 	int r = l->is_anywhere ? 0 : profile_place_check(c, name, l);
 
 	if (r < 0)
@@ -88,8 +127,10 @@ static int open_builtin(struct profile *p, struct call *c, const char *name, con
 	profile_limits(&p->limits);
 	p->permissions = profile_builtin(name);
 	r = p->permissions ? 0 : -ENOMEM;
-	if (r == 0 && path && home)
-		r = profile_path_grant(p->permissions, path, home, work_dir);
+	if (r == 0)
+		r = profile_find_writes(c, l, &x);
+	if (r == 0 && x.path && x.home)
+		r = profile_path_grant(p->permissions, &x);
 	return r == -ENOMEM ? error_no_memory(c->error) : 0;
 }
 

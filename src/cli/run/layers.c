@@ -100,6 +100,7 @@ static int run_layers_set_variables(struct run *r)
 		r->load.is_set[VARIABLE_WORK_DIR] = true;
 	}
 	way = r->load.is_set[VARIABLE_WORK_DIR] ? NULL : run_layers_way_here();
+	r->load.writes = &r->options.write;
 	ret = load_begin(&r->load, r->call);
 	if (ret == 0 && r->load.is_set[VARIABLE_WORK_DIR])
 		ret = run_layers_check_planted(r,

@@ -132,7 +132,10 @@ static char *grants_of(const char *path, const char *home, const char *work_dir)
 	struct buffer out = { 0 };
 
 	assert_non_null(p);
-	assert_int_equal(profile_path_grant(p, full, where, work), 0);
+	assert_int_equal(
+		profile_path_grant(
+			p, &(struct profile_path){ .path = full, .home = where, .work_dir = work }),
+		0);
 	for (size_t i = 0; i < p->fs_read.n; i++)
 		buffer_printf(&out, "%s\n", p->fs_read.items[i].all[0]);
 	free(full);
