@@ -337,6 +337,18 @@ static int add_usual(struct environment *env)
 	return r;
 }
 
+/* Each of them tries again, and waits longer every time, even if there is no such name. */
+static int environment_add_offline(struct environment *env)
+{
+	static const char *const items[] = { "npm_config_fetch_retries=0", "PIP_RETRIES=0",
+		"CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0" };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ROWS(items); i++)
+		r = environment_keep(env, items[i]);
+	return r;
+}
+
 /* All together */
 
 static int environment_add_each(struct environment *env, const char *const *list,
@@ -406,6 +418,8 @@ int environment_build(struct arena *a, const struct environment_options *o, cons
 			       : add_granted(&env);
 	if (r == 0)
 		r = add_usual(&env);
+	if (r == 0 && o->offline)
+		r = environment_add_offline(&env);
 	if (r == 0 && o->tools)
 		r = environment_extend_path(&env);
 	r = environment_end(&env, r, ret);

@@ -28,6 +28,8 @@ struct environment_options {
 	const char *http_url, *http_token;
 	const char *tools; /* a folder that PATH ends with; NULL: none */
 	bool tty;
+	bool offline; /* there is no network: programs that try again for a minute are told not to
+		       */
 };
 
 /* Variables that bring a policy; the first that is set is the source. */

@@ -173,6 +173,11 @@ const struct confinement confinements[PROCESS_ROLES] = {
 		.steps =
 			"the namespaces of its sandbox, Landlock by the policy, no capability, two "
 			"filters" },
+	[PROCESS_NAMES] = { .name = "names",
+		.program = "corral",
+		.task = "answers a command without a network that asks for names: there is no such "
+			"name",
+		.steps = "as a command, from the first question on" },
 	[PROCESS_COMMAND_WRITES] = { .name = "command of tier 3",
 		.program = "any",
 		.task = "an agent without namespaces",

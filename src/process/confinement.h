@@ -31,6 +31,7 @@ enum process_role {
 	/* They have steps of their own. */
 	PROCESS_ZYGOTE = PROCESS_CONFINED,
 	PROCESS_COMMAND,
+	PROCESS_NAMES, /* of a command without a network (warden/asked.h) */
 	PROCESS_COMMAND_WRITES,
 	/* They have the rights of the user. */
 	PROCESS_CORRAL,

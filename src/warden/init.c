@@ -14,16 +14,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/limits/objects.h"
 #include "jail/limits/rlimits.h"
 #include "jail/limits/tally.h"
+#include "warden/asked.h"
 #include "warden/given.h"
+#include "warden/owner.h"
 #include "warden/part.h"
 #include "warden/spawn.h"
 #include "wire/frame.h"
+#include "wire/record.h"
 #include "wire/report.h"
 
 struct running {
@@ -41,10 +45,11 @@ struct running {
 	int proc;     /* /proc, if there are limits to look after; or -1 */
 	struct tally_limits limits;
 	struct tally tally;
-	int place;            /* in the ledger, if it has one; or -1 */
-	uint64_t began;       /* clock_ns() */
-	struct report report; /* what it used so far, and what was done to it */
-	bool busy;            /* there is more to reap */
+	int place;                 /* in the ledger, if it has one; or -1 */
+	uint64_t began;            /* clock_ns() */
+	struct report report;      /* what it used so far, and what was done to it */
+	bool busy;                 /* there is more to reap */
+	struct asked_socket asked; /* names that it asks for, without a network */
 };
 
 enum { REAPED_AT_ONCE = 256 };
@@ -172,6 +177,7 @@ static pid_t reap_one(struct running *run, int options)
 static void kill_all(struct running *run, uint32_t flag)
 {
 	run->report.flags |= flag;
+	asked_end(&run->asked);
 	(void)kill(-1, SIGKILL);
 }
 
@@ -197,6 +203,9 @@ static int init_take_frame(struct running *run)
 	} else if (f.type == FRAME_KILL && (f.len == 0 || f.len == sizeof(number))) {
 		/* Who asks for it knows why, and may want it in the report. */
 		kill_all(run, number & REPORT_FLAGS);
+	} else if (f.type == FRAME_SETTLE && f.len == 0) {
+		/* The name is recorded, and said: whoever asked for it may go on. */
+		asked_done(&run->asked);
 	} else {
 		return -EPROTO;
 	}
@@ -275,22 +284,56 @@ static int init_check_limits(struct running *run)
 	return r;
 }
 
+/* Recorded before it is answered (FRAME_SETTLE), by the name of the program that asked and waits.
+ */
+static void init_hear_asked(struct running *run)
+{
+	struct asked_name asked = { 0 };
+	int r = asked_hear(&run->asked, &asked);
+	char program[OWNER_NAME_BYTES] = "";
+	auto_buffer body = { 0 };
+	struct record record = {
+		.kind = RECORD_DENIED, .dns = true, .target = asked.name, .name = asked.name
+	};
+
+	if (r == 0)
+		return;
+	if (r > 0)
+		owner_find(true, asked.port, program);
+	else
+		record = (struct record){ .kind = RECORD_DENIED,
+			.dns = true,
+			.target = "*",
+			.name = "*",
+			.reason = "a command ended the process that records names" };
+	record.program = program;
+	if (record_encode(&record, &body) == 0)
+		(void)frame_send(
+			run->init->socket, FRAME_RECORD, run->id, body.data, body.len, NULL, 0);
+}
+
 static void attend(struct running *run)
 {
 	struct pollfd fds[] = {
 		{ .fd = run->init->socket, .events = POLLIN },
 		{ .fd = run->signals, .events = POLLIN },
 		{ .fd = run->init->watch ? watch_fd(run->init->watch) : -1, .events = POLLIN },
+		{ .fd = run->asked.server, .events = POLLIN },
+		{ .fd = run->asked.link, .events = POLLIN },
 	};
 	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &run->limits) : -1;
 	int over;
 
 	if (run->busy)
 		wait = 0;
-	if (poll(fds, 3, wait) < 0)
+	if (poll(fds, ROWS(fds), wait) < 0)
 		return;
 	if (fds[2].revents)
 		init_restore(run->init);
+	if (fds[4].revents)
+		init_hear_asked(run);
+	if (fds[3].revents)
+		asked_begin(&run->asked, run->init->rules);
 	/* Without the warden no command is wanted. */
 	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);
@@ -313,9 +356,9 @@ static void attend(struct running *run)
 }
 
 /*
- * Whether something was sent to where nothing is: by UDP to a port on which nobody listens, or to
- * an address without a route. The kernel counts that for the network, which is the command's alone
- * where it is the session's only one.
+ * Whether something was sent to an address without a route; or, where nothing takes questions for
+ * names, by UDP to a port on which nobody listens. The kernel counts that for the network, which is
+ * the command's alone where it is the session's only one.
  */
 
 /* A number in lines of pairs: "Udp: InDatagrams NoPorts …" and below "Udp: 0 3 …". */
@@ -344,15 +387,15 @@ static bool init_has_counted(const char *text, const char *group, const char *na
 	return false;
 }
 
-static bool init_was_unheard(void)
+static bool init_was_unheard(const struct init *init)
 {
 	char text[4096];
 	auto_fd fd = open("/proc/self/net/snmp", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = '\0';
-	return init_has_counted(text, "Udp: ", "NoPorts") ||
-	       init_has_counted(text, "Ip: ", "OutNoRoutes");
+	return init_has_counted(text, "Ip: ", "OutNoRoutes") ||
+	       (init->names < 0 && init_has_counted(text, "Udp: ", "NoPorts"));
 }
 
 /*
@@ -365,6 +408,7 @@ static void init_finish(struct running *run)
 {
 	struct report *report = &run->report;
 
+	asked_end(&run->asked);
 	while (!run->alone && reap_one(run, WNOHANG) > 0)
 		;
 	if (!run->alone) {
@@ -373,7 +417,7 @@ static void init_finish(struct running *run)
 			;
 	}
 	spawn_end(report, run->status, run->began);
-	if (run->init->tree && run->status != 0 && init_was_unheard())
+	if (run->init->tree && run->status != 0 && init_was_unheard(run->init))
 		report->flags |= REPORT_UNHEARD;
 	if (run->start.memory > 0)
 		report->memory_by = REPORT_BY_POLLING;
@@ -400,11 +444,12 @@ static int init_await(struct running *run)
 {
 	int r;
 
-	/* SIGNAL, KILL: for the command before, which ended while they were under way. */
+	/* SIGNAL, KILL, SETTLE: for the command before, which ended while they were under way. */
 	do
 		r = frame_receive(run->init->socket, &run->frame);
 	while (r == -EINTR ||
-		(r == 1 && (run->frame.type == FRAME_SIGNAL || run->frame.type == FRAME_KILL)));
+		(r == 1 && (run->frame.type == FRAME_SIGNAL || run->frame.type == FRAME_KILL ||
+				   run->frame.type == FRAME_SETTLE)));
 	if (r != 1 || run->frame.type != FRAME_START)
 		return r == 0 ? -EPIPE : r < 0 ? r : -EPROTO;
 	run->began = clock_ns(CLOCK_MONOTONIC);
@@ -462,6 +507,7 @@ void init_run(const struct init *i)
 
 	run.init = i;
 	run.proc = run.place = -1;
+	run.asked = (struct asked_socket){ .server = i->names, .link = -1 };
 	/* Before there is a command, so that it costs none of the command's time. */
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);

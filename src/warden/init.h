@@ -19,6 +19,7 @@
 struct init {
 	int socket;   /* to the warden */
 	int rules;    /* Landlock's, to be entered by the command; -1: we are behind them */
+	int names;    /* of a single command without a network (warden/asked.h); -1: none */
 	bool explain; /* its calls are to be watched (jail/notify.h) */
 	struct ledger *ledger; /* what it uses counts with others' (wire/ledger.h); NULL: alone */
 	/* If this is the zygote of a single command: covers to look after; else NULL. */

@@ -226,6 +226,18 @@ int spawn_program(const struct spawn *l, pid_t *ret, enum spawn_step *ret_step)
 	return 0;
 }
 
+pid_t spawn_confined(int rules, void (*run)(void *data), void *data)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (pid != 0)
+		return pid < 0 ? -errno : pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+		(rules < 0 || confine_enter(rules, false) == 0))
+		run(data);
+	_exit(1);
+}
+
 int spawn_refuse(const struct start *s, int error, enum spawn_step step, const char *folder,
 	struct buffer *out)
 {

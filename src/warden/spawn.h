@@ -38,6 +38,9 @@ enum spawn_step {
  * signals but for those that the start says, and no descriptors beside its three.
  */
 int spawn_program(const struct spawn *l, pid_t *ret, enum spawn_step *ret_step);
+/* A copy of the caller behind the walls of a command; it ends when `run` returns, or with its
+ * parent. rules: of Landlock; -1: the caller is behind them. */
+pid_t spawn_confined(int rules, void (*run)(void *data), void *data);
 /* The body of FRAME_REFUSED. `folder` says what is wrong with the folder: "is not there". */
 int spawn_refuse(const struct start *s, int error, enum spawn_step step, const char *folder,
 	struct buffer *out);

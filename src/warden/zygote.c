@@ -32,6 +32,7 @@
 #include "net/enter/capture.h"
 #include "net/enter/listeners.h"
 #include "skill/archive.h"
+#include "warden/asked.h"
 #include "warden/inherited.h"
 #include "warden/init.h"
 #include "warden/part.h"
@@ -62,6 +63,7 @@ struct setup {
 	struct watch *watch; /* NULL: nothing to watch */
 	bool is_watching;    /* the builder watches folders */
 	int rules;           /* of Landlock, for a single command */
+	int names;           /* where a single command without a network asks for them; or -1 */
 	struct error error;  /* of steps that say more than an errno */
 };
 
@@ -136,6 +138,14 @@ static int enter_network_for_sockets(struct setup *s)
 	for (size_t i = 0; !needed && i < s->plan->n; i++)
 		needed = s->plan->entries[i].kind == PLAN_SOCKET;
 	return needed ? enter_network(s) : 0;
+}
+
+/* Without it programs are refused at once, and their names are not recorded. */
+static int open_names(struct setup *s)
+{
+	if (s->zygote->single && s->plan->network == PLAN_NETWORK_NONE)
+		s->names = asked_open();
+	return 0;
 }
 
 static int name_host(void)
@@ -534,6 +544,7 @@ static const struct {
 	{ "watch files", .run = watch_covers },
 	{ "begin to build", .run = begin_building },
 	{ "enter the network", .run = enter_network },
+	{ "take questions for names", .run = open_names },
 	{ "switch off core files", .plain = rlimits_no_core },
 	{ "share limits of the user", .plain = rlimits_share },
 	{ "give up capabilities", .plain = privilege_reduce },
@@ -584,7 +595,9 @@ static int confine_init(const struct plan *plan, struct error *e)
 static _Noreturn void become_init(const struct setup *s, int socket)
 {
 	struct error e = { 0 };
-	const struct init init = { .socket = SOCKET, .rules = -1, .ledger = s->ledger };
+	const struct init init = {
+		.socket = SOCKET, .rules = -1, .names = -1, .ledger = s->ledger
+	};
 	int r;
 
 	set_signals(1);
@@ -680,6 +693,7 @@ void zygote_run(const struct zygote *z)
 	int r = 0;
 
 	s.zygote = z;
+	s.names = -1;
 	/* What the host ignores or handles is not a program's business. */
 	inherited_reset_signals();
 	set_signals(z->single);
@@ -697,6 +711,7 @@ void zygote_run(const struct zygote *z)
 		_exit(1);
 	init.watch = s.watch;
 	init.rules = s.rules;
+	init.names = s.names;
 	init.ledger = s.ledger;
 	if (z->single)
 		init_run(&init);

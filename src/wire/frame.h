@@ -58,7 +58,7 @@ enum frame_type {
 		       of an init that the host may give commands itself */
 	/* the network: net/relay.h */
 	FRAME_SOCKETS, /* zygote -> warden -> relay; body: wire/sockets.h; fds */
-	FRAME_RECORD,  /* relay -> warden -> host; body: wire/record.h */
+	FRAME_RECORD,  /* relay, or init without a network -> warden -> host; body: wire/record.h */
 	FRAME_POLICY,  /* host -> warden -> relay: other permissions; body: wire/configure.h. And
 			  back,  with the same id: they hold; or body: wire/report.h, a refusal */
 	/* `corral run --explain` */

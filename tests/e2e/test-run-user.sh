@@ -49,7 +49,7 @@ else
 		test-suggestions.py test-json.sh test-run-tier3.py test-run-audit.sh test-crash.sh test-run-policy.sh
 		test-inspect-approve.sh test-run-listen.py test-run-links.sh test-run-linked.sh test-errors.sh test-run-descriptor.sh
 		test-policy-check.sh test-run-network.sh test-doctor.sh test-run-agent.sh test-run-notes.sh test-policy-algebra.sh
-		test-leaks.sh test-formats.sh test-run-home.sh test-run-shield.sh"
+		test-leaks.sh test-run-offline.py test-formats.sh test-run-home.sh test-run-shield.sh"
 	run_all 3 $names &
 fi
 workers=$!

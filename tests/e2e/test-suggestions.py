@@ -234,8 +234,10 @@ def network(tap):
             if os.access("/usr/bin/python3", os.X_OK):
                 helps(tap, s, "a socket of the host", [], ["/usr/bin/python3", *connect[1:]])
         status, text = s.corral("run", "--", "getent", "ahosts", "evil.example.com")
-        tap.ok(status != 0 and "this run has no network" in text and "--explain" in text,
-               "a name, and no network: said", text)
+        tap.ok(status != 0 and "this run has no network" in text and
+               options_in(text) == ["--net", "evil.example.com:443"], "a name, and no network: said", text)
+        status, text = s.corral("run", *options_in(text), "--", "getent", "ahosts", "evil.example.com")
+        tap.ok(status == 0 and "198.18." in text, "a name, and no network: what is suggested helps", text)
         status, text = s.corral("run", "--explain", "--", "getent", "ahosts", "evil.example.com")
         tap.ok("--net evil.example.com:443" in text, "--explain names it", text)
         status, text = s.corral("run", "--profile", "offline", "--", "getent", "ahosts", "evil.example.com")

@@ -248,22 +248,6 @@ void run_explain_dispatch(struct run_explain *e)
 
 /* Hosts */
 
-/* "http://NAME/", "NAME:8080": the port of a name that was only asked for, as the command has it.
- */
-static unsigned port_in(const char *word, const char *name)
-{
-	const char *at = strstr(word, name);
-	size_t len = strlen(name);
-	unsigned port = 0;
-
-	for (const char *p = at ? at + len + 1 : NULL;
-		p && at[len] == ':' && *p >= '0' && *p <= '9'; p++)
-		port = port > UINT16_MAX ? port : port * 10 + (unsigned)(*p - '0');
-	if (port > 0 && port <= UINT16_MAX)
-		return port;
-	return at && at - word >= 7 && strncmp(at - 7, "http://", 7) == 0 ? 80 : 0;
-}
-
 void run_explain_heard(struct run_explain *e, const struct record *record)
 {
 	char target[PATH_BYTES];
@@ -273,15 +257,13 @@ void run_explain_heard(struct run_explain *e, const struct record *record)
 		.is_exact = true,
 		.said = record->reason,
 		.remedy = record->remedy };
-	unsigned port = 0;
 	int n = -1;
 
 	if (!e || record->kind != RECORD_DENIED)
 		return;
-	for (size_t i = 0; record->dns && port == 0 && i < e->run->n_argv; i++)
-		port = port_in(e->run->argv[i], record->target);
 	if (record->dns)
-		n = snprintf(target, sizeof(target), "%s:%u", record->target, port ? port : 443);
+		n = snprintf(target, sizeof(target), "%s:%u", record->target,
+			run_network_port(record, e->run->argv, e->run->n_argv));
 	else
 		n = snprintf(target, sizeof(target), "%s", record->target);
 	if (n > 0 && n < (int)sizeof(target))

@@ -52,12 +52,32 @@ static void run_loop_tell_record(struct run_loop_state *l)
 	struct record *last = all->n ? &all->items[all->n - 1] : NULL;
 	auto_output o = output_for(STDERR_FILENO);
 
+	const bool is_first = l->run->plan->network == PLAN_NETWORK_NONE && all->n == 1;
+
 	if (!last || last->is_told || last->count > 1 || l->run->options.json ||
-		!run_network_is_granted(last, l->run->policy) || run_stdio_is_drawn(l->stdio))
+		!(is_first || run_network_is_granted(last, l->run->policy)) ||
+		run_stdio_is_drawn(l->stdio))
 		return;
-	run_network_tell(&(struct run_network){ .items = last, .n = 1 }, &o);
+	if (is_first)
+		run_network_tell_first(last, l->run->options.profile, &o);
+	else
+		run_network_tell(&(struct run_network){ .items = last, .n = 1 }, &o);
 	last->is_told = true;
 	run_stdio_say(l->stdio, buffer_text(&o.text));
+}
+
+static void run_loop_on_record(struct run_loop_state *l, struct record record)
+{
+	struct run *r = l->run;
+
+	if (record.dns &&
+		run_network_complete(&record, r->policy,
+			run_network_port(&record, r->argv, r->n_argv), r->call->arena) < 0)
+		record.rule = record.reason = record.remedy = "";
+	run_audit_network(r, &record);
+	(void)run_network_add(&r->network, r->call->arena, &record);
+	run_loop_tell_record(l);
+	run_explain_heard(r->explain, &record);
 }
 
 /* Its calls failed, or waited: which is no end of the command. */
@@ -100,10 +120,7 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 		(void)run_explain_watch(l->run->explain, e->fd);
 		break;
 	case SESSION_RECORD:
-		run_audit_network(l->run, e->record);
-		(void)run_network_add(&l->run->network, l->run->call->arena, e->record);
-		run_loop_tell_record(l);
-		run_explain_heard(l->run->explain, e->record);
+		run_loop_on_record(l, *e->record);
 		break;
 	case SESSION_CALL:
 		run_audit_call(l->run, e->call_body, e->call_len, e->id);

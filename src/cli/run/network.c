@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "codec/json-writer.h"
+#include "policy/explain.h"
 
 /* Keeping */
 
@@ -48,6 +49,85 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 	return ret == -ENOMEM ? ret : 0;
 }
 
+/* Names without a network, and ports of names */
+
+/* "http://NAME/", "NAME:8080": the port of a name, as the command line has it; 0: it has none. */
+static unsigned run_network_port_in(const char *word, const char *name)
+{
+	const char *at = strstr(word, name);
+	size_t len = strlen(name);
+	unsigned port = 0;
+
+	for (const char *p = at ? at + len + 1 : NULL;
+		p && at[len] == ':' && *p >= '0' && *p <= '9'; p++)
+		port = port > UINT16_MAX ? port : port * 10 + (unsigned)(*p - '0');
+	if (port > 0 && port <= UINT16_MAX)
+		return port;
+	return at && at - word >= 7 && strncmp(at - 7, "http://", 7) == 0 ? 80 : 0;
+}
+
+/* What a program connects to, where nothing else is known. */
+static uint16_t run_network_port_of(const char *program)
+{
+	static const struct {
+		const char *program;
+		uint16_t port;
+	} rows[] = {
+		{ "ssh", 22 },
+		{ "scp", 22 },
+		{ "sftp", 22 },
+		{ "ftp", 21 },
+		{ "telnet", 23 },
+		{ "whois", 43 },
+		{ "psql", 5432 },
+		{ "pg_dump", 5432 },
+		{ "mysql", 3306 },
+		{ "mariadb", 3306 },
+		{ "redis-cli", 6379 },
+		{ "mongosh", 27017 },
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++)
+		if (strcmp(rows[i].program, program) == 0)
+			return rows[i].port;
+	return 443;
+}
+
+uint16_t run_network_port(const struct record *r, const char *const *argv, size_t n_argv)
+{
+	const char *slash = strrchr(r->program, '/');
+	unsigned port = 0;
+
+	for (size_t i = 0; port == 0 && i < n_argv; i++)
+		port = run_network_port_in(argv[i], r->target);
+	return port ? (uint16_t)port : run_network_port_of(slash ? slash + 1 : r->program);
+}
+
+int run_network_complete(
+	struct record *record, const struct policy *policy, uint16_t port, struct arena *a)
+{
+	auto_buffer rule = { 0 }, reason = { 0 }, remedy = { 0 };
+	char target[512];
+	const struct request request = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct decision d;
+
+	if (record->kind != RECORD_DENIED || !record->dns || record->port == port ||
+		strcmp(record->target, "*") == 0 ||
+		snprintf(target, sizeof(target), "%s:%u", record->name, port) >=
+			(int)sizeof(target))
+		return 0;
+	if (policy_decide(policy, &request, &d) < 0 || d.verdict == VERDICT_ALLOW)
+		return 0;
+	explain_rule(&d, &rule);
+	explain_reason(&request, &d, &reason);
+	explain_remedy(&request, &d, &remedy);
+	record->port = port;
+	record->rule = arena_strdup(a, buffer_text(&rule));
+	record->reason = arena_strdup(a, buffer_text(&reason));
+	record->remedy = arena_strdup(a, buffer_text(&remedy));
+	return record->rule && record->reason && record->remedy ? 0 : -ENOMEM;
+}
+
 /* For people */
 
 bool run_network_is_granted(const struct record *r, const struct policy *policy)
@@ -61,7 +141,8 @@ bool run_network_is_granted(const struct record *r, const struct policy *policy)
 		policy, &(struct request){ .op = OPERATION_NET_CONNECT, .target = target });
 }
 
-static void tell_remedy(const char *remedy, struct output *o)
+/* What would help, as an option where there is one: "--net NAME:443". */
+static void run_network_put_remedy(const char *remedy, struct output *o)
 {
 	static const struct {
 		const char *line, *option;
@@ -73,10 +154,6 @@ static void tell_remedy(const char *remedy, struct output *o)
 	const char *pattern = NULL, *quote = NULL, *option = NULL;
 	auto_buffer text = { 0 };
 
-	/* The reason says it already. */
-	if (!*remedy || strncmp(remedy, "none: ", 6) == 0)
-		return;
-	buffer_adds(&o->text, "        to allow it: ");
 	/* What is built in has no file to add it to, and an option joins it (explain_where()). */
 	for (size_t i = 0; i < ROWS(begins); i++) {
 		if (strncmp(remedy, begins[i].line, strlen(begins[i].line)) != 0)
@@ -93,6 +170,29 @@ static void tell_remedy(const char *remedy, struct output *o)
 		remedy = buffer_text(&text);
 	}
 	output_foreign(o, remedy);
+}
+
+/* Not where the reason says it already. */
+static bool run_network_has_remedy(const struct record *r)
+{
+	return *r->remedy && strncmp(r->remedy, "none: ", 6) != 0;
+}
+
+void run_network_tell_first(const struct record *r, const char *profile, struct output *o)
+{
+	const bool is_never = profile && strcmp(profile, "offline") == 0;
+
+	output_note(o);
+	buffer_adds(&o->text, "this run has no network: ");
+	output_foreign(o, *r->program ? r->program : "the command");
+	buffer_adds(&o->text, " asked for ");
+	output_foreign(o, r->target);
+	if (is_never) {
+		buffer_adds(&o->text, "; the profile offline never has one");
+	} else if (run_network_has_remedy(r)) {
+		buffer_adds(&o->text, "; to allow it: ");
+		run_network_put_remedy(r->remedy, o);
+	}
 	buffer_addc(&o->text, '\n');
 }
 
@@ -117,8 +217,11 @@ void run_network_tell(const struct run_network *n, struct output *o)
 		if (r->count > 1 && !r->dns)
 			buffer_printf(&o->text, " (%llu times)", (unsigned long long)r->count);
 		buffer_addc(&o->text, '\n');
-		if (r->kind == RECORD_DENIED)
-			tell_remedy(r->remedy, o);
+		if (r->kind != RECORD_DENIED || !run_network_has_remedy(r))
+			continue;
+		buffer_adds(&o->text, "        to allow it: ");
+		run_network_put_remedy(r->remedy, o);
+		buffer_addc(&o->text, '\n');
 	}
 	if (all > shown) {
 		output_note(o);
@@ -147,6 +250,7 @@ static void run_network_print_one(const struct record *r, struct json_writer *w)
 	json_put_text(w, "event", kinds[r->kind]);
 	run_network_put_text(w, "target", r->target);
 	json_put_flag(w, "dns", r->dns);
+	run_network_put_text(w, "program", r->program);
 	run_network_put_text(w, "name", r->name);
 	run_network_put_text(w, "address", r->address);
 	json_put_count(w, "port", r->port);

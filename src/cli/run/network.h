@@ -23,6 +23,15 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 /* Denied although the policy grants the host: its address, or what was said to it, is why. A
  * program may try that for minutes, so it is reported when it happens. */
 bool run_network_is_granted(const struct record *r, const struct policy *policy);
+/* The port that a name was asked for with: as the command line has it, else by the program. */
+uint16_t run_network_port(const struct record *r, const char *const *argv, size_t n_argv);
+/* A denied name, with the port that it was most likely meant with: why, and what would help. Texts
+ * in the arena. -ENOMEM. */
+int run_network_complete(
+	struct record *record, const struct policy *policy, uint16_t port, struct arena *a);
+/* For a person, in one line: the first name that a command without a network asked for. profile: of
+ * the run; or NULL. */
+void run_network_tell_first(const struct record *r, const char *profile, struct output *o);
 /* For a person: what was denied or could not be reached, and what would help. */
 void run_network_tell(const struct run_network *n, struct output *o);
 /* For a program: a list of objects, each in a line of its own. */

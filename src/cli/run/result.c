@@ -76,17 +76,18 @@ static void run_result_tell_limits(struct output *o, const struct run *r, const 
 	}
 }
 
-/* The command itself can say no more than that a name is not known. */
+/* An address, not a name: those are recorded when they are asked for. */
 static void run_result_tell_unheard(struct output *o, const struct run *r)
 {
 	const char *name = r->options.profile;
 
 	output_note(o);
-	buffer_adds(&o->text, "the command tried to reach a host, but this run has no network: ");
+	buffer_adds(
+		&o->text, "the command tried to reach an address, but this run has no network: ");
 	if (name && strcmp(name, "offline") == 0)
 		buffer_adds(&o->text, "the profile offline never has one\n");
 	else
-		buffer_adds(&o->text, "add --explain to see the host, and --net HOST:PORT to allow "
+		buffer_adds(&o->text, "add --explain to see it, and --net ADDRESS:PORT to allow "
 				      "it\n");
 }
 
@@ -144,7 +145,7 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
-	if (is_unheard)
+	if (is_unheard && r->network.n == 0)
 		run_result_tell_unheard(&o, r);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	run_result_tell_unasked(&o, r, is_unheard);

@@ -254,6 +254,7 @@ static int run_confined(struct run *r)
 		.host_env = (const char *const *)environ,
 		.home = r->plan->home,
 		.cwd = r->cwd,
+		.offline = r->plan->network == PLAN_NETWORK_NONE,
 		.socket = r->plan->has_broker ? PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET : NULL,
 		.tools = r->plan->caller.path ? PLAN_BROKER_FOLDER : NULL,
 		.http_url = r->plan->has_http ? PLAN_BROKER_URL : NULL,

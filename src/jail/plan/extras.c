@@ -59,13 +59,14 @@ static void plan_extras_print_group(const struct planner *p, struct buffer *out)
 static void plan_extras_print_hosts(const struct planner *p, struct buffer *out)
 {
 	buffer_adds(out, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
-	if (p->plan->network == PLAN_NETWORK_RELAY)
-		buffer_adds(out, PLAN_SELF_4 " corral\n");
+	buffer_adds(out, p->plan->network == PLAN_NETWORK_RELAY ? PLAN_SELF_4 : PLAN_SELF_LOCAL);
+	buffer_adds(out, " corral\n");
 }
 
 static void plan_extras_print_resolver(const struct planner *p, struct buffer *out)
 {
-	const char *server = p->plan->network == PLAN_NETWORK_RELAY ? PLAN_SERVER_4 : "127.0.0.1";
+	const char *server =
+		p->plan->network == PLAN_NETWORK_RELAY ? PLAN_SERVER_4 : PLAN_SERVER_LOCAL;
 
 	buffer_printf(out, "nameserver %s\noptions edns0 trust-ad\n", server);
 }
@@ -82,8 +83,8 @@ static const struct {
 };
 
 /*
- * Names of hosts are the host's where the network is. Where the relay answers them, what the host's
- * files say is of no use, though granted.
+ * Names of hosts are the host's where the network is. Elsewhere Corral answers them, and what the
+ * host's files say is of no use, though granted.
  */
 static int plan_extras_add_text(struct planner *p, const char *path)
 {
@@ -99,8 +100,7 @@ static int plan_extras_add_text(struct planner *p, const char *path)
 	}
 	if (about_hosts && p->plan->network == PLAN_NETWORK_HOST)
 		return plan_add_place(p, place);
-	place.special =
-		about_hosts && p->plan->network == PLAN_NETWORK_RELAY ? PLAN_COVER : PLAN_TEXT;
+	place.special = about_hosts ? PLAN_COVER : PLAN_TEXT;
 	place.text = out.failed ? NULL : arena_strdup(&p->arena, buffer_text(&out));
 	return place.text ? plan_add_place(p, place) : -ENOMEM;
 }

@@ -86,6 +86,9 @@ struct plan_literal {
 /* Of a sandbox with a relay (net/dns/synthetic.h): its own address, and that of its name server. */
 #define PLAN_SELF_4 "198.19.255.1"
 #define PLAN_SERVER_4 "198.19.255.53"
+/* Of one without a network: the same, on its loopback. */
+#define PLAN_SELF_LOCAL "127.0.1.1"
+#define PLAN_SERVER_LOCAL "127.0.0.53"
 
 /*
  * Of a session with a broker: where commands find its socket, and the program that calls it. It is

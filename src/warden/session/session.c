@@ -324,6 +324,26 @@ static int on_exited(struct session *s, struct command *c)
 	return 0;
 }
 
+/* A name that a command without a network asked for (warden/asked.h). Why it is denied is the
+ * holder's to say. */
+static int on_asked(struct session *s, const struct command *c)
+{
+	struct session_event event = { .kind = SESSION_RECORD, .id = c->id, .fd = -1 };
+	struct record record;
+	int r = record_decode(&record, s->frame.body, s->frame.len);
+
+	if (r < 0 || record.kind != RECORD_DENIED || !record.dns ||
+		s->plan->network != PLAN_NETWORK_NONE)
+		return r < 0 ? r : -EPROTO;
+	if (!*record.program && c->program && strlen(c->program) < RECORD_PROGRAM_MAX)
+		record.program = c->program;
+	event.record = &record;
+	session_report(s, &event);
+	/* It was said before the program can say what it thinks of the answer. */
+	(void)frame_send(c->socket, FRAME_SETTLE, c->id, NULL, 0, NULL, 0);
+	return 0;
+}
+
 static int on_stopped(struct session *s, const struct command *c)
 {
 	struct session_event event = { .kind = SESSION_STOPPED, .id = c->id, .fd = -1 };
@@ -368,6 +388,8 @@ static void on_command(struct session *s, struct command *c)
 	}
 	if (r == 1 && s->frame.type == FRAME_WITNESS && !c->started)
 		r = on_witness(s, c);
+	else if (r == 1 && s->frame.type == FRAME_RECORD && c->started)
+		r = on_asked(s, c);
 	else if (r == 1 && s->frame.type == FRAME_EXITED && c->started)
 		r = on_exited(s, c);
 	else if (r == 1 && s->frame.type == FRAME_STOPPED && c->started)

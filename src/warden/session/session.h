@@ -37,7 +37,8 @@ enum session_event_kind {
 	SESSION_STOPPED, /* as by Ctrl-Z; `report.signal`: by which signal. Of a single command, on
 			    a terminal; SIGCONT lets it go on */
 	SESSION_GONE,    /* the zygote died, all commands with it (no more events for them) */
-	SESSION_RECORD,  /* `record`: of the network; which command it was is not known */
+	SESSION_RECORD,  /* `record`: of the network; which command it was is not known. Without a
+			    network: a name that was asked for, without a reason */
 	SESSION_POLICY,  /* the relay holds what session_change() gave it; or does not: `refusal` */
 	SESSION_BROKER,  /* the broker died; `refusal`: how, and whether it was started again */
 	/* The broker or the relay asks (wire/question.h): `question`, by its number; no call or

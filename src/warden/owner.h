@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Which program has a socket: for records, by the port that it sends from. Looks at the processes
+ * of the caller's pid namespace, by its own /proc; bounded, as a command may have any number of
+ * them.
+ *
+ * What a command says of itself is not proof: a program can have any name. The look decides
+ * nothing.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OWNER_NAME_BYTES = 64 };
+
+/*
+ * The name of the program whose socket has this port of its own, UDP or TCP: of the script, where
+ * an interpreter runs one ("npm", not "node"). Printable ASCII; "" if it is not found.
+ */
+void owner_find(bool is_udp, uint16_t port, char ret[OWNER_NAME_BYTES]);
