@@ -47,7 +47,7 @@ def names(scene):
     found = result(scene, "sh", "-c", "getent ahosts a.example.com; getent ahosts b.example.com")["network"]
     ok([(n["event"], n["target"], n["dns"], n["program"]) for n in found] ==
        [("denied", f"{l}.example.com", True, "getent") for l in "ab"], "--json: each by the program that asked", found)
-    status, text = scene.corral("run", "--", "sh", "-c", "getent ahosts localhost; getent ahosts corral; hostname -f")
+    status, text = scene.corral("run", "--", "sh", "-c", "getent ahosts localhost; getent ahosts corral; true")
     ok(status == 0 and "no network" not in text, "localhost and the sandbox's own name are no names of others", text)
     if os.access("/usr/bin/ssh", os.X_OK):
         status, text = scene.corral("run", "--", "ssh", "-F", "none", "git@git.example.com")

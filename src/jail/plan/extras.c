@@ -75,32 +75,35 @@ static const struct {
 	const char *path;
 	void (*print)(const struct planner *p, struct buffer *out);
 	bool about_hosts;
+	bool is_always; /* also where there is no network: it leads to who answers then */
 } texts[] = {
-	{ "/etc/passwd", plan_extras_print_passwd, false },
-	{ "/etc/group", plan_extras_print_group, false },
-	{ "/etc/hosts", plan_extras_print_hosts, true },
-	{ "/etc/resolv.conf", plan_extras_print_resolver, true },
+	{ "/etc/passwd", plan_extras_print_passwd, false, false },
+	{ "/etc/group", plan_extras_print_group, false, false },
+	{ "/etc/hosts", plan_extras_print_hosts, true, false },
+	{ "/etc/resolv.conf", plan_extras_print_resolver, true, true },
 };
 
 /*
- * Names of hosts are the host's where the network is. Elsewhere Corral answers them, and what the
- * host's files say is of no use, though granted.
+ * Names of hosts are the host's where the network is. Elsewhere Corral answers them, and where the
+ * host's files lead is of no use, though granted.
  */
 static int plan_extras_add_text(struct planner *p, const char *path)
 {
 	struct plan_place place = { .path = path, .origin = PLAN_FROM_ESSENTIALS };
-	bool about_hosts = false;
+	bool about_hosts = false, is_covered = false;
 	auto_buffer out = { 0 };
 
 	for (size_t i = 0; i < ROWS(texts); i++) {
 		if (strcmp(texts[i].path, path) != 0)
 			continue;
 		about_hosts = texts[i].about_hosts;
+		is_covered = about_hosts &&
+			     (texts[i].is_always || p->plan->network == PLAN_NETWORK_RELAY);
 		texts[i].print(p, &out);
 	}
 	if (about_hosts && p->plan->network == PLAN_NETWORK_HOST)
 		return plan_add_place(p, place);
-	place.special = about_hosts ? PLAN_COVER : PLAN_TEXT;
+	place.special = is_covered ? PLAN_COVER : PLAN_TEXT;
 	place.text = out.failed ? NULL : arena_strdup(&p->arena, buffer_text(&out));
 	return place.text ? plan_add_place(p, place) : -ENOMEM;
 }

@@ -388,7 +388,7 @@ static void test_covers(void **state)
 	}
 }
 
-/* With the host's network, who grants the host's files means them. Without one they are ours. */
+/* Without a relay, who grants the host's files means them, but for the name server. */
 static void test_originals(void **state)
 {
 	auto_plan *none = make_one("fs: {read: [/etc/**]}");
@@ -396,7 +396,8 @@ static void test_originals(void **state)
 	auto_plan *bare = make_one("network: {allow: [" EVERYTHING "]}");
 
 	(void)state;
-	assert_non_null(strstr(at(none, "/etc/hosts")->text, PLAN_SELF_LOCAL " corral\n"));
+	assert_null(at(none, "/etc/hosts"));
+	assert_non_null(strstr(at(none, "/etc/resolv.conf")->text, PLAN_SERVER_LOCAL "\n"));
 	assert_null(at(host, "/etc/hosts"));
 	assert_int_equal(at(bare, "/etc/hosts")->kind, PLAN_BIND);
 }
