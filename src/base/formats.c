@@ -42,6 +42,9 @@ const struct format_row formats_rows[FORMAT_COUNT] = {
 	[FORMAT_MODULE_CACHE] = { "cache of compiled modules",
 		"`wasm-cache` in the user's state folder", "in the hash that names an entry",
 		"made again, as every entry that does not fit", 1, 1, "nothing" },
+	[FORMAT_VAULT] = { "vault", "`vault/vault` in the user's state folder",
+		"first line, `corral vault N`", "", 1, 1,
+		"move the folder `vault` to another place" },
 };
 
 int formats_check(enum format f, uint64_t version, const char *path, struct error *e)
