@@ -88,7 +88,7 @@ _corral()
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in
 			--) i=$((i + 1)) && break ;;
-			--yes | -y | --json | --explain | --ssh-agent | --help) ;;
+			--yes | -y | --json | --explain | --ssh-agent | --seed-state | --shared-state | --help) ;;
 			-*=*) ;;
 			-*) i=$((i + 1)) ;;
 			*) break ;;
@@ -137,8 +137,8 @@ _corral()
 		'policy rules') words='--policy --rule --add --replace --change --remove --etag --system --json --help' ;;
 		'policy undo') words='--version --etag --system --json --help' ;;
 		policy*) words='--set --json --help' ;;
-		run*) words='--skill --command --input --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --ceiling --ask --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
-		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --ceiling --ask --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
+		run*) words='--skill --command --input --yes --policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --with --seed-state --shared-state --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --ceiling --ask --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
+		shell*) words='--policy --profile --mode --data-dir --extra --read --write --deny --dangerously-allow --net --net-private --listen --exec --ssh-agent --env --with --seed-state --shared-state --timeout --memory --pids --limits --max-output --no-cache --strict --cwd --work-dir --tier --ceiling --ask --broker --broker-http --no-broker --audit --explain --set --json --help' ;;
 		inspect*) words='--json --format --fail-on --suppress --help' ;;
 		doctor* | service* | ps* | status*) words='--json --help' ;;
 		dashboard*) words='--print --json --help' ;;

@@ -401,7 +401,7 @@ SITES = {
     "fuser %s.lock": "../../src/audit/store/test/test-store.c:lock",
     "`extends`": "test-extends.sh:extends", "`workspace`": "test-extends.sh:extends", "corral policy show": "test-extends.sh:policy show",
     "--set HOME": refused, "under `permissions`": skill,
-    "--tier 3": "test-run-tier3.py:--tier", "--extra DIR": "test-run-policy.sh:--extra",
+    "add --seed-state": "test-presets.sh:--seed-state", "--tier 3": "test-run-tier3.py:--tier", "--extra DIR": "test-run-policy.sh:--extra",
     "corral skills list": 'test-skills.py:"skills", "list"', "corral skills show": 'test-json-verbs.py:"skills", "show"',
     "see `corral service list`": 'test-services.py:service("list"', "`corrald --help`": 'test-daemon.py:[CORRALD, "--help"]',
     "`corral status`": 'test-daemon.py:corral("status")', "--port 0": 'test-daemon.py:"--port", "0"', "`kill -CONT PID`": "test-daemon-port.py:signal.SIGCONT", "`kill -CONT %ld`": "test-daemon-port.py:signal.SIGCONT",

@@ -132,10 +132,9 @@ static bool run_agents_find(const char *word, char out[PATH_BYTES])
 	return false;
 }
 
-/* Is it a program that no command put there? */
-static bool run_agents_is_own(struct run *r, const char *word)
+bool run_agents_find_own(struct run *r, const char *word, char real[PATH_BYTES])
 {
-	char path[PATH_BYTES], real[PATH_BYTES];
+	char path[PATH_BYTES];
 
 	return run_agents_find(word, path) && !run_agents_may_write(r, path) &&
 	       links_walk(path, run_agents_hop, r, real) == 0 && !run_agents_may_write(r, real);
@@ -162,6 +161,7 @@ int run_agents_open(struct run *r)
 	const char *whole = word;
 	const struct location where = { .file = r->mode->origin };
 	bool is_known = false;
+	char real[PATH_BYTES];
 	int ret = 0;
 
 	if (!home || r->is_shell || r->options.skill)
@@ -175,7 +175,7 @@ int run_agents_open(struct run *r)
 		path = arena_printf(r->call->arena, "%s/%s", home, run_agents[i].login);
 		if (path && access(path, F_OK) < 0)
 			continue;
-		if (path && !is_known && !run_agents_is_own(r, whole)) {
+		if (path && !is_known && !run_agents_find_own(r, whole, real)) {
 			run_agents_note(r, whole);
 			return 0;
 		}

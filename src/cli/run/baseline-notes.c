@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "cli/output.h"
+#include "cli/preset/preset.h"
 #include "cli/run/run.h"
 #include "codec/json.h"
 #include "policy/baseline.h"
@@ -202,7 +203,7 @@ static void baseline_notes_each(struct baseline_notes *n, const struct permissio
 
 		if (spared && folder != FOLDERS_NONE && spared[folder])
 			continue;
-		if (g->n != 1 || !g->where.file ||
+		if (g->n != 1 || !g->where.file || preset_is_origin(g->where.file) ||
 			(one == baseline_notes_judge &&
 				baseline_notes_is_free(&home, g->all[0], op)) ||
 			(p->origin && !g->where.line && strcmp(p->origin, g->where.file) == 0) ||

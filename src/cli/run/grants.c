@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "cli/output.h"
+#include "cli/preset/preset.h"
 #include "cli/run/run.h"
 #include "host/links.h"
 #include "host/planted.h"
@@ -77,7 +78,7 @@ static int run_grants_add(
 	struct grant_list *list = permissions_list(p, k->list);
 	int ret = permissions_add(p, list, pattern, &where);
 
-	if (ret == 0 && k == &kind_write)
+	if (ret == 0 && k->list == LIST_FS_WRITE)
 		ret = run_later_allow(r, p, pattern);
 	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
@@ -136,7 +137,7 @@ static int grant_path(struct run *r, const struct grant_kind *k, const char *pat
 	int ret = planted_find(path, r->load.variables.values[VARIABLE_HOME], &planted);
 
 	/* A denial is about what is there, too. */
-	if (ret >= 0 && k == &kind_deny)
+	if (ret >= 0 && k->list == LIST_FS_DENY)
 		return grant_literal(r, k, planted.real);
 	if (ret == 1)
 		return grant_literal(r, k, path);
@@ -182,14 +183,15 @@ static void note_missing(const struct run *r, const struct grant_kind *k, const 
 {
 	auto_output o = output_for(STDERR_FILENO);
 
-	if (k == &kind_deny || k == &kind_dangerous || r->options.json || access(path, F_OK) == 0 ||
-		errno != ENOENT || (k == &kind_write && is_workspace(r, path)))
+	if (k->list == LIST_FS_DENY || k->list == LIST_DANGEROUSLY_ALLOW || r->options.json ||
+		preset_is_origin(k->option) || access(path, F_OK) == 0 || errno != ENOENT ||
+		(k->list == LIST_FS_WRITE && is_workspace(r, path)))
 		return;
 	output_note(&o);
 	buffer_printf(&o.text, "%s: ", k->option);
 	output_foreign(&o, path);
 	buffer_printf(&o.text, " does not exist%s\n",
-		k == &kind_write
+		k->list == LIST_FS_WRITE
 			? ", so files written there are lost when the command exits: create it "
 			  "first"
 			: "");
@@ -352,6 +354,26 @@ static int grant_port(struct run *r, const struct grant_kind *k, const char *tex
 				: for_each_layer(r, run_grants_add, k, buffer_text(&canonical));
 }
 
+/* What presets grant, each by the way of its option. */
+static int run_grants_presets(struct run *r)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < r->presets.n_grants; i++) {
+		const struct run_preset_grant *g = &r->presets.grants[i];
+		const struct grant_kind k = { g->origin, g->list };
+
+		if (list_rows[g->list].op == OPERATION_FS_READ ||
+			list_rows[g->list].op == OPERATION_FS_WRITE)
+			ret = grant_file(r, &k, g->text);
+		else if (g->list == LIST_LISTEN)
+			ret = grant_port(r, &k, g->text);
+		else
+			ret = run_grants_grant(r, &k, g->text);
+	}
+	return ret;
+}
+
 int run_grants(struct run *r)
 {
 	const struct run_options *o = &r->options;
@@ -377,5 +399,5 @@ int run_grants(struct run *r)
 		for (size_t k = 0; ret == 0 && k < rows[i].given->n; k++)
 			ret = rows[i].grant(r, rows[i].kind, rows[i].given->items[k]);
 	}
-	return ret;
+	return ret == 0 ? run_grants_presets(r) : ret;
 }

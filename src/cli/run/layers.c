@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/preset/preset.h"
 #include "cli/run/run.h"
 #include "cli/stored/stored.h"
 #include "host/links.h"
@@ -289,6 +290,8 @@ int run_layers(struct run *r)
 					: r->load.builtin;
 	if (ret == 0)
 		ret = run_later_begin(r);
+	if (ret == 0)
+		ret = preset_attach(r);
 	if (ret == 0)
 		ret = run_ssh_agent(r);
 	if (ret == 0)

@@ -167,6 +167,21 @@ static int run_options_check(const struct run *r, struct call *c)
 			0, "NAME[=VALUE]", .target = &(o)->env                                    \
 	}
 
+#define PRESET_ROWS(o)                                                                           \
+	{ { "with", SCHEMA_TEXT,                                                                 \
+		  .help = "hosts, variables and a cache of the project's own for a tool: npm,\n" \
+			  "pip, uv, cargo, go, maven, git, github …; none: nor for an agent",    \
+		  .many = true },                                                                \
+		0, "NAME,...", .target = &(o)->with },                                           \
+		{ { "seed-state", SCHEMA_FLAG,                                                   \
+			  .help = "an agent's state that is made starts with a copy of yours" }, \
+			.target = &(o)->seed_state },                                            \
+	{                                                                                        \
+		{ "shared-state", SCHEMA_FLAG,                                                   \
+			.help = "an agent's state is the one that its bare runs use" },          \
+			.target = &(o)->shared_state                                             \
+	}
+
 #define LIVE_ROWS(o)                                                                             \
 	{ { "ceiling", SCHEMA_TEXT,                                                              \
 		  .help = "what may be granted at most while it runs (corral grants); without\n" \
@@ -215,6 +230,7 @@ int run_options(struct run *r)
 		SKILL_ROWS(o),
 		AGENT_ROWS(&o->agent),
 		GRANT_ROWS(o),
+		PRESET_ROWS(o),
 		{ { "timeout", SCHEMA_DURATION,
 			  .help = "stop the command after this time: 500ms, 30s, 5m …" },
 			0, "TIME", .target = &limits[LIMIT_TIMEOUT_MS], .take = take_some },

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
+#include "cli/preset/preset.h"
 #include "cli/run/internal.h"
 #include "cli/verb.h"
 #include "host/own.h"
@@ -58,7 +59,7 @@ int run_find_words(struct run *r)
 			r->call->n, r->call->arena, &r->argv, &r->n_argv, r->call->error);
 		return ret == -ENOEXEC ? RUN_FORBIDDEN : ret;
 	}
-	r->n_argv = r->call->n + r->is_shell;
+	r->n_argv = r->call->n + r->is_shell + r->presets.n_words;
 	r->argv = arena_calloc(r->call->arena, r->n_argv + 1, sizeof(*r->argv));
 	if (!r->argv)
 		return error_no_memory(r->call->error);
@@ -69,6 +70,13 @@ int run_find_words(struct run *r)
 		r->argv[0] = own && own[0] == '/' && access(own, X_OK) == 0 ? own : "/bin/sh";
 	}
 	memcpy(r->argv + r->is_shell, r->call->words, r->call->n * sizeof(*r->argv));
+	/* A preset's words come behind the program. */
+	if (r->presets.n_words && r->n_argv > 1) {
+		const size_t n = r->presets.n_words;
+
+		memmove(r->argv + 1 + n, r->argv + 1, (r->n_argv - n - 1) * sizeof(*r->argv));
+		memcpy(r->argv + 1, r->presets.words, n * sizeof(*r->argv));
+	}
 	return 0;
 }
 
@@ -133,7 +141,7 @@ static void tell_notes(const struct run *r)
 		const struct plan_note *note = &r->plan->notes[i];
 
 		/* Of a built-in profile: a machine does not have all that it names. */
-		if (profile_is_origin(note->where.file))
+		if (profile_is_origin(note->where.file) || preset_is_origin(note->where.file))
 			continue;
 		output_note_at(&o, &note->where, note->text);
 	}

@@ -70,11 +70,12 @@ struct run_claude {
 /* What was asked for. */
 struct run_options {
 	struct options_list policies, ceilings, read, write, deny, dangerous, net, net_private,
-		listen, exec, env;
+		listen, exec, env, with;
 	const char *profile, *skill, *input, *audit, *cwd, *work_dir;
 	struct agent agent;
 	bool yes, is_command, json, explain, no_limits, strict, ssh_agent, no_cache;
 	bool broker, broker_http, no_broker;
+	bool shared_state, seed_state;
 	const char *tier;
 	struct limits limits;
 	uint64_t ask_ms; /* how long a question waits for its answer */
@@ -90,6 +91,24 @@ struct run_live {
 	bool relay_waits, broker_waits;
 	int code;
 	struct error why;
+};
+
+/* Packs and agents of this run (cli/preset/preset.h). */
+struct run_presets {
+	struct run_preset {
+		int preset;
+		const char *origin; /* of its grants: "preset NAME" */
+		const char *keep;   /* its folder; NULL: the state is shared with bare runs */
+	} * items;
+	struct run_preset_grant {
+		const char *origin;
+		enum permission_list list;
+		const char *text;
+	} * grants;
+	const char **words;  /* behind the program */
+	const char **shared; /* files and folders of the user's that may be written */
+	size_t n, cap, n_grants, cap_grants, n_words, cap_words, n_shared, cap_shared;
+	bool is_offline;
 };
 
 struct run {
@@ -111,6 +130,7 @@ struct run {
 		builtin; /* the built-in profile of the base, or that a policy extends */
 	struct run_later later;
 	struct run_claude claude;
+	struct run_presets presets;
 	struct permissions *base[RUN_LAYERS_MAX];
 	size_t n_base;
 	const struct permissions *layers[RUN_LAYERS_MAX]; /* the base, then the ceiling */
@@ -165,6 +185,11 @@ int run_claude_begin(struct run *r);
 /* run/agents.c: in an agent mode, the login of the agent that is run is open to it. */
 int run_agents_open(struct run *r);
 void run_claude_end(struct run *r);
+/*
+ * Where a program is that no command put there, as the shell finds it and without links; false: it
+ * is nowhere, or in a folder that this run may write, or one before in the same folder.
+ */
+bool run_agents_find_own(struct run *r, const char *word, char real[PATH_BYTES]);
 
 /* run/ssh-agent.c: makes single grants of --ssh-agent. */
 int run_ssh_agent(struct run *r);
