@@ -28,7 +28,7 @@ JSON = re.compile(r'"[\w$%]+"\s*:')
 TEXTS = re.compile(STRING.pattern + r"(?:\s*" + STRING.pattern + ")*")
 # It looks for the start of a message that cannot be read, and writes nothing.
 READS = {"src/services/browser/cdp.c"}
-# The row of a table of typed fields: it begins with the field's name.
+# The row of a table of typed fields: it begins with the field's name. One that begins with a struct schema_field has that row.
 FIELD_ROW = re.compile(r"^struct \w*(?:_field|_key|options_row) \{\s*const char \*name;", re.MULTILINE)
 OPERATIONS = {"fs.read", "fs.write", "net.connect", "exec", "env", "service"}
 # The names themselves; the actions of the log, which has more of them and is a stored format; the lists of a policy.

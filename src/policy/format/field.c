@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 #include "codec/unit.h"
 
-enum { NAME_BYTES = 160, SUGGEST_MAX = 64 };
+enum { NAME_BYTES = 160 };
 
 struct field field_child(const struct field *up, const struct node *node)
 {
@@ -86,13 +86,13 @@ int field_result(const struct field *f, int code)
 int field_unknown(const struct field *f, const struct field_table *table)
 {
 	struct location where = node_key_location(f->document, f->node);
-	const char *names[SUGGEST_MAX], *near;
-	auto_buffer dotted = { 0 }, known = { 0 };
-	size_t n = 0;
+	struct schema_names names = { .n = 0 };
+	const char *near;
+	auto_buffer dotted = { 0 };
 
-	for (size_t i = 0; i < table->n && n < SUGGEST_MAX; i++)
-		names[n++] = table->keys[i].name;
-	near = suggest(f->node->key, names, n);
+	for (size_t i = 0; i < table->n; i++)
+		schema_names_add(&names, table->keys[i].is.name);
+	near = schema_names_near(&names, f->node->key);
 	field_add_name(f->up, &dotted);
 	if (dotted.len)
 		buffer_addc(&dotted, '.');
@@ -102,47 +102,17 @@ int field_unknown(const struct field *f, const struct field_table *table)
 			f->node->key, buffer_text(&dotted), near);
 	(void)error_set(f->error, -EINVAL, &where, "unknown key `%s%s`", buffer_text(&dotted),
 		f->node->key);
-	for (size_t i = 0; i < table->n; i++)
-		buffer_printf(&known, "%s%s", i ? ", " : "", table->keys[i].name);
-	error_hint(f->error, "valid keys: %s", buffer_text(&known));
+	schema_names_hint(&names, f->node->key, "valid keys: ", f->error);
 	return -EINVAL;
 }
 
 const struct field_key *field_find_key(const struct field_table *table, const char *name)
 {
 	for (size_t i = 0; i < table->n; i++) {
-		if (strcmp(table->keys[i].name, name) == 0)
+		if (strcmp(table->keys[i].is.name, name) == 0)
 			return &table->keys[i];
 	}
 	return NULL;
-}
-
-int field_read_map(const struct field *f, const struct field_table *table, void *into)
-{
-	int r = 0;
-
-	if (f->node->type != NODE_MAP)
-		return field_expected(f, "a map");
-	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
-		const struct field_key *key = field_find_key(table, n->key);
-		struct field child = field_child(f, n);
-
-		child.how = key ? key->how : NULL;
-		if (key && key->map)
-			r = field_read_map(&child, key->map, into);
-		else if (key)
-			r = key->each ? field_read_list(&child, key->each, into)
-				      : key->read(&child, into);
-		else
-			r = table->other ? table->other(&child, into)
-					 : field_unknown(&child, table);
-	}
-	/* Last: what is missing may be there, misspelt. */
-	for (size_t i = 0; r == 0 && i < table->n; i++) {
-		if (table->keys[i].required && !node_get(f->node, table->keys[i].name))
-			r = field_fail(f, "the key `%s` is missing", table->keys[i].name);
-	}
-	return r;
 }
 
 int field_read_list(const struct field *f, field_reader *read, void *into)
@@ -242,37 +212,12 @@ static void *field_member(const struct field *f, void *into)
 	return (char *)into + *(const size_t *)f->how;
 }
 
-int field_store_size(const struct field *f, void *into)
-{
-	return field_size(f, field_member(f, into));
-}
-
-int field_store_duration(const struct field *f, void *into)
-{
-	return field_duration(f, field_member(f, into));
-}
-
 int field_rate(const struct field *f, void *ret)
 {
 	const char *text = amount_text(f);
 
 	return amount_result(
 		f, text ? unit_parse_rate(text, ret) : 0, "a rate such as 10/min, 5/s or 10/30s");
-}
-
-int field_store_rate(const struct field *f, void *into)
-{
-	return field_rate(f, field_member(f, into));
-}
-
-int field_store_count(const struct field *f, void *into)
-{
-	int64_t count = 0;
-	int r = field_integer(f, 0, INT64_MAX, &count);
-
-	if (r == 0)
-		*(uint64_t *)field_member(f, into) = (uint64_t)count;
-	return r;
 }
 
 int field_store_disabled(const struct field *f, void *into)
@@ -284,7 +229,8 @@ int field_store_disabled(const struct field *f, void *into)
 	return r;
 }
 
-int field_store_text(const struct field *f, void *into)
+/* Text that is not empty, as it stands in the document. */
+static int field_store_text(const struct field *f, const char **ret)
 {
 	const char *text = "";
 	int r = field_text(f, &text);
@@ -292,7 +238,71 @@ int field_store_text(const struct field *f, void *into)
 	if (r == 0 && *text == '\0')
 		return field_fail(f, "is empty");
 	if (r == 0)
-		*(const char **)field_member(f, into) = text;
+		*ret = text;
+	return r;
+}
+
+static int field_store_count(const struct field *f, uint64_t *ret)
+{
+	int64_t count = 0;
+	int r = field_integer(f, 0, INT64_MAX, &count);
+
+	if (r == 0)
+		*ret = (uint64_t)count;
+	return r;
+}
+
+static int field_store(const struct field *f, enum schema_type type, void *into)
+{
+	void *member = field_member(f, into);
+
+	switch (type) {
+	case SCHEMA_SIZE:
+		return field_size(f, member);
+	case SCHEMA_DURATION:
+		return field_duration(f, member);
+	case SCHEMA_RATE:
+		return field_rate(f, member);
+	case SCHEMA_NUMBER:
+		return field_store_count(f, member);
+	case SCHEMA_TEXT:
+		return field_store_text(f, member);
+	default:
+		return field_fail(f, "cannot be read");
+	}
+}
+
+static int field_read(const struct field *f, const struct field_key *key, void *into)
+{
+	if (key->map)
+		return field_read_map(f, key->map, into);
+	if (key->each)
+		return field_read_list(f, key->each, into);
+	return key->read ? key->read(f, into) : field_store(f, key->is.type, into);
+}
+
+int field_read_map(const struct field *f, const struct field_table *table, void *into)
+{
+	int r = 0;
+
+	if (f->node->type != NODE_MAP)
+		return field_expected(f, "a map");
+	for (const struct node *n = f->node->first; r == 0 && n; n = n->next) {
+		const struct field_key *key = field_find_key(table, n->key);
+		struct field child = field_child(f, n);
+
+		child.how = key ? key->how : NULL;
+		if (key)
+			r = field_read(&child, key, into);
+		else
+			r = table->other ? table->other(&child, into)
+					 : field_unknown(&child, table);
+	}
+	/* Last: what is missing may be there, misspelt. */
+	for (size_t i = 0; r == 0 && i < table->n; i++) {
+		if (table->keys[i].is.required && !node_get(f->node, table->keys[i].is.name))
+			r = field_fail(f, "the key `%s` is missing", table->keys[i].is.name);
+	}
 	return r;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "codec/node.h"
+#include "codec/schema.h"
 #include "policy/permissions.h"
 
 struct field {
@@ -30,14 +31,14 @@ typedef int field_reader(const struct field *f, void *into);
 
 struct field_table;
 
-/* One of the first three says how the value is read. */
+/* One of the first three says how the value is read; none: by its type, into the member that
+ * FIELD_AT names. */
 struct field_key {
-	const char *name;
+	struct schema_field is;
 	field_reader *read;
 	field_reader *each;            /* of a list: called for each item */
 	const struct field_table *map; /* of a map: its keys */
 	const void *how;
-	bool required;
 };
 
 struct field_table {
@@ -47,13 +48,17 @@ struct field_table {
 };
 
 /* clang-format off */
-/* A row: FIELD("name", reader), FIELD("name", reader, .how = x, .required = true). */
-#define FIELD(key, reader, ...) { .name = (key), .read = (reader), __VA_ARGS__ }
-#define FIELD_EACH(key, reader, ...) { .name = (key), .each = (reader), __VA_ARGS__ }
-#define FIELD_MAP(key, table) { .name = (key), .map = &(table) }
+/* A row: FIELD("name", TEXT, reader), FIELD("name", TEXT, reader, .how = x, .is.required = true). */
+#define FIELD(key, kind, reader, ...) \
+	{ .is.name = (key), .is.type = SCHEMA_##kind, .read = (reader), __VA_ARGS__ }
+#define FIELD_EACH(key, reader, ...) \
+	{ .is.name = (key), .is.type = SCHEMA_LIST, .each = (reader), __VA_ARGS__ }
+#define FIELD_MAP(key, table) { .is.name = (key), .is.type = SCHEMA_MAP, .map = &(table) }
+/* One that is stored by its type: SIZE, DURATION, RATE, NUMBER, TEXT (not empty). */
+#define FIELD_STORE(key, kind, ...) { .is.name = (key), .is.type = SCHEMA_##kind, __VA_ARGS__ }
 /* A table from an array of rows. */
 #define FIELD_TABLE(rows) { .keys = (rows), .n = ROWS(rows) }
-/* For field_store_*: the member of *into that the value goes to. */
+/* The member of *into that the value goes to. */
 #define FIELD_AT(type, member) .how = &(const size_t){ offsetof(type, member) }
 /* clang-format on */
 
@@ -78,12 +83,8 @@ int field_size(const struct field *f, uint64_t *ret);
 int field_duration(const struct field *f, uint64_t *ret_ms);
 /* Into a struct rate. */
 int field_rate(const struct field *f, void *ret);
-/* Readers of these, and of whole numbers, into the member that FIELD_AT names. */
-field_reader field_store_size, field_store_duration, field_store_rate, field_store_count;
 /* "enabled", as the bool `disabled`. */
 field_reader field_store_disabled;
-/* Text that is not empty, as it stands in the document. */
-field_reader field_store_text;
 /* One of n words; *ret is its index. */
 int field_word(const struct field *f, const char *const *words, size_t n, size_t *ret);
 /* The same for words in the order of enum verdict (verdict_names, or a format's own). */

@@ -35,7 +35,7 @@ field_reader permissions_read_guest_path;
 extern const struct field_table manifest_skill_table, manifest_nanocrab_table, manifest_rules_table,
 	manifest_enclave_table;
 
-/* Where a text goes: for FIELD(…, manifest_text, .how = MANIFEST_TEXT(name)). */
+/* Where a text goes: for FIELD(…, TEXT, manifest_text, .how = MANIFEST_TEXT(name)). */
 #define MANIFEST_TEXT(member) (&(const size_t){ offsetof(struct manifest, member) })
 
 /* Copies a scalar to the member that the table names; null counts as absent. */

@@ -52,12 +52,12 @@ static int read_http_host(const struct field *f, void *into)
 }
 
 static const struct field_key http_keys[] = {
-	FIELD("enabled", field_ignore, .required = true),
+	FIELD("enabled", OTHER, field_ignore, .is.required = true),
 	FIELD_EACH("allowed_hosts", read_http_host),
-	FIELD("max_request_size", field_store_size,
-		FIELD_AT(struct permissions, network.max_request_size)),
-	FIELD("rate_limit", field_store_rate, FIELD_AT(struct permissions, network.rate)),
-	FIELD("methods", permissions_read_network_methods),
+	FIELD_STORE(
+		"max_request_size", SIZE, FIELD_AT(struct permissions, network.max_request_size)),
+	FIELD_STORE("rate_limit", RATE, FIELD_AT(struct permissions, network.rate)),
+	FIELD("methods", WORDS, permissions_read_network_methods),
 };
 
 /* network_socket */
@@ -88,7 +88,7 @@ static int read_socket_enabled(const struct field *f, void *into)
 }
 
 static const struct field_key socket_keys[] = {
-	FIELD("enabled", read_socket_enabled, .required = true),
+	FIELD("enabled", FLAG, read_socket_enabled, .is.required = true),
 	FIELD_EACH("allowed_hosts", read_socket_host),
 };
 
@@ -113,7 +113,7 @@ static int read_path(const struct field *f, void *into)
 }
 
 static const struct field_key filesystem_keys[] = {
-	FIELD("enabled", field_ignore, .required = true),
+	FIELD("enabled", OTHER, field_ignore, .is.required = true),
 	FIELD_EACH("paths", read_path, .how = "$SKILL_DIR"),
 };
 
@@ -148,13 +148,13 @@ static int nanocrab_read_scope(const struct field *f, void *into)
 static const char email[] = "email", browser[] = "browser";
 
 static const struct field_key email_keys[] = {
-	FIELD("enabled", nanocrab_grant, .how = email, .required = true),
-	FIELD("allowed_recipients", nanocrab_read_scope, .how = email),
+	FIELD("enabled", FLAG, nanocrab_grant, .how = email, .is.required = true),
+	FIELD("allowed_recipients", WORDS, nanocrab_read_scope, .how = email),
 };
 
 static const struct field_key browser_keys[] = {
-	FIELD("enabled", nanocrab_grant, .how = browser, .required = true),
-	FIELD("allowed_domains", nanocrab_read_scope, .how = browser),
+	FIELD("enabled", FLAG, nanocrab_grant, .how = browser, .is.required = true),
+	FIELD("allowed_domains", WORDS, nanocrab_read_scope, .how = browser),
 };
 
 /* The table of capabilities */
@@ -186,23 +186,22 @@ static int read_capability(const struct field *f, void *into)
 #define TABLE(keys) (&(const struct field_table)FIELD_TABLE(keys))
 
 static const struct field_key capability_keys[] = {
-	FIELD("http", read_capability, .how = TABLE(http_keys)),
-	FIELD("filesystem", read_capability, .how = TABLE(filesystem_keys)),
-	FIELD("email", read_capability, .how = TABLE(email_keys)),
-	FIELD("browser", read_capability, .how = TABLE(browser_keys)),
-	FIELD(network_socket, read_capability, .how = TABLE(socket_keys)),
+	FIELD("http", MAP, read_capability, .how = TABLE(http_keys)),
+	FIELD("filesystem", MAP, read_capability, .how = TABLE(filesystem_keys)),
+	FIELD("email", MAP, read_capability, .how = TABLE(email_keys)),
+	FIELD("browser", MAP, read_capability, .how = TABLE(browser_keys)),
+	FIELD(network_socket, MAP, read_capability, .how = TABLE(socket_keys)),
 };
 static const struct field_table capability_table = FIELD_TABLE(capability_keys);
 
 /* limits, wasm, and the top */
 
 static const struct field_key limit_keys[] = {
-	FIELD("max_memory", field_store_size,
-		FIELD_AT(struct permissions, limits.values[LIMIT_WASM_MEMORY])),
-	FIELD("max_execution_time", field_store_duration,
+	FIELD_STORE(
+		"max_memory", SIZE, FIELD_AT(struct permissions, limits.values[LIMIT_WASM_MEMORY])),
+	FIELD_STORE("max_execution_time", DURATION,
 		FIELD_AT(struct permissions, limits.values[LIMIT_TIMEOUT_MS])),
-	FIELD("max_fuel", field_store_count,
-		FIELD_AT(struct permissions, limits.values[LIMIT_FUEL])),
+	FIELD_STORE("max_fuel", NUMBER, FIELD_AT(struct permissions, limits.values[LIMIT_FUEL])),
 };
 static const struct field_table limit_table = FIELD_TABLE(limit_keys);
 
@@ -212,8 +211,8 @@ static int nanocrab_read_limits(const struct field *f, void *into)
 }
 
 static const struct field_key wasm_keys[] = {
-	FIELD("file", manifest_text, .how = MANIFEST_TEXT(wasm_file)),
-	FIELD("export", manifest_text, .how = MANIFEST_TEXT(wasm_export)),
+	FIELD("file", TEXT, manifest_text, .how = MANIFEST_TEXT(wasm_file)),
+	FIELD("export", TEXT, manifest_text, .how = MANIFEST_TEXT(wasm_export)),
 };
 static const struct field_table wasm_table = {
 	.keys = wasm_keys,
@@ -225,12 +224,12 @@ static field_reader nanocrab_read_other;
 
 static const struct field_key crab_keys[] = {
 	FIELD_MAP("capabilities", capability_table),
-	FIELD("limits", nanocrab_read_limits),
+	FIELD("limits", MAP, nanocrab_read_limits),
 	FIELD_MAP("wasm", wasm_table),
-	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
-	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),
-	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
-	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("name", TEXT, manifest_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", TEXT, manifest_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", TEXT, manifest_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", TEXT, manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
 };
 const struct field_table manifest_nanocrab_table = {
 	.keys = crab_keys,

@@ -105,9 +105,9 @@ static int read_guest_mode(const struct field *f, void *into)
 }
 
 static const struct field_key guest_keys[] = {
-	FIELD("guest", read_guest_name, .required = true),
-	FIELD("host", read_guest_host, .required = true),
-	FIELD("mode", read_guest_mode, .required = true),
+	FIELD("guest", TEXT, read_guest_name, .is.required = true),
+	FIELD("host", TEXT, read_guest_host, .is.required = true),
+	FIELD("mode", OTHER, read_guest_mode, .is.required = true),
 };
 static const struct field_table guest_table = FIELD_TABLE(guest_keys);
 
@@ -191,7 +191,7 @@ static int read_service(const struct field *f, void *into)
 {
 	struct service_reading r = { .p = into, .row = f->how };
 	struct field_key keys[1 + SERVICE_SCOPES_MAX] = {
-		FIELD("access", read_access, .required = true),
+		FIELD("access", WORDS, read_access, .is.required = true),
 	};
 	struct field_table table = { .keys = keys, .n = 1 };
 	bool all = false;
@@ -199,7 +199,7 @@ static int read_service(const struct field *f, void *into)
 
 	for (size_t i = 0; i < SERVICE_SCOPES_MAX && r.row->scopes[i].key; i++)
 		keys[table.n++] = (struct field_key)FIELD(
-			r.row->scopes[i].key, read_service_scope, .how = &r.row->scopes[i]);
+			r.row->scopes[i].key, OTHER, read_service_scope, .how = &r.row->scopes[i]);
 	r.service.name = f->node->key;
 	r.service.where = field_location(f);
 	if (node_boolean(f->node, &all) == 0)
@@ -218,7 +218,7 @@ int permissions_read_services(const struct field *f, void *into)
 
 	for (size_t i = 0; i < SERVICE_COUNT; i++)
 		keys[i] = (struct field_key)FIELD(
-			service_rows[i].name, read_service, .how = &service_rows[i]);
+			service_rows[i].name, OTHER, read_service, .how = &service_rows[i]);
 	return field_read_map(f, &table, into);
 }
 
@@ -278,14 +278,14 @@ static int read_rule_methods(const struct field *f, void *into)
 
 /* `patterns` is read last, when the operations are known. */
 static const struct field_key rule_keys[] = {
-	FIELD("id", field_store_text, FIELD_AT(struct rule_reading, rule.id), .required = true),
-	FIELD("name", field_store_text, FIELD_AT(struct rule_reading, rule.name)),
-	FIELD("priority", read_rule_priority),
-	FIELD("action", read_rule_action, .required = true),
-	FIELD("operations", read_rule_operations, .required = true),
-	FIELD("patterns", field_ignore, .required = true),
-	FIELD("methods", read_rule_methods),
-	FIELD("enabled", field_store_disabled, FIELD_AT(struct rule_reading, rule.disabled)),
+	FIELD_STORE("id", TEXT, FIELD_AT(struct rule_reading, rule.id), .is.required = true),
+	FIELD_STORE("name", TEXT, FIELD_AT(struct rule_reading, rule.name)),
+	FIELD("priority", SIGNED, read_rule_priority),
+	FIELD("action", OTHER, read_rule_action, .is.required = true),
+	FIELD("operations", WORDS, read_rule_operations, .is.required = true),
+	FIELD("patterns", OTHER, field_ignore, .is.required = true),
+	FIELD("methods", WORDS, read_rule_methods),
+	FIELD("enabled", FLAG, field_store_disabled, FIELD_AT(struct rule_reading, rule.disabled)),
 };
 static const struct field_table rule_table = FIELD_TABLE(rule_keys);
 

@@ -82,7 +82,7 @@ static int permissions_read_all(const struct field *f, void *into)
 }
 
 static const struct field_key all_keys[] = {
-	FIELD("all", permissions_read_all, .required = true),
+	FIELD("all", WORDS, permissions_read_all, .is.required = true),
 };
 static const struct field_table all_table = FIELD_TABLE(all_keys);
 
@@ -150,9 +150,9 @@ int permissions_read_methods(const struct field *f, struct permissions *p, struc
 }
 
 static const struct field_key fs_keys[] = {
-	FIELD("read", permissions_read_list, .how = LIST(LIST_FS_READ)),
-	FIELD("write", permissions_read_list, .how = LIST(LIST_FS_WRITE)),
-	FIELD("deny", permissions_read_list, .how = LIST(LIST_FS_DENY)),
+	FIELD("read", LIST, permissions_read_list, .how = LIST(LIST_FS_READ)),
+	FIELD("write", LIST, permissions_read_list, .how = LIST(LIST_FS_WRITE)),
+	FIELD("deny", LIST, permissions_read_list, .how = LIST(LIST_FS_DENY)),
 };
 static const struct field_table fs_table = FIELD_TABLE(fs_keys);
 
@@ -186,15 +186,15 @@ int permissions_read_network_methods(const struct field *f, void *into)
 }
 
 static const struct field_key network_keys[] = {
-	FIELD("allow", permissions_read_list, .how = LIST(LIST_NETWORK_ALLOW)),
-	FIELD("private", permissions_read_list, .how = LIST(LIST_NETWORK_PRIVATE)),
-	FIELD("deny", permissions_read_list, .how = LIST(LIST_NETWORK_DENY)),
+	FIELD("allow", LIST, permissions_read_list, .how = LIST(LIST_NETWORK_ALLOW)),
+	FIELD("private", LIST, permissions_read_list, .how = LIST(LIST_NETWORK_PRIVATE)),
+	FIELD("deny", LIST, permissions_read_list, .how = LIST(LIST_NETWORK_DENY)),
 	FIELD_EACH("listen", permissions_read_port),
-	FIELD("rate_limit", field_store_rate, FIELD_AT(struct permissions, network.rate)),
-	FIELD("max_bytes", field_store_size, FIELD_AT(struct permissions, network.max_bytes)),
-	FIELD("max_request_size", field_store_size,
-		FIELD_AT(struct permissions, network.max_request_size)),
-	FIELD("methods", permissions_read_network_methods),
+	FIELD_STORE("rate_limit", RATE, FIELD_AT(struct permissions, network.rate)),
+	FIELD_STORE("max_bytes", SIZE, FIELD_AT(struct permissions, network.max_bytes)),
+	FIELD_STORE(
+		"max_request_size", SIZE, FIELD_AT(struct permissions, network.max_request_size)),
+	FIELD("methods", WORDS, permissions_read_network_methods),
 };
 static const struct field_table network_table = FIELD_TABLE(network_keys);
 
@@ -240,14 +240,14 @@ static int permissions_read_env(const struct field *f, void *into)
 #define LIMIT(which) FIELD_AT(struct permissions, limits.values[which])
 
 static const struct field_key limit_keys[] = {
-	FIELD("timeout", field_store_duration, LIMIT(LIMIT_TIMEOUT_MS)),
-	FIELD("memory", field_store_size, LIMIT(LIMIT_MEMORY)),
-	FIELD("pids", field_store_count, LIMIT(LIMIT_PIDS)),
-	FIELD("output", field_store_size, LIMIT(LIMIT_OUTPUT)),
-	FIELD("file_size", field_store_size, LIMIT(LIMIT_FILE_SIZE)),
-	FIELD("open_files", field_store_count, LIMIT(LIMIT_OPEN_FILES)),
-	FIELD("fuel", field_store_count, LIMIT(LIMIT_FUEL)),
-	FIELD("wasm_memory", field_store_size, LIMIT(LIMIT_WASM_MEMORY)),
+	FIELD_STORE("timeout", DURATION, LIMIT(LIMIT_TIMEOUT_MS)),
+	FIELD_STORE("memory", SIZE, LIMIT(LIMIT_MEMORY)),
+	FIELD_STORE("pids", NUMBER, LIMIT(LIMIT_PIDS)),
+	FIELD_STORE("output", SIZE, LIMIT(LIMIT_OUTPUT)),
+	FIELD_STORE("file_size", SIZE, LIMIT(LIMIT_FILE_SIZE)),
+	FIELD_STORE("open_files", NUMBER, LIMIT(LIMIT_OPEN_FILES)),
+	FIELD_STORE("fuel", NUMBER, LIMIT(LIMIT_FUEL)),
+	FIELD_STORE("wasm_memory", SIZE, LIMIT(LIMIT_WASM_MEMORY)),
 };
 static const struct field_table limit_table = FIELD_TABLE(limit_keys);
 
@@ -326,17 +326,18 @@ static int read_all_of(const struct field *f, void *into)
 static const struct field_key top_keys[] = {
 	FIELD_MAP("fs", fs_table),
 	FIELD_MAP("network", network_table),
-	FIELD("exec", read_exec, .how = LIST(LIST_EXEC)),
-	FIELD("env", permissions_read_env, .how = LIST(LIST_ENV)),
-	FIELD("services", permissions_read_services),
+	FIELD("exec", LIST, read_exec, .how = LIST(LIST_EXEC)),
+	FIELD("env", LIST, permissions_read_env, .how = LIST(LIST_ENV)),
+	FIELD("services", MAP, permissions_read_services),
 	FIELD_MAP("limits", limit_table),
 	FIELD_EACH("guest_paths", permissions_read_guest_path),
-	FIELD("dangerously_allow", permissions_read_list, .how = LIST(LIST_DANGEROUSLY_ALLOW)),
+	FIELD("dangerously_allow", LIST, permissions_read_list,
+		.how = LIST(LIST_DANGEROUSLY_ALLOW)),
 	FIELD_EACH("rules", permissions_read_rule),
-	FIELD("default", permissions_read_default),
-	FIELD("mode", permissions_read_mode),
-	FIELD("all_of", read_all_of),
-	FIELD("extends", permissions_read_extends),
+	FIELD("default", OTHER, permissions_read_default),
+	FIELD("mode", OTHER, permissions_read_mode),
+	FIELD("all_of", LIST, read_all_of),
+	FIELD("extends", OTHER, permissions_read_extends),
 };
 const struct field_table permissions_read_table = FIELD_TABLE(top_keys);
 

@@ -172,7 +172,7 @@ static int note_hosts(const struct field *f, void *into)
 }
 
 static const struct field_key network_keys[] = {
-	FIELD("allowedHosts", note_hosts),
+	FIELD("allowedHosts", WORDS, note_hosts),
 	FIELD_EACH("deniedHosts", read_denied_host),
 	FIELD_EACH("allowedPorts", constraint_read_port),
 };

@@ -42,8 +42,8 @@ static int skill_read_env(const struct field *f, void *into)
 }
 
 static const struct field_key requires_keys[] = {
-	FIELD("bins", read_bins),
-	FIELD("env", skill_read_env),
+	FIELD("bins", WORDS, read_bins),
+	FIELD("env", LIST, skill_read_env),
 };
 static const struct field_table requires_table = {
 	.keys = requires_keys,
@@ -104,15 +104,15 @@ static int skill_read_permissions(const struct field *f, void *into)
 static field_reader skill_read_other;
 
 static const struct field_key skill_keys[] = {
-	FIELD("name", manifest_text, .how = MANIFEST_TEXT(name)),
-	FIELD("version", manifest_text, .how = MANIFEST_TEXT(version)),
-	FIELD("description", manifest_text, .how = MANIFEST_TEXT(description)),
-	FIELD("author", manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
-	FIELD("entry", manifest_text, .how = MANIFEST_TEXT(entry)),
-	FIELD("runtime", manifest_text, .how = MANIFEST_TEXT(runtime)),
+	FIELD("name", TEXT, manifest_text, .how = MANIFEST_TEXT(name)),
+	FIELD("version", TEXT, manifest_text, .how = MANIFEST_TEXT(version)),
+	FIELD("description", TEXT, manifest_text, .how = MANIFEST_TEXT(description)),
+	FIELD("author", TEXT, manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("entry", TEXT, manifest_text, .how = MANIFEST_TEXT(entry)),
+	FIELD("runtime", TEXT, manifest_text, .how = MANIFEST_TEXT(runtime)),
 	FIELD_MAP("requires", requires_table),
-	FIELD("metadata", read_metadata),
-	FIELD("permissions", skill_read_permissions),
+	FIELD("metadata", MAP, read_metadata),
+	FIELD("permissions", MAP, skill_read_permissions),
 };
 const struct field_table manifest_skill_table = {
 	.keys = skill_keys,
