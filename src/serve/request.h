@@ -5,7 +5,7 @@
  * (net/gate/http-head.h), which takes one spelling of everything; here are the bounds of a server,
  * and the fields that say who asks:
  *
- *     400, 431                    bare line feeds, heads without an end, fields that are there twice
+ *     400, 431                    bare line feeds, heads without an end, fields that come twice
  *     serve_request_is_host()     a name that was made to lead here (DNS rebinding)
  *     .origin                     a page of another origin
  *     serve_request_is_token()    no token

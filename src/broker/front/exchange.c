@@ -26,7 +26,7 @@ static void exchange_charge(struct exchange *x)
 	const size_t now = x->doc.arena.used + x->answers.len;
 
 	if (x->client)
-		client_charge(x->client, x->charged, now);
+		serve_client_charge(&x->client->base, x->charged, now);
 	x->charged = now;
 }
 
@@ -73,20 +73,20 @@ static void exchange_finish(struct exchange *x)
 	struct client *c = x->client;
 
 	if (c && (x->answers.len || c->is_http)) {
-		const size_t before = c->out.len;
 		const bool is_list = x->is_batch && x->answers.len;
 
 		if (c->is_http)
-			http_message_begin(&c->out, x->answers.len ? 200 : 204,
-				x->answers.len ? x->answers.len + (is_list ? 3 : 1) : 0, false);
+			http_message_begin(&c->base.out, x->answers.len ? 200 : 204,
+				x->answers.len ? x->answers.len + (is_list ? 3 : 1) : 0,
+				c->base.is_last);
 		if (is_list)
-			buffer_addc(&c->out, '[');
-		buffer_add(&c->out, x->answers.data, x->answers.len);
+			buffer_addc(&c->base.out, '[');
+		buffer_add(&c->base.out, x->answers.data, x->answers.len);
 		if (x->answers.len)
-			buffer_adds(&c->out, is_list ? "]\n" : "\n");
+			buffer_adds(&c->base.out, is_list ? "]\n" : "\n");
 		/* A client that misses an answer must not wait for it. */
-		c->out.failed = c->out.failed || x->answers.failed;
-		client_charge(c, before, c->out.len);
+		c->base.out.failed = c->base.out.failed || x->answers.failed;
+		serve_client_settle(&c->base);
 	}
 	exchange_free(x);
 }
@@ -113,7 +113,7 @@ static struct pending *pending_take(struct exchange *x)
 	struct pending *p = &f->pending[f->free_slots[--f->n_free]];
 
 	*p = (struct pending){ .exchange = x,
-		.peer = x->client->peer,
+		.peer = x->client->base.peer,
 		.method = x->call.method,
 		.by_shield = x->call.by_shield,
 		.wanted = rpc_wanted(&x->call),
@@ -169,8 +169,8 @@ static int exchange_send(struct exchange *x)
 	const struct broker_call sent = { .method = x->call.method,
 		.flags = (x->call.by_shield ? CALL_BY_SHIELD : 0u) |
 			 (c->is_http ? CALL_BY_HTTP : 0u),
-		.pid = (uint32_t)c->peer->cred.pid,
-		.uid = c->peer->cred.uid,
+		.pid = (uint32_t)c->base.peer->cred.pid,
+		.uid = c->base.peer->cred.uid,
 		.connection = c->number,
 		.params = x->call.params };
 	auto_buffer body = { 0 };
@@ -219,7 +219,7 @@ static struct pending *pending_of_most(struct front *f, const struct peer *peer)
 	const struct peer *most = peer;
 	struct pending *last = NULL;
 
-	for (struct link *l = f->peers.next; l != &f->peers; l = l->next) {
+	for (struct link *l = f->room.peers.next; l != &f->room.peers; l = l->next) {
 		const struct peer *p = container_of(l, struct peer, link);
 
 		if (p->calls > most->calls)
@@ -264,8 +264,8 @@ static bool exchange_may_send(const struct exchange *x)
 	/* An answer of its own wakes it. */
 	if (f->is_lost || c->calls >= FRONT_CLIENT_CALLS_MAX)
 		return false;
-	if (!f->is_full && c->peer->calls < FRONT_PEER_CALLS_MAX &&
-		(c->peer->calls < f->n_free || pending_take_away(f, c->peer)))
+	if (!f->is_full && c->base.peer->calls < FRONT_PEER_CALLS_MAX &&
+		(c->base.peer->calls < f->n_free || pending_take_away(f, c->base.peer)))
 		return true;
 	client_block(c);
 	return false;
@@ -382,11 +382,10 @@ void exchange_answer(struct front *f, const struct frame *frame)
 static void exchange_print_note(struct pending *p, const struct values *notes)
 {
 	struct client *c = p->exchange->client;
-	const size_t before = c->out.len;
 
-	rpc_print_note(&c->out, p->id, p->method, p->by_shield, p->wanted, notes);
-	buffer_addc(&c->out, '\n');
-	client_charge(c, before, c->out.len);
+	rpc_print_note(&c->base.out, p->id, p->method, p->by_shield, p->wanted, notes);
+	buffer_addc(&c->base.out, '\n');
+	serve_client_settle(&c->base);
 	client_later(c);
 }
 

@@ -23,72 +23,22 @@ enum { ACCEPT_MAX = 16 };
 
 size_t front_clients(const struct front *f)
 {
-	return f->n_clients;
+	return f->room.n_clients;
 }
 
 size_t front_bytes(const struct front *f)
 {
-	return f->bytes;
-}
-
-/* The longest silent of those whose process has so many connections, or of one process. */
-static struct client *front_find_silent(
-	struct front *f, size_t connections, const struct peer *peer, bool idle)
-{
-	client_for_each(c, f)
-	{
-		if ((peer ? c->peer == peer : c->peer->connections == connections) &&
-			(!idle || client_is_idle(c)))
-			return c;
-	}
-	return NULL;
-}
-
-/*
- * Who goes for a new connection of a process that has `own` others (peer; NULL: it is not known).
- * One that waits for nothing, if there is one; but from a process that has hardly more than the
- * newcomer only that, or the two would take turns in closing each other's.
- */
-static struct client *front_find_victim(struct front *f, const struct peer *peer, size_t own)
-{
-	struct client *victim = NULL;
-	size_t most = 0;
-
-	client_for_each(c, f)
-	{
-		if (c->peer->connections > most)
-			most = c->peer->connections;
-	}
-	if (most > own)
-		victim = front_find_silent(f, most, NULL, true);
-	if (!victim && most > own && (own == 0 || most > own + 1))
-		victim = front_find_silent(f, most, NULL, false);
-	if (!victim && peer)
-		victim = front_find_silent(f, 0, peer, true);
-	/* Of programs that cannot be told apart a newcomer may be another one. */
-	if (!victim && peer && peer_is_unknown(peer))
-		victim = front_find_silent(f, 0, peer, false);
-	return victim;
-}
-
-static bool front_make_room(struct front *f, const struct peer *peer, size_t own)
-{
-	struct client *victim = front_find_victim(f, peer, own);
-
-	if (victim)
-		client_free(victim);
-	return victim;
+	return f->room.bytes;
 }
 
 static void front_take_in(struct front *f, int *fd, bool is_http)
 {
 	struct peer *peer;
 
-	if (peer_get(f, *fd, &peer) < 0)
-		return;
 	/* Without room it is closed at once. */
-	if ((f->n_clients < FRONT_CLIENTS_MAX || front_make_room(f, peer, peer->connections - 1)) &&
-		client_new(f, peer, *fd, is_http) == 0)
+	if (serve_room_enter(&f->room, *fd, &peer) < 0)
+		return;
+	if (client_new(f, peer, *fd, is_http) == 0)
 		(void)fd_take(fd);
 	else
 		peer_put_connection(peer);
@@ -102,7 +52,7 @@ static void front_accept(struct front *f, const struct watcher *w)
 		if (fd >= 0)
 			front_take_in(f, &fd, w == &f->http);
 		/* Without a descriptor it would wait for ever. */
-		else if (errno != EMFILE || !front_make_room(f, NULL, 0))
+		else if (errno != EMFILE || !serve_room_make_place(&f->room))
 			return;
 	}
 }
@@ -186,7 +136,7 @@ static void front_work(struct front *f)
 	while (!link_is_alone(&now)) {
 		struct client *c = front_pop(&now);
 
-		if (*peer_work(f, c->peer) > 0)
+		if (*peer_work(&f->room, c->base.peer) > 0)
 			client_work(c);
 		else
 			client_later(c);
@@ -201,7 +151,7 @@ static void front_prefer_least(struct link *list)
 	for (struct link *l = list->next; l != list; l = l->next) {
 		struct client *c = container_of(l, struct client, queue);
 
-		if (!least || c->peer->calls < least->peer->calls)
+		if (!least || c->base.peer->calls < least->base.peer->calls)
 			least = c;
 	}
 	if (!least)
@@ -232,36 +182,18 @@ static void front_work_blocked(struct front *f)
 	link_move(&f->blocked, &now);
 }
 
-/* Who holds most goes, until the rest fits: of a process the connection that holds most. */
-static void front_hold_budget(struct front *f)
-{
-	while (f->bytes > FRONT_BYTES_MAX) {
-		struct client *most = NULL;
-
-		client_for_each(c, f)
-		{
-			if (!most || c->peer->bytes > most->peer->bytes ||
-				(c->peer == most->peer && c->held > most->held))
-				most = c;
-		}
-		if (!most)
-			return;
-		client_free(most);
-	}
-}
-
 int front_turn(struct front *f, int ms)
 {
 	const bool waits = link_is_alone(&f->ready) && (!f->has_room || link_is_alone(&f->blocked));
 	int r;
 
-	f->turn++;
+	f->room.turn++;
 	r = loop_turn(f->loop, waits ? ms : 0);
 	if (f->is_lost)
 		exchange_lose_all(f);
 	front_work_blocked(f);
 	front_work(f);
-	front_hold_budget(f);
+	serve_room_hold_budget(&f->room);
 	return r < 0 ? r : f->is_lost ? -EPIPE : 0;
 }
 
@@ -283,6 +215,17 @@ static int front_open_http(struct front *f)
 	return loop_add(f->loop, &f->http, f->o.http, EPOLLIN);
 }
 
+static void front_open_room(struct front *f)
+{
+	const struct serve_limits limits = { .clients = FRONT_CLIENTS_MAX,
+		.bytes = FRONT_BYTES_MAX,
+		.stall_ms = f->o.stall_ms,
+		.close_ms = FRONT_CLOSE_MS,
+		.turn_work = FRONT_PEER_TURN_MAX };
+
+	serve_room_init(&f->room, f->loop, &limits);
+}
+
 int front_new(struct front **ret, const struct front_options *o)
 {
 	struct front *f = calloc(1, sizeof(*f));
@@ -293,10 +236,8 @@ int front_new(struct front **ret, const struct front_options *o)
 	f->o = *o;
 	if (f->o.stall_ms == 0)
 		f->o.stall_ms = FRONT_STALL_MS;
-	link_init(&f->clients);
 	link_init(&f->ready);
 	link_init(&f->blocked);
-	link_init(&f->peers);
 	/* Where the kernel can (Linux 6.16), whoever sends descriptors is refused at once. */
 	(void)setsockopt(o->listener, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
 	f->listener = (struct watcher){ .ready = front_on_listener, .fd = -1 };
@@ -305,6 +246,7 @@ int front_new(struct front **ret, const struct front_options *o)
 	for (size_t i = 0; i < FRONT_CALLS_MAX; i++)
 		f->free_slots[f->n_free++] = (uint16_t)(FRONT_CALLS_MAX - 1 - i);
 	r = loop_new(&f->loop);
+	front_open_room(f);
 	if (r == 0)
 		r = loop_add(f->loop, &f->listener, o->listener, EPOLLIN);
 	if (r == 0)
@@ -323,8 +265,7 @@ void front_free(struct front *f)
 	if (!f)
 		return;
 	exchange_lose_all(f);
-	while (!link_is_alone(&f->clients))
-		client_free(container_of(f->clients.next, struct client, link));
+	serve_room_clear(&f->room);
 	buffer_deinit(&f->unsent);
 	buffer_deinit(&f->gone);
 	frame_deinit(&f->frame);

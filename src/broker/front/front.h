@@ -38,7 +38,8 @@ enum {
 	FRONT_OUT_MAX = 1 << 20,     /* bytes of answers that wait: no further call is taken */
 	FRONT_BYTES_MAX = 64 << 20,  /* that all clients may hold */
 	FRONT_STALL_MS = 30 * 1000,
-	FRONT_TOKEN_LEAST = 32, /* characters */
+	FRONT_CLOSE_MS = 2 * 1000, /* for a client to close what was refused */
+	FRONT_TOKEN_LEAST = 32,    /* characters */
 };
 
 struct front_options {

@@ -37,6 +37,7 @@ struct http_message {
 	unsigned status;    /* of what was refused */
 	const char *reason; /* the same in words */
 	size_t head, body;  /* bytes */
+	bool is_last;       /* the client wants the connection closed behind it */
 };
 
 /*
@@ -46,6 +47,8 @@ struct http_message {
  */
 int http_message_read(const struct http_guard *g, const char *data, size_t len, size_t *scanned,
 	struct http_message *ret);
+/* Appends the response to what is no call. */
+void http_message_answer(struct buffer *out, const struct http_message *m);
 /* Appends the head of a response with a body of so many bytes; last: the connection ends behind it.
  */
 void http_message_begin(struct buffer *out, unsigned status, size_t len, bool last);

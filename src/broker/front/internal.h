@@ -2,8 +2,8 @@
 #pragma once
 /*
  * front.c has the loop, the listeners and the monitor; client.c the connections: bytes in and out;
- * exchange.c the calls of a line and their answers; peer.c whom all that is charged to; http.c the
- * requests of those that speak HTTP.
+ * exchange.c the calls of a line and their answers; http.c the requests of those that speak HTTP.
+ * Bytes, time and charging are serve/'s.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -13,9 +13,11 @@
 #include "base/buffer.h"
 #include "broker/front/front.h"
 #include "broker/front/http.h"
-#include "broker/front/peer.h"
 #include "broker/rpc.h"
 #include "event/loop.h"
+#include "serve/client.h"
+#include "serve/peer.h"
+#include "serve/room.h"
 #include "wire/frame.h"
 
 /* One line: its calls, and what is answered to them, once all is there. */
@@ -46,22 +48,12 @@ struct pending {
 };
 
 struct client {
+	struct serve_client base;
 	struct front *front;
-	struct peer *peer;
-	struct link link;  /* of all: who was silent longest is first */
-	struct link queue; /* in the front's list `ready` or `blocked`, or in none */
-	struct watcher watcher;
-	struct timer stall;
-	struct buffer in; /* bytes that are no whole line yet, from `start` on */
-	size_t start, scanned;
-	struct buffer out; /* answers, from `sent` on */
-	size_t sent;
+	struct link queue;        /* in the front's list `ready` or `blocked`, or in none */
 	struct exchange *feeding; /* the line that is worked on */
 	unsigned calls;           /* under way */
-	size_t held;              /* bytes that it is charged for */
 	bool is_http;             /* lines come in requests, one at a time */
-	bool is_refused;          /* what it sends is not looked at any more */
-	bool ended;               /* it sends no more */
 	bool has_opened;          /* the monitor is to hear when it goes */
 	uint64_t number;          /* of the connection, never used again */
 	bool has_more;            /* there may be lines that it cannot begin yet */
@@ -72,16 +64,13 @@ struct front {
 	struct loop *loop;
 	struct watcher listener, http, monitor;
 	struct http_guard guard;
-	struct link clients;
+	struct serve_room room;
 	struct link ready;   /* clients that have more to do than a turn allows */
 	struct link blocked; /* clients whose next call found no room */
-	struct link peers;
-	uint64_t turn;
-	size_t n_clients, n_calls;
+	size_t n_calls;
 	uint64_t n_begun; /* calls */
 	uint64_t n_connected;
 	struct buffer gone; /* numbers of connections that the monitor is still to hear of */
-	size_t bytes;
 	struct pending pending[FRONT_CALLS_MAX];
 	size_t n_free;
 	uint16_t free_slots[FRONT_CALLS_MAX];
@@ -107,8 +96,6 @@ int client_new(struct front *f, struct peer *peer, int fd, bool is_http);
 void client_free(struct client *c);
 /* Takes up what it may: lines, calls, bytes to write. May free the client. */
 void client_work(struct client *c);
-/* Something of it has grown, or shrunk. */
-void client_charge(struct client *c, size_t before, size_t now);
 /* It has more to do when the others had their turn. */
 void client_later(struct client *c);
 /* The same once there is room for calls again. */
@@ -117,9 +104,6 @@ void client_block(struct client *c);
 bool client_is_clogged(const struct client *c);
 /* Nothing is under way for it. */
 bool client_is_idle(const struct client *c);
-#define client_for_each(c, f)                                                         \
-	for (struct client *c = container_of((f)->clients.next, struct client, link); \
-		&c->link != &(f)->clients; c = container_of(c->link.next, struct client, link))
 
 /* exchange.c */
 /* A line of a client. */

@@ -253,7 +253,61 @@ static void test_bytes(void **state)
 	responds(s, fd, "401", "WWW-Authenticate: Bearer");
 	assert_null(response(s, fd));
 	assert_int_equal(front_bytes(s->front), 0);
+	fd_close(&fd);
+	for (int i = 0; i < TURNS_MAX && front_clients(s->front) > 0; i++)
+		stage_turn(s);
 	assert_int_equal(front_clients(s->front), 0);
+}
+
+/* A client that is refused while it sends hears why: its bytes are read, and thrown away. */
+static void test_refused_while_it_sends(void **state)
+{
+	struct stage *s = *state;
+	auto_fd fd = stage_connect_http(s);
+	auto_buffer text = { 0 };
+
+	buffer_printf(&text,
+		"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: "
+		"application/json\r\nContent-Length: 4000000\r\n\r\n",
+		s->port);
+	while (text.len < 1000000)
+		buffer_addc(&text, ' ');
+	assert_false(text.failed);
+	say(s, fd, text.data);
+	assert_int_equal(front_bytes(s->front), 0);
+	responds(s, fd, "401", "Connection: close");
+	assert_null(response(s, fd));
+}
+
+/* One that sends no more and waits is answered; an interim answer probes whether it is there. */
+static void test_half_closed(void **state)
+{
+	struct stage *s = *state;
+	auto_fd fd = stage_connect_http(s);
+	uint64_t id;
+
+	ask(s, fd, CALL("fs.read", "\"path\":\"/a\""));
+	id = monitor_hears(s)->id;
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	responds(s, fd, "HTTP/1.1 100 Continue", "");
+	monitor_answers(s, id, "text");
+	responds(s, fd, "200", "\"id\":7,\"result\"");
+	assert_null(response(s, fd));
+}
+
+static void test_last_request(void **state)
+{
+	struct stage *s = *state;
+	auto_fd fd = stage_connect_http(s);
+	char text[256];
+
+	(void)snprintf(text, sizeof(text),
+		"GET /health HTTP/1.1\r\nHost: localhost:%u\r\nConnection: close\r\n\r\n"
+		"GET /health HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+		s->port, s->port);
+	say(s, fd, text);
+	responds(s, fd, "200", "Connection: close");
+	assert_null(response(s, fd));
 }
 
 /* Connections that all wait, as many as there may be: another one still gets in. */
@@ -306,6 +360,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_smuggling, stage_make_http, stage_remove),
 		cmocka_unit_test_setup_teardown(test_slow, stage_make_http_impatient, stage_remove),
 		cmocka_unit_test_setup_teardown(test_bytes, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(
+			test_refused_while_it_sends, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_half_closed, stage_make_http, stage_remove),
+		cmocka_unit_test_setup_teardown(test_last_request, stage_make_http, stage_remove),
 		cmocka_unit_test_setup_teardown(test_many, stage_make_http, stage_remove),
 		cmocka_unit_test_setup_teardown(
 			test_tokens_are_long, stage_make_http, stage_remove),

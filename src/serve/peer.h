@@ -17,20 +17,20 @@
 
 #include "base/link.h"
 
-struct front;
+struct serve_room;
 
 struct peer {
 	struct link link; /* of all */
 	struct ucred cred;
 	uint64_t number;    /* of its pidfd; 0: the kernel has none */
 	size_t connections; /* with `calls` what keeps it */
-	size_t calls;       /* that the monitor has, those of connections that are closed too */
+	size_t calls;       /* that are under way, those of connections that are closed too */
 	size_t bytes;       /* that its connections hold */
 	uint64_t turn;      /* `work` is of that one */
 	unsigned work;      /* that it may still do in it */
 };
 
-/* All that connect by HTTP: the kernel says who is behind a Unix socket only. They share one
+/* All that connect by TCP: the kernel says who is behind a Unix socket only. They share one
  * process's share. */
 static inline bool peer_is_unknown(const struct peer *p)
 {
@@ -38,9 +38,9 @@ static inline bool peer_is_unknown(const struct peer *p)
 }
 
 /* The peer behind an accepted socket, with one connection more. */
-int peer_get(struct front *f, int fd, struct peer **ret);
+int peer_get(struct serve_room *r, int fd, struct peer **ret);
 /* A connection, or a call, is over. Frees the peer if it was the last of both. */
 void peer_put_connection(struct peer *p);
 void peer_put_call(struct peer *p);
 /* What it may do in this turn, in calls. */
-unsigned *peer_work(struct front *f, struct peer *p);
+unsigned *peer_work(struct serve_room *r, struct peer *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "broker/front/peer.h"
+#include "serve/peer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 #include <sys/vfs.h>
 
 #include "base/fd.h"
-#include "broker/front/internal.h"
+#include "event/loop.h"
+#include "serve/room.h"
 
 /* What older headers lack. */
 #ifndef SO_PEERPIDFD
@@ -35,9 +36,9 @@ static uint64_t peer_number(int fd)
 	return st.st_ino;
 }
 
-static struct peer *peer_find(struct front *f, const struct ucred *cred, uint64_t number)
+static struct peer *peer_find(struct serve_room *r, const struct ucred *cred, uint64_t number)
 {
-	for (struct link *l = f->peers.next; l != &f->peers; l = l->next) {
+	for (struct link *l = r->peers.next; l != &r->peers; l = l->next) {
 		struct peer *p = container_of(l, struct peer, link);
 
 		if (p->cred.pid == cred->pid && p->cred.uid == cred->uid && p->number == number)
@@ -46,7 +47,7 @@ static struct peer *peer_find(struct front *f, const struct ucred *cred, uint64_
 	return NULL;
 }
 
-int peer_get(struct front *f, int fd, struct peer **ret)
+int peer_get(struct serve_room *r, int fd, struct peer **ret)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -56,7 +57,7 @@ int peer_get(struct front *f, int fd, struct peer **ret)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return -errno;
 	number = peer_number(fd);
-	p = peer_find(f, &cred, number);
+	p = peer_find(r, &cred, number);
 	if (!p) {
 		p = calloc(1, sizeof(*p));
 		if (!p)
@@ -64,7 +65,7 @@ int peer_get(struct front *f, int fd, struct peer **ret)
 		p->cred = cred;
 		p->number = number;
 		link_init(&p->link);
-		link_append(&f->peers, &p->link);
+		link_append(&r->peers, &p->link);
 	}
 	p->connections++;
 	*ret = p;
@@ -91,11 +92,11 @@ void peer_put_call(struct peer *p)
 	peer_put(p);
 }
 
-unsigned *peer_work(struct front *f, struct peer *p)
+unsigned *peer_work(struct serve_room *r, struct peer *p)
 {
-	if (p->turn != f->turn) {
-		p->turn = f->turn;
-		p->work = FRONT_PEER_TURN_MAX;
+	if (p->turn != r->turn) {
+		p->turn = r->turn;
+		p->work = r->limits.turn_work;
 	}
 	return &p->work;
 }
