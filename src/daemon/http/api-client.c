@@ -7,72 +7,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "codec/json-writer.h"
 #include "daemon/http/internal.h"
-#include "serve/request.h"
+#include "serve/answer.h"
+#include "serve/peer.h"
 
-enum {
-	CLIENT_READ = 16 << 10,
-	CLIENT_STREAM_ROOM = 32 << 10, /* events are copied until so much waits to be written */
-	CLIENT_KEEP = 64 << 10,
-};
+/* Events are copied until so many bytes wait to be written. */
+enum { CLIENT_STREAM_ROOM = 32 << 10 };
 
 static void api_client_work(struct api_client *c);
 
-/* What it holds has changed. */
-static void api_client_charge(struct api_client *c)
-{
-	const size_t now = c->in.cap + c->out.cap;
-
-	c->server->bytes += now - c->charged;
-	c->charged = now;
-}
-
-void api_client_free(struct api_client *c)
+static void api_client_free(struct api_client *c)
 {
 	struct server *s = c->server;
-	const int fd = c->watcher.fd;
 
 	if (c->call)
 		server_leave(s, c->call);
-	loop_remove(s->loop, &c->watcher);
-	loop_stop(s->loop, &c->timer);
-	link_remove(&c->link);
-	s->n_clients--;
 	s->n_streams -= c->is_streaming;
-	buffer_deinit(&c->in);
-	buffer_deinit(&c->out);
-	api_client_charge(c);
-	if (fd >= 0)
-		(void)close(fd);
+	serve_client_close(&c->base);
 	free(c);
 }
 
 /* Answers */
 
-/* Nothing of an answer is run, framed or loaded by a page; but what the page itself needs, and
- * that only from here. There is no inline script, no inline style and no markup from a text. */
-static const char client_csp_none[] = "default-src 'none'; frame-ancestors 'none'";
+/* What the page itself needs may be loaded, and that only from here. There is no inline script, no
+ * inline style and no markup from a text. */
 static const char client_csp_page[] =
 	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
 	"'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
 	"require-trusted-types-for 'script'; trusted-types 'none'";
 
-static void api_client_common(struct api_client *c, unsigned status, const char *csp)
-{
-	buffer_printf(&c->out,
-		"HTTP/1.1 %u %s\r\nContent-Security-Policy: %s\r\n"
-		"X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
-		"Cross-Origin-Opener-Policy: same-origin\r\n"
-		"Cross-Origin-Resource-Policy: same-origin\r\n",
-		status, serve_request_words(status), csp);
-}
-
 /* What tells the page that the daemon answers, and not what took its port. */
-static void api_client_prove(struct api_client *c, unsigned status, const void *body, size_t len)
+static void api_client_prove(
+	struct api_client *c, unsigned status, const void *body, size_t len, struct buffer *fields)
 {
 	const struct proof_answer a = { .start = c->server->setup.start,
 		.count = c->count,
@@ -84,36 +52,34 @@ static void api_client_prove(struct api_client *c, unsigned status, const void *
 	if (!c->tab.id[0])
 		return;
 	proof_of_answer(&c->tab, &a, mac);
-	buffer_printf(&c->out, "Corral-Proof: %s\r\n", mac);
+	buffer_printf(fields, "Corral-Proof: %s\r\n", mac);
 }
 
-/* body: NULL where a stream follows. */
-static void api_client_head(
-	struct api_client *c, unsigned status, const char *type, const void *body, size_t len)
+/* body: NULL where a stream follows; allow: methods, or "". */
+static void api_client_respond(
+	struct api_client *c, struct serve_answer *a, const char *body, const char *allow)
 {
-	struct buffer *out = &c->out;
+	auto_buffer fields = { 0 };
 
-	api_client_common(c, status, client_csp_none);
-	buffer_printf(out, "Content-Type: %s\r\nCache-Control: no-store\r\n", type);
-	if (status == 401 && c->by_unix)
-		buffer_adds(out, "WWW-Authenticate: Bearer\r\n");
-	else if (status == 401)
-		buffer_printf(out, "WWW-Authenticate: Corral\r\nCorral-Start: %s\r\n",
-			c->server->setup.start);
-	api_client_prove(c, status, body, len);
-	if (status == 429)
-		buffer_adds(out, "Retry-After: 1\r\n");
-	if (!c->is_streaming)
-		buffer_printf(out, "Content-Length: %zu\r\n", len);
-	if (c->is_last)
-		buffer_adds(out, "Connection: close\r\n");
+	if (a->status == 401 && !c->by_unix) {
+		a->challenge = "Corral";
+		buffer_printf(&fields, "Corral-Start: %s\r\n", c->server->setup.start);
+	}
+	api_client_prove(c, a->status, body, a->len, &fields);
+	if (allow[0])
+		buffer_printf(&fields, "Allow: %s\r\n", allow);
+	a->fields = buffer_text(&fields);
+	a->is_last = c->base.is_last;
+	serve_answer_begin(&c->base.out, a);
+	buffer_add(&c->base.out, body, a->len);
+	c->base.out.failed = c->base.out.failed || fields.failed;
 }
 
 static void api_client_send(struct api_client *c, unsigned status, const char *json, size_t len)
 {
-	api_client_head(c, status, "application/json", json, len);
-	buffer_adds(&c->out, "\r\n");
-	buffer_add(&c->out, json, len);
+	api_client_respond(c,
+		&(struct serve_answer){ .status = status, .type = "application/json", .len = len },
+		json, "");
 }
 
 static void api_client_refuse(struct api_client *c, const struct api_request *q)
@@ -125,29 +91,30 @@ static void api_client_refuse(struct api_client *c, const struct api_request *q)
 	json_open_map(&w, NULL);
 	json_put_text(&w, "error", q->reason);
 	json_end_line(&w);
-	c->is_last = true;
-	api_client_head(c, q->status, "application/json", buffer_text(&text), text.len);
-	if (q->allow[0])
-		buffer_printf(&c->out, "Allow: %s\r\n", q->allow);
-	buffer_adds(&c->out, "\r\n");
-	buffer_add(&c->out, text.data, text.len);
+	serve_client_finish(&c->base);
+	api_client_respond(c,
+		&(struct serve_answer){
+			.status = q->status, .type = "application/json", .len = text.len },
+		buffer_text(&text), q->allow);
 }
 
 /* A file of the page: asked for each time, sent only if it is another one. */
 static void api_client_send_asset(struct api_client *c, const struct api_request *q)
 {
 	const struct asset *a = q->asset;
+	char fields[128];
 
-	api_client_common(c, q->is_known ? 304 : 200, client_csp_page);
-	buffer_printf(&c->out, "Cache-Control: no-cache\r\nETag: %s\r\n", a->etag);
-	if (q->is_known) {
-		buffer_adds(&c->out, "\r\n");
-		return;
-	}
-	buffer_printf(&c->out,
-		"Content-Type: %s\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n",
-		a->type, a->len);
-	buffer_add(&c->out, a->data, a->len);
+	(void)snprintf(fields, sizeof(fields), "ETag: %s\r\n%s", a->etag,
+		q->is_known ? "" : "Content-Encoding: gzip\r\n");
+	serve_answer_begin(&c->base.out, &(struct serve_answer){ .status = q->is_known ? 304 : 200,
+						 .type = q->is_known ? NULL : a->type,
+						 .csp = client_csp_page,
+						 .cache = "no-cache",
+						 .fields = fields,
+						 .len = a->len,
+						 .is_last = c->base.is_last });
+	if (!q->is_known)
+		buffer_add(&c->base.out, a->data, a->len);
 }
 
 /* It was a request; but there is no room for it. */
@@ -162,10 +129,11 @@ void api_client_answer(struct api_client *c, const struct message_answer *a)
 	const bool is_text = c->is_text && a->status == 200;
 
 	c->call = 0;
-	api_client_head(c, a->status, is_text ? "text/plain; version=0.0.4" : "application/json",
-		a->json, a->len);
-	buffer_adds(&c->out, "\r\n");
-	buffer_add(&c->out, a->json, a->len);
+	api_client_respond(c,
+		&(struct serve_answer){ .status = a->status,
+			.type = is_text ? "text/plain; version=0.0.4" : "application/json",
+			.len = a->len },
+		a->json, "");
 	api_client_work(c);
 }
 
@@ -180,7 +148,7 @@ static void api_client_note_local(struct api_client *c, struct api_request *q)
 
 static void api_client_listen(struct api_client *c, struct api_request *q)
 {
-	struct json_writer w = { .out = &c->out };
+	struct json_writer w = { .out = &c->base.out };
 	struct server *s = c->server;
 
 	if (s->n_streams >= SERVER_STREAMS_MAX) {
@@ -188,33 +156,36 @@ static void api_client_listen(struct api_client *c, struct api_request *q)
 		api_client_refuse_later(c, q, "too many clients listen for events");
 		return;
 	}
-	c->is_streaming = true;
-	c->is_last = false; /* events have no end */
+	c->is_streaming = c->base.is_deaf = true;
+	c->base.is_last = false; /* events have no end */
 	s->n_streams++;
 	api_client_note_local(c, q);
 	c->place = stream_find(&s->stream, q->after);
 	c->last_id = q->after ? q->after : s->stream.last_id;
-	api_client_head(c, 200, "text/event-stream", NULL, 0);
-	buffer_adds(&c->out, "\r\nretry: 2000\n\nevent: connected\ndata: ");
+	api_client_respond(c,
+		&(struct serve_answer){
+			.status = 200, .type = "text/event-stream", .is_stream = true },
+		NULL, "");
+	buffer_adds(&c->base.out, "retry: 2000\n\nevent: connected\ndata: ");
 	json_open_map(&w, NULL);
 	json_put_text(&w, "version", s->version);
 	json_put_count(&w, "last", s->stream.last_id);
 	json_close(&w);
-	buffer_adds(&c->out, "\n\n");
+	buffer_adds(&c->base.out, "\n\n");
 }
 
 void api_client_stream(struct api_client *c)
 {
-	if (c->sent == c->out.len)
+	if (serve_client_is_written(&c->base))
 		api_client_work(c);
 }
 
 void api_client_beat(struct api_client *c)
 {
 	/* Who has not read the last one is behind anyway. */
-	if (c->sent < c->out.len)
+	if (!serve_client_is_written(&c->base))
 		return;
-	buffer_adds(&c->out, ":\n\n");
+	buffer_adds(&c->base.out, ":\n\n");
 	api_client_work(c);
 }
 
@@ -293,182 +264,101 @@ static int api_client_take(struct api_client *c)
 		.label = c->server->setup.label,
 		.tabs = c->server->tabs };
 	static struct api_request q; /* it is big */
+	size_t len;
+	const char *data = serve_client_input(&c->base, &len);
 	auto_arena a = { 0 };
 
-	if (c->in.len == 0 || c->call || c->is_last || c->is_streaming)
+	if (len == 0 || c->call || c->base.is_deaf)
 		return 0;
 	/* Who may not ask is not even read. */
 	if (c->refusal[0]) {
 		q = (struct api_request){ .status = 403, .target = "?" };
 		(void)snprintf(q.reason, sizeof(q.reason),
 			"%s; only processes outside of sandboxes may ask", c->refusal);
-	} else if (api_request_read(&guard, c->in.data, c->in.len, &c->scanned, &a, &q) == 0) {
+	} else if (api_request_read(&guard, data, len, &c->base.scanned, &a, &q) == 0) {
 		return 0;
 	}
-	loop_stop(c->server->loop, &c->timer);
-	c->scanned = 0;
-	if (!q.status) {
-		c->in.len -= q.head + q.body;
-		memmove(c->in.data, c->in.data + q.head + q.body, c->in.len);
-	}
-	c->is_last = q.is_last;
+	if (q.status || q.is_last)
+		serve_client_finish(&c->base);
+	else
+		serve_client_take(&c->base, q.head + q.body);
 	api_client_take_count(c, &q);
 	api_client_dispatch(c, &q);
-	if (c->is_last || (c->in.len == 0 && c->in.cap > CLIENT_KEEP))
-		buffer_deinit(&c->in);
 	return 1;
-}
-
-/* Bytes */
-
-static int api_client_write(struct api_client *c)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (c->sent == c->out.len) {
-			c->sent = 0;
-			buffer_clear(&c->out);
-			if (c->is_streaming)
-				stream_copy(&c->server->stream, &c->place, &c->last_id,
-					CLIENT_STREAM_ROOM, &c->out);
-			if (c->out.len == 0)
-				return 0;
-		}
-		n = send(c->watcher.fd, c->out.data + c->sent, c->out.len - c->sent,
-			MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		c->sent += (size_t)n;
-		loop_stop(c->server->loop, &c->timer);
-	}
-}
-
-static int api_client_read(struct api_client *c)
-{
-	static char room[CLIENT_READ];
-	ssize_t n = recv(c->watcher.fd, room, sizeof(room), MSG_DONTWAIT);
-
-	c->has_ended |= n == 0;
-	if (n <= 0)
-		return n == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	/* Behind a refusal, or a request for events, nothing is read. */
-	if (!c->is_last && !c->is_streaming)
-		buffer_add(&c->in, room, (size_t)n);
-	link_remove(&c->link);
-	link_append(&c->server->clients, &c->link);
-	return c->in.failed ? -ENOMEM : 0;
-}
-
-/* What it waits for, and for how long at most: half a request and an answer that is not read are
- * waited for from their first byte on; each byte more does not prolong it. */
-static int api_client_wait(struct api_client *c)
-{
-	const bool writes = c->sent < c->out.len;
-	const bool is_part = c->in.len > 0 && !c->call;
-	struct loop *l = c->server->loop;
-	const uint64_t ms = c->is_shut          ? SERVER_CLOSE_MS
-			    : is_part || writes ? SERVER_HEAD_MS
-						: SERVER_IDLE_MS;
-
-	if (c->timer.place && c->timer.due_ms > loop_now(l) + ms)
-		loop_stop(l, &c->timer);
-	if (c->call || (c->is_streaming && !writes))
-		loop_stop(l, &c->timer);
-	else if (c->timer.place == 0 && loop_start(l, &c->timer, ms) < 0)
-		return -ENOMEM;
-	/* Of one that waits nothing more is taken: a client that sends on is held by its socket. */
-	return loop_change(l, &c->watcher,
-		(c->has_ended     ? 0
-			: c->call ? EPOLLRDHUP
-				  : EPOLLIN) |
-			(writes ? EPOLLOUT : 0));
 }
 
 static void api_client_work(struct api_client *c)
 {
+	struct serve_client *base = &c->base;
 	int r = 0;
 
 	while (r == 0 && api_client_take(c) == 1)
-		r = c->out.failed ? -ENOMEM : 0;
+		r = base->out.failed ? -ENOMEM : 0;
 	if (r == 0)
-		r = api_client_write(c);
-	if (c->out.len == 0 && c->out.cap > CLIENT_KEEP)
-		buffer_deinit(&c->out);
-	api_client_charge(c);
-	if (r == 0 && (c->out.failed || c->in.failed))
-		r = -ENOMEM;
-	/* It sends nothing more, and has got all that it asked for. */
-	if (r == 0 && c->has_ended && !c->call && c->sent == c->out.len)
-		r = -EPIPE;
-	/* To close it now would take the answer from a client that still sends: it is read, and
-	 * thrown away, until that closes it or its time is over. */
-	if (r == 0 && c->is_last && !c->call && c->sent == c->out.len && !c->is_shut) {
-		c->is_shut = true;
-		r = shutdown(c->watcher.fd, SHUT_WR) < 0 ? -errno : 0;
-	}
+		r = serve_client_write(base);
+	/* Of one that waits nothing more is taken: a client that sends on is held by its socket. */
 	if (r == 0)
-		r = api_client_wait(c);
+		r = serve_client_wait(
+			base, &(struct serve_wait){ .reads = !c->call,
+				      .is_part = base->in.len > base->start && !c->call,
+				      .is_busy = c->call ||
+						 (c->is_streaming && serve_client_is_written(base)),
+				      .is_unfinished = c->call,
+				      .watches_end = c->call });
 	if (r < 0)
 		api_client_free(c);
 }
 
-/*
- * It sends nothing more, while its call waits. By TCP that is all that is seen of a client that has
- * closed the connection, too: an interim answer, which says nothing, makes such a one's kernel
- * reset the connection, and the call is let go.
- */
-static void api_client_end(struct api_client *c)
+/* As serve/ sees it */
+
+static void api_client_on_work(struct serve_client *base)
 {
-	c->has_ended = true;
-	if (c->call && !c->by_unix)
-		buffer_adds(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+	api_client_work(api_client_of(base));
 }
 
-static void api_client_on_ready(struct watcher *w, uint32_t events)
+static void api_client_on_free(struct serve_client *base)
 {
-	struct api_client *c = container_of(w, struct api_client, watcher);
-	int r = 0;
-
-	if (events & (EPOLLHUP | EPOLLERR))
-		r = -EPIPE;
-	else if (events & EPOLLIN)
-		r = api_client_read(c);
-	else if (events & EPOLLRDHUP)
-		api_client_end(c);
-	if (r < 0)
-		api_client_free(c);
-	else
-		api_client_work(c);
+	api_client_free(api_client_of(base));
 }
 
-/* Half a request, an answer that is not read, or silence. */
-static void api_client_on_timer(struct timer *t)
+static bool api_client_on_idle(const struct serve_client *base)
 {
-	api_client_free(container_of(t, struct api_client, timer));
+	const struct api_client *c = api_client_of(base);
+
+	return !c->is_streaming && !c->call;
+}
+
+static void api_client_on_refill(struct serve_client *base)
+{
+	struct api_client *c = api_client_of(base);
+
+	if (c->is_streaming)
+		stream_copy(
+			&c->server->stream, &c->place, &c->last_id, CLIENT_STREAM_ROOM, &base->out);
 }
 
 int api_client_new(struct server *s, int fd, bool by_unix, const char *refusal)
 {
-	struct api_client *c = calloc(1, sizeof(*c));
-	int r;
+	static const struct serve_class class = { .work = api_client_on_work,
+		.free = api_client_on_free,
+		.is_idle = api_client_on_idle,
+		.refill = api_client_on_refill };
+	struct api_client *c;
+	struct peer *peer;
+	int r = serve_room_enter(&s->room, fd, &peer);
 
-	if (!c)
-		return -ENOMEM;
-	c->server = s;
-	c->by_unix = by_unix;
-	(void)snprintf(c->refusal, sizeof(c->refusal), "%s", refusal);
-	c->watcher = (struct watcher){ .ready = api_client_on_ready, .fd = -1 };
-	c->timer = (struct timer){ .expired = api_client_on_timer };
-	r = loop_start(s->loop, &c->timer, SERVER_IDLE_MS);
-	if (r == 0)
-		r = loop_add(s->loop, &c->watcher, fd, EPOLLIN);
+	if (r < 0)
+		return r;
+	c = calloc(1, sizeof(*c));
+	r = c ? serve_client_open(&c->base, &s->room, peer, fd, &class) : -ENOMEM;
 	if (r < 0) {
-		loop_stop(s->loop, &c->timer);
+		peer_put_connection(peer);
 		free(c);
 		return r;
 	}
-	link_append(&s->clients, &c->link);
-	s->n_clients++;
+	c->server = s;
+	c->by_unix = by_unix;
+	c->base.is_tcp = !by_unix;
+	(void)snprintf(c->refusal, sizeof(c->refusal), "%s", refusal);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * server.c has the loop and corrald; api-client.c the connections; request.c reads
- * what they send; stream.c has the events.
+ * server.c has the loop and corrald; api-client.c what clients ask and are answered; request.c
+ * reads what they send. Bytes, time, charging and events are serve/'s.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +11,8 @@
 #include "base/link.h"
 #include "daemon/http/request.h"
 #include "daemon/http/server.h"
+#include "serve/client.h"
+#include "serve/room.h"
 #include "serve/stream.h"
 #include "daemon/message.h"
 #include "event/loop.h"
@@ -28,23 +30,16 @@ enum {
 };
 
 struct api_client {
+	struct serve_client base;
 	struct server *server;
-	struct link link; /* of all: who was silent longest is first */
-	struct watcher watcher;
-	struct timer timer;
 	bool by_unix;
 	char refusal[128]; /* why all that it asks is refused; "": it is not */
 	bool is_streaming;
-	bool is_last;            /* it is closed when all is written */
-	bool is_shut;            /* all is written */
-	bool has_ended;          /* it sends nothing more; what it asked for is answered */
 	bool is_text;            /* its call is answered with text, and not with JSON */
 	uint64_t call;           /* id of the call that corrald has; 0: none */
 	struct proof_tab tab;    /* that proved its request; its key proves the answer */
 	uint64_t count;          /* of the request */
 	uint64_t place, last_id; /* in the stream of events */
-	struct buffer in, out;
-	size_t scanned, sent, charged;
 };
 
 struct server {
@@ -53,8 +48,8 @@ struct server {
 	int supervisor;
 	struct watcher link;
 	struct timer heartbeat, second;
-	struct link clients;
-	size_t n_clients, n_streams, n_calls, bytes;
+	struct serve_room room;
+	size_t n_streams, n_calls;
 	uint64_t next_call;
 	unsigned n_notes;  /* in this second */
 	unsigned n_unsaid; /* and those that were too many; the last of them: */
@@ -71,18 +66,16 @@ struct server {
 /* api-client.c */
 /* Takes the descriptor over, unless it fails. refusal: why nothing that it asks is done, or "". */
 int api_client_new(struct server *s, int fd, bool by_unix, const char *refusal);
-void api_client_free(struct api_client *c);
 /* corrald has answered its call. */
 void api_client_answer(struct api_client *c, const struct message_answer *a);
 /* There may be events for one that listens. */
 void api_client_stream(struct api_client *c);
 /* A line that keeps a connection with events from being taken for dead. */
 void api_client_beat(struct api_client *c);
-#define api_client_for_each(c, s)                                                             \
-	for (struct api_client *c = container_of((s)->clients.next, struct api_client, link), \
-			       *next_ = container_of(c->link.next, struct api_client, link);  \
-		&c->link != &(s)->clients;                                                    \
-		c = next_, next_ = container_of(c->link.next, struct api_client, link))
+static inline struct api_client *api_client_of(const struct serve_client *base)
+{
+	return container_of(base, struct api_client, base);
+}
 
 /* server.c */
 /* Sends a call to corrald; 0: it is under way. -EBUSY: too many are. */

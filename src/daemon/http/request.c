@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "codec/encoding.h"
 #include "codec/json.h"
-#include "serve/request.h"
+#include "serve/guard.h"
 
 static int api_request_refuse(
 	struct api_request *q, unsigned status, const char *reason, const char *more)
@@ -41,58 +41,37 @@ static void api_request_note_target(struct api_request *q, const struct http_req
 	(void)snprintf(q->target, sizeof(q->target), "%s", buffer_text(&text));
 }
 
-static bool api_request_is_host(const struct api_guard *g, const struct serve_request *s)
-{
-	const struct http_request *r = &s->head.request;
-	char ours[64];
-
-	if (!g->port)
-		return serve_request_is_host(s, 0);
-	(void)snprintf(ours, sizeof(ours), "%s.localhost", g->label);
-	return strcmp(r->host, ours) == 0 && (r->port ? r->port : 80) == g->port;
-}
-
-/* A page of ours, or no page. */
-static bool api_request_is_origin(const struct api_guard *g, const char *origin)
-{
-	char ours[96];
-
-	(void)snprintf(ours, sizeof(ours), "http://%s.localhost:%u", g->label, g->port);
-	return g->port && strcmp(origin, ours) == 0;
-}
-
 static int api_request_judge(
 	const struct api_guard *g, const struct serve_request *s, struct api_request *q)
 {
-	const struct http_request *r = &s->head.request;
+	char host[64], origin[96];
+	struct serve_guard guard = { 0 };
+	struct serve_refusal why;
 
-	if (!api_request_is_host(g, s))
-		return api_request_refuse(q, 403,
-			g->port ? "the Host header names another server: the page has a name of "
-				  "its "
-				  "own for each start of the daemon, which `corral dashboard` "
-				  "opens; programs use the Unix socket, see corrald(8)"
-				: "the Host header names another server",
-			NULL);
-	if (s->origin && !api_request_is_origin(g, s->origin))
-		return api_request_refuse(q, 403, "pages of other origins may not call", NULL);
-	if (r->upgrade)
-		return api_request_refuse(q, 400, "there is no other protocol here", NULL);
-	return 0;
+	if (g->port) {
+		(void)snprintf(host, sizeof(host), "%s.localhost", g->label);
+		(void)snprintf(origin, sizeof(origin), "http://%s:%u", host, g->port);
+		guard = (struct serve_guard){ .host = host,
+			.port = g->port,
+			.origin = origin,
+			.other_host = "the Host header names another server: the page has a name "
+				      "of its own for each start of the daemon, which `corral "
+				      "dashboard` opens; programs use the Unix socket, see "
+				      "corrald(8)" };
+	}
+	return serve_guard_place(&guard, s, &why) == 0
+		       ? 0
+		       : api_request_refuse(q, why.status, why.reason, NULL);
 }
 
 static int api_request_judge_body(const struct serve_request *s, struct api_request *q)
 {
-	const bool takes = route_takes_body(q->call.route);
+	const size_t most = route_takes_body(q->call.route) ? API_REQUEST_BODY_MAX : 0;
+	struct serve_refusal why;
 
-	if (s->head.chunked || (route_needs_body(q->call.route) && s->head.length == 0))
-		return api_request_refuse(q, 411, "the body needs a Content-Length", NULL);
-	if (s->head.length > (takes ? API_REQUEST_BODY_MAX : 0))
-		return api_request_refuse(q, 413, "the body is too large", NULL);
-	if (s->head.length > 0 && !serve_request_is_json(s))
-		return api_request_refuse(
-			q, 415, "the Content-Type must be application/json", NULL);
-	return 0;
+	return serve_guard_body(s, most, route_needs_body(q->call.route), &why) == 0
+		       ? 0
+		       : api_request_refuse(q, why.status, why.reason, NULL);
 }
 
 /* Values */
@@ -279,12 +258,13 @@ static int api_request_judge_proof(
 static int api_request_judge_caller(
 	const struct api_guard *g, const struct serve_request *s, struct api_request *q)
 {
+	struct serve_refusal why;
+
 	if (g->port)
 		return api_request_judge_proof(g, s, q);
-	if (serve_request_is_token(s, g->token))
-		return 0;
-	return api_request_refuse(
-		q, 401, "the header Authorization: Bearer TOKEN is missing, or wrong", NULL);
+	return serve_guard_token(g->token, s, &why) == 0
+		       ? 0
+		       : api_request_refuse(q, why.status, why.reason, NULL);
 }
 
 /* A file of the page. Anybody may have it: it is the same for all. 1: refused. */

@@ -13,22 +13,10 @@
 
 size_t server_clients(const struct server *s)
 {
-	return s->n_clients;
+	return s->room.n_clients;
 }
 
 /* Connections */
-
-static bool server_make_room(struct server *s)
-{
-	api_client_for_each(c, s)
-	{
-		if (c->is_streaming || c->call)
-			continue;
-		api_client_free(c);
-		return true;
-	}
-	return false;
-}
 
 static void server_on_client(struct server *s, struct frame *f)
 {
@@ -38,8 +26,7 @@ static void server_on_client(struct server *s, struct frame *f)
 		s->is_lost = true;
 		return;
 	}
-	if ((s->n_clients < SERVER_CLIENTS_MAX || server_make_room(s)) &&
-		api_client_new(s, fd, f->id == 0, f->body) == 0)
+	if (api_client_new(s, fd, f->id == 0, f->body) == 0)
 		(void)fd_take(&fd);
 }
 
@@ -112,8 +99,10 @@ static void server_on_answer(struct server *s, const struct frame *f)
 		return;
 	}
 	s->n_calls--;
-	api_client_for_each(c, s)
+	serve_client_for_each(base, &s->room)
 	{
+		struct api_client *c = api_client_of(base);
+
 		if (c->call == f->id) {
 			api_client_answer(c, &a);
 			return;
@@ -176,8 +165,10 @@ static void server_on_heartbeat(struct timer *t)
 {
 	struct server *s = container_of(t, struct server, heartbeat);
 
-	api_client_for_each(c, s)
+	serve_client_for_each(base, &s->room)
 	{
+		struct api_client *c = api_client_of(base);
+
 		if (c->is_streaming)
 			api_client_beat(c);
 	}
@@ -205,16 +196,24 @@ int server_turn(struct server *s, int ms)
 
 	if (s->has_news) {
 		s->has_news = false;
-		api_client_for_each(c, s)
+		serve_client_for_each(base, &s->room)
 		{
+			struct api_client *c = api_client_of(base);
+
 			if (c->is_streaming)
 				api_client_stream(c);
 		}
 	}
-	while (s->bytes > SERVER_BYTES_MAX && server_make_room(s))
-		;
+	serve_room_hold_budget(&s->room);
 	return r < 0 ? r : s->is_lost ? -EPIPE : 0;
 }
+
+static const struct serve_limits server_limits = { .clients = SERVER_CLIENTS_MAX,
+	.bytes = SERVER_BYTES_MAX,
+	.stall_ms = SERVER_HEAD_MS,
+	.idle_ms = SERVER_IDLE_MS,
+	.close_ms = SERVER_CLOSE_MS,
+	.keeps_busy = true };
 
 int server_new(struct server **ret, const struct server_options *o)
 {
@@ -226,12 +225,12 @@ int server_new(struct server **ret, const struct server_options *o)
 	s->setup = *o->setup;
 	s->supervisor = o->supervisor;
 	s->version = o->version;
-	link_init(&s->clients);
 	s->link = (struct watcher){ .ready = server_on_supervisor, .fd = -1 };
 	s->heartbeat = (struct timer){ .expired = server_on_heartbeat };
 	s->second = (struct timer){ .expired = server_on_second };
 	openapi_print(&s->openapi, o->version);
 	r = s->openapi.failed ? -ENOMEM : loop_new(&s->loop);
+	serve_room_init(&s->room, s->loop, &server_limits);
 	if (r == 0)
 		r = loop_add(s->loop, &s->link, o->supervisor, EPOLLIN);
 	if (r == 0)
@@ -249,7 +248,7 @@ void server_free(struct server *s)
 {
 	if (!s)
 		return;
-	api_client_for_each(c, s) api_client_free(c);
+	serve_room_clear(&s->room);
 	stream_deinit(&s->stream);
 	buffer_deinit(&s->openapi);
 	frame_deinit(&s->frame);
