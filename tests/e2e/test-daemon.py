@@ -180,11 +180,46 @@ def test_crowds(d):
     finally:
         for s in idle:
             s.close()
+    test_crowd_of_one_process(d)
     listeners = [Events(d) for _ in range(50)]
     d.status()
     ok(all(e.hears("GET /api/status") for e in listeners), "50 clients hear of one event")
     for e in listeners:
         e.close()
+
+
+CROWD = """
+import socket, sys
+all = [socket.socket(socket.AF_UNIX) for _ in range(900)]
+for s in all:
+    s.connect(sys.argv[1])
+print("there", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_crowd_of_one_process(d):
+    """One process with more connections than there may be loses its own, not the older one of another."""
+    path = d.folder + "/api.sock"
+    with socket.socket(socket.AF_UNIX) as own, socket.socket(socket.AF_UNIX) as last:
+        own.connect(path)
+        own.settimeout(PATIENCE)
+        get = b"GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        own.sendall(get)
+        ok(own.recv(4096).startswith(b"HTTP/1.1 200 "), "a client is there first")
+        crowd = subprocess.Popen([sys.executable, "-c", CROWD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            # Connections are served in their order: when one behind the crowd is answered, all of the crowd were taken in.
+            there = crowd.stdout.readline()
+            last.connect(path)
+            last.settimeout(PATIENCE)
+            last.sendall(get)
+            answer = last.recv(4096)
+            own.sendall(get)
+            heard = own.recv(4096)
+            ok(there == b"there\n" and all(a.startswith(b"HTTP/1.1 200 ") for a in (answer, heard)), "900 connections of one process cost another none", there, answer, heard)
+        finally:
+            crowd.communicate()
 
 
 def is_closed(s):
