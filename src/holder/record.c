@@ -153,6 +153,17 @@ static void record_put_held(const char *what, uint32_t by, struct buffer *out)
 		buffer_printf(out, "; %s held by %s", what, names[by]);
 }
 
+void holder_record_files(const struct holder_record *r, enum audit_decision decision,
+	const char *path, const char *reason, uint64_t count)
+{
+	record_add(r, (struct audit_event){ .action = AUDIT_FS_WRITE,
+			      .target = path,
+			      .decision = decision,
+			      .reason = reason,
+			      .count = count,
+			      .exact = true });
+}
+
 void holder_record_end(const struct holder_record *r, const struct holder_end *end)
 {
 	const struct report *report = end->report;

@@ -54,6 +54,9 @@ void holder_record_denial(const struct holder_record *r, const struct holder_den
  */
 int holder_record_call(
 	const struct holder_record *r, const void *data, size_t len, uint64_t missing);
+/* A change of files by Corral for the command, or one that came to nothing; reason: a sentence. */
+void holder_record_files(const struct holder_record *r, enum audit_decision decision,
+	const char *path, const char *reason, uint64_t count);
 /* Its end, after an event for each limit that it met. */
 void holder_record_end(const struct holder_record *r, const struct holder_end *end);
 

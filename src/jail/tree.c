@@ -384,7 +384,7 @@ static const struct {
 
 void tree_init(struct tree *t)
 {
-	*t = (struct tree){ .skill = -1, .broker = -1 };
+	*t = (struct tree){ .skill = -1, .broker = -1, .own = -1 };
 	ground_init(&t->ground);
 }
 
@@ -408,6 +408,7 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e)
 	}
 	fd_close(&b.skill);
 	fd_close(&b.copy);
+	t->own = fd_take(&t->ground.own);
 	ground_close(&t->ground);
 	return r;
 }

@@ -21,6 +21,8 @@ struct tree {
 	int sockets[PLAN_SOCKETS_MAX];
 	size_t n_sockets;
 	int broker; /* the same for a broker; -1: there is none */
+	int own;    /* the folder of the session's own folders (jail/ground.h), each by the number
+		       of its entry; the caller takes and closes it */
 };
 
 void tree_init(struct tree *t);

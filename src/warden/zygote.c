@@ -434,6 +434,15 @@ static int hand_over_broker(struct setup *s)
 	return r;
 }
 
+/* The holder of a single command looks into its private folders in the end. Of several commands
+ * none does. */
+static int keep_own(struct setup *s)
+{
+	if (!s->zygote->single)
+		fd_close(&s->tree.own);
+	return 0;
+}
+
 /* While the plan is made: it changes nothing of this. */
 static int prepare_tree(struct setup *s)
 {
@@ -553,6 +562,7 @@ static const struct {
 	{ "close the copy of the skill", .run = drop_skill },
 	{ "hand over sockets", .run = hand_over_sockets },
 	{ "hand over the broker's socket", .run = hand_over_broker },
+	{ "keep the private folders", .run = keep_own },
 	{ "watch folders", .run = watch_folders },
 	{ "make Landlock rules", .run = make_rules },
 	{ "take the host's root away", .run = end_builder },
@@ -707,8 +717,10 @@ void zygote_run(const struct zygote *z)
 		(void)refusal_send(SOCKET, FRAME_FAILED, r, &s.error);
 		_exit(1);
 	}
-	if (frame_send(SOCKET, FRAME_READY, 0, &ready, sizeof(ready), NULL, 0) < 0)
+	if (frame_send(SOCKET, FRAME_READY, 0, &ready, sizeof(ready), &s.tree.own,
+		    s.tree.own >= 0) < 0)
 		_exit(1);
+	fd_close(&s.tree.own);
 	init.watch = s.watch;
 	init.rules = s.rules;
 	init.names = s.names;

@@ -61,7 +61,7 @@ err_has "write  ~ $out/data/one  --write $out/data/one" "a file that is there: i
 is "$(cat "$out/data/one")" one "nothing was written"
 explain --read "$out/data" -- rm -f "$out/data/one" "$out/data/none"
 err_has "--write $out/data" "a file that is to be removed: its folder"
-explain -- sh -c 'echo x >"$HOME/x" && rm "$HOME/x" && mkdir -p "$HOME/a/b" && echo x >/tmp/x'
+explain -- sh -c 'echo x >"$HOME/x" && rm "$HOME/x" && mkdir -p "$HOME/a/b" && echo x >/tmp/x && rm /tmp/x'
 err_empty "what is the sandbox's own is not denied"
 explain -- sh -c 'echo x >/dev/null; cat /proc/self/status >/dev/null; ls /sys /run >/dev/null 2>&1; true'
 err_lacks "/proc" "nor are /proc"

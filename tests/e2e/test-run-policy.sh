@@ -19,7 +19,7 @@ run_stops "readonly: does not write" --profile readonly -- sh -c 'echo x >new'
 [ ! -e new ]
 ok $? "readonly: nothing was written"
 run_stops "readonly: not what exists either" --profile readonly -- sh -c 'echo x >>file'
-run_prints x "readonly: has its own home and temporary folder" --profile readonly -- sh -c 'echo x >~/x && cp ~/x /tmp/x && cat /tmp/x'
+run_prints x "readonly: has its own home and temporary folder" --profile readonly -- sh -c 'echo x >~/x && cp ~/x /tmp/x && cat /tmp/x && rm ~/x /tmp/x'
 run_prints ok "offline: works" --profile offline -- sh -c 'echo x >new && rm new && echo ok'
 run_refuses 125 "offline: no --net with it" "--net cannot be used with the profile offline" --profile offline --net '*' -- true
 run_refuses 125 "no such profile" "unknown profile \`worspace\`" --profile worspace -- true

@@ -125,14 +125,14 @@ def explained_options(tap):
         # A single file is a mount, and cannot be replaced.
         replace = f"echo new >{data}/x && mv {data}/x {data}/conf || exit 1"
         status, text = s.corral("run", "--explain", "--write", f"{data}/conf", "--", "sh", "-c",
-                                f"echo x >$HOME/x; mv -T $HOME/x {data}/conf; exit 1")
+                                f"echo x >$HOME/x; mv -T $HOME/x {data}/conf; rm $HOME/x; exit 1")
         more = options_in(text)
         tap.ok(more == ["--write", data], "a single file cannot be replaced: its folder is suggested", text)
         status, text = s.corral("run", "--write", f"{data}/conf", *more, "--", "sh", "-c", replace)
         tap.ok(status == 0 and open(f"{data}/conf", encoding="ascii").read() == "new\n", "which helps", text)
         s.write(f"{s.home}/.tool.json", "{}")
         status, text = s.corral("run", "--explain", "--write", f"{s.home}/.tool.json", "--", "sh", "-c",
-                                "echo x >~/x; mv ~/x ~/.tool.json; exit 1")
+                                "echo x >~/x; mv ~/x ~/.tool.json; rm ~/x; exit 1")
         tap.ok("can be changed but not replaced" in text and not options_in(text),
                "a single file of the home: said, and the home is not suggested", text)
         # What other programs run later.

@@ -212,8 +212,7 @@ int profile_path_grant(struct permissions *p, const struct profile_path *x)
 
 	if (strcmp(x->home, "/") == 0)
 		return 0; /* nobody's home */
-	if (links_follow(x->home, NULL, NULL, real_home) < 0)
-		return 0;
+	real_home[0] = '\0';
 	for (size_t n = 0; r == 0 && *path && n < ENTRIES_MAX; n++) {
 		const char *text = path;
 		size_t len = strcspn(text, ":"), normal_len, root;
@@ -231,6 +230,8 @@ int profile_path_grant(struct permissions *p, const struct profile_path *x)
 		is_whole = entry[root] == '\0';
 		entry[root] = '\0';
 		r = add_folder(p, entry, x->home);
+		if (!real_home[0] && links_follow(x->home, NULL, NULL, real_home) < 0)
+			return 0;
 		/* Of an installation all is granted. */
 		if (r == 0 && is_whole && !profile_path_is_writable(x, entry) &&
 			!profile_path_is_planted(p, entry, x->home))

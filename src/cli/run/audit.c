@@ -470,6 +470,13 @@ void run_audit_exited(struct run *r, const struct report *report, uint64_t dropp
 	if (!r->audit.trail)
 		return;
 	run_explain_audit(r);
+	if (r->private.n_groups)
+		holder_record_files(&to, AUDIT_NONE, r->private.groups[0].path,
+			r->private.is_cut ? "more files than that were written to private folders, "
+					    "which are gone with the command"
+					  : "files were written to private folders, which are gone "
+					    "with the command",
+			r->private.n_files);
 	holder_record_end(&to,
 		&(struct holder_end){ .report = report, .limits = &r->limits, .dropped = dropped });
 }

@@ -158,6 +158,14 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 void run_result_print(
 	struct run *r, const struct run_stdio *s, const struct report *report, int status);
 
+/* private.c: counts what is in the private folders, when all processes of the command are dead. */
+void run_private_look(struct run *r);
+struct output;
+void run_private_tell(const struct run *r, struct output *o);
+struct json_writer;
+void run_private_print(const struct run *r, struct json_writer *w);
+void run_private_end(struct run *r);
+
 /* later.c: while there is nothing else to do; returns whether there is more. */
 bool run_later_idle(struct run *r);
 /* One of the two, once: what it left behind that other programs run. */

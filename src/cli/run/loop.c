@@ -398,6 +398,8 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 	/* The command is sent ahead, and runs once everything else stands. */
 	if (err == 0 && !ret->end)
 		err = session_build_finish(l.session, r->call->error);
+	if (err == 0)
+		r->private.own = session_take_own(l.session);
 	/* The sandbox has the skill unpacked. */
 	skill_archive_close(&r->copy);
 	fd_close(&r->skill.copy);

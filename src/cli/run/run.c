@@ -20,6 +20,7 @@ static void run_deinit(struct run *r)
 {
 	session_free(r->session);
 	run_explain_free(r->explain);
+	run_private_end(r);
 	plan_free(r->plan);
 	run_inside_deinit(r);
 	policy_free(r->policy);
@@ -284,6 +285,8 @@ static int run_confined(struct run *r)
 	/* Before anything is said on it. */
 	run_stdio_settle(s);
 	terminal_restore(&s->raw);
+	if (ret == 0 && outcome.end != RUN_END_REFUSED)
+		run_private_look(r);
 	if (ret == 0)
 		ret = end_status(r, s, &outcome);
 	run_stdio_close(s);
@@ -361,6 +364,7 @@ int run_main(struct call *c, bool is_shell)
 	r.call = c;
 	r.is_shell = is_shell;
 	r.skill = LAUNCH_SKILL_NONE;
+	r.private.own = -1;
 	run_stdio_reserve();
 	ret = run_all(&r);
 	run_audit_end(&r, ret);

@@ -67,6 +67,20 @@ struct run_claude {
 	int error;            /* of reading that */
 };
 
+/* What it left in its private folders, which is gone (run/private.c). */
+enum { RUN_PRIVATE_GROUPS = 16 };
+struct run_private {
+	int own; /* of these folders, each by the number of its entry; -1: not there */
+	size_t n_files;
+	bool is_cut; /* there are more */
+	/* The first of them, each by the path that a grant would name. */
+	struct run_private_group {
+		const char *path;
+		bool is_folder, is_home;
+	} groups[RUN_PRIVATE_GROUPS];
+	size_t n_groups;
+};
+
 /* What was asked for. */
 struct run_options {
 	struct options_list policies, ceilings, read, write, deny, dangerous, net, net_private,
@@ -154,6 +168,7 @@ struct run {
 	const char *const *env; /* ends with NULL */
 	size_t n_env;
 
+	struct run_private private;
 	struct run_network network;  /* what it did there */
 	struct run_explain *explain; /* --explain, --json: what it was denied; else NULL */
 	bool is_told;                /* what went wrong was said at length already */

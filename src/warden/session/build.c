@@ -191,6 +191,8 @@ static int session_build_await_ready(struct session *s, struct error *e)
 		if (r == 0)
 			r = await_frame(s, e);
 	}
+	if (r == 0 && s->frame.type == FRAME_READY)
+		s->own = frame_take_fd(&s->frame, 0);
 	if (r < 0 || s->frame.type == FRAME_READY)
 		return r;
 	if (s->frame.type != FRAME_FAILED ||
@@ -235,7 +237,7 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 	memset(s, 0, offsetof(struct session, frame.buffer));
 	s->o = *o;
 	s->pid = -1;
-	s->pidfd = s->socket = s->timer = s->ledger_fd = -1;
+	s->pidfd = s->socket = s->timer = s->ledger_fd = s->own = -1;
 	s->relay = (struct relay_process){ .pidfd = -1, .socket = -1 };
 	s->zygote_watch.fd = s->death_watch.fd = s->timer_watch.fd = s->relay_watch.fd =
 		s->broker_watch.fd = s->broker_frames_watch.fd = -1;
@@ -421,6 +423,11 @@ int session_build_finish(struct session *s, struct error *e)
 	return 0;
 }
 
+int session_take_own(struct session *s)
+{
+	return fd_take(&s->own);
+}
+
 int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e)
 {
@@ -440,6 +447,7 @@ static void release(struct session *s)
 		cgroup_home_free(s->cgroups);
 	ledger_free(s->ledger);
 	fd_close(&s->ledger_fd);
+	fd_close(&s->own);
 	fd_close(&s->pidfd);
 	fd_close(&s->socket);
 	loop_free(s->loop);

@@ -72,6 +72,7 @@ struct session {
 	struct ledger *ledger;         /* what counts together with others'; NULL: nothing does */
 	int ledger_fd;
 	bool ledger_is_given; /* by session_share() */
+	int own;              /* single: the folder of its private folders; -1: not there */
 	int timer;
 	struct loop *loop;
 	struct watcher zygote_watch, death_watch, timer_watch, relay_watch, broker_watch,

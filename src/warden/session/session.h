@@ -139,6 +139,12 @@ int session_build_begin(struct session *s, const struct plan *plan, const struct
 	struct error *e);
 int session_build_finish(struct session *s, struct error *e);
 /*
+ * Of a single command that was built: the folder in which its private folders are (PLAN_TMP), each
+ * by the number of its entry in the plan. Now the caller's; -1: it is not there. It shows them
+ * without what is mounted on them inside, and outlives the session.
+ */
+int session_take_own(struct session *s);
+/*
  * For the end, when no command runs any more: what they sent last leaves, and all records of the
  * relay and the broker are reported. Takes a moment where there is one of them, and nothing
  * otherwise. Once.
