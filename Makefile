@@ -64,7 +64,7 @@ golden: fetched build ## write tests/golden/ anew: what users and programs see; 
 	@tests/golden/golden.py $(BUILD) --write
 
 acceptance: fetched build ## run third-party clients that are slow to install: Chromium, coding agents, other sandboxes
-	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance dashboard-test
+	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance dashboard-test agents
 	@tools/run-tests $(BUILD) --suite acceptance --timeout-multiplier=3
 
 check: fetched ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals, budgets

@@ -33,6 +33,7 @@ KEYS = {
     ("login",): "PRESET_LOGIN",
     ("env",): "PRESET_ENV",
     ("offline",): "PRESET_OFFLINE",
+    ("identity",): "PRESET_IDENTITY",
     ("shared",): "PRESET_SHARED",
     ("seed",): "PRESET_SEED",
     ("note",): "PRESET_NOTE",

@@ -269,9 +269,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer("application/json", "{}", 404)
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        pass  # a client that does not wait for the answer
+
+
 def serve(cwd, log=None, is_verbose=False):
     """A server on a free port of the loopback, in a thread of its own; cwd: where the agent works."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     server.cwd, server.log, server.is_verbose = cwd, log, is_verbose
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Third-party clients that are slow to install, inside: browsers, coding agents, other sandboxes.
+"""Third-party clients that are slow to install, inside: browsers, other sandboxes. agents.py has coding agents.
 
     run.py --corral PROGRAM [--only WORD]     prints TAP, one line for each row
 
@@ -24,17 +24,11 @@ Row = collections.namedtuple("Row", "name program run options see status says", 
 PAGE = "<html><body><script>document.write('sum ' + (40 + 2))</script></body></html>"
 BROWSE = ("chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir=$PWD/profile "
           "--dump-dom file://$PWD/page.html 2>&1")
-AGENT = ["--mode", "sandbox", "--data-dir", "."]
 
 ROWS = [
     Row("chromium: a page with a script, with --no-sandbox", "chromium", BROWSE, see=["sum 42"]),
     Row("chromium: its own sandbox is refused, and it says so", "chromium", BROWSE.replace("--no-sandbox ", ""),
         status=None, see=["sandbox"]),
-    Row("claude: starts, in mode sandbox", "claude", "claude --version", options=AGENT),
-    Row("codex: starts, in mode sandbox", "codex", "codex --version", options=AGENT),
-    Row("codex: knows the option that docs/agents.md names", "codex", "codex exec --help",
-        see=["danger-full-access"], options=AGENT),
-    Row("gemini: starts, in mode sandbox", "gemini", "gemini --version", options=AGENT),
     Row("bwrap: a sandbox inside is refused", "bwrap",
         "bwrap --ro-bind / / --unshare-all true; echo status $?", see=["status 1"], says=["bwrap: "]),
 ]

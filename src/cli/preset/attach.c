@@ -165,6 +165,30 @@ static int preset_add_offline(struct run *r, const struct run_preset *p, const c
 	return r->presets.is_offline ? preset_add_env(r, p, text) : 0;
 }
 
+/* Some agents start git without the user's settings: variables say who the author is. */
+static int preset_add_identity(struct run *r, const struct run_preset *p, const char *text)
+{
+	const char *home = r->load.variables.values[VARIABLE_HOME];
+	struct profile_identity who;
+	const struct {
+		const char *name, *value;
+	} rows[] = { { "GIT_AUTHOR_NAME", who.name }, { "GIT_AUTHOR_EMAIL", who.email },
+		{ "GIT_COMMITTER_NAME", who.name }, { "GIT_COMMITTER_EMAIL", who.email } };
+	int ret = home ? profile_git_identity(home, &who) : 0;
+
+	(void)text;
+	if (ret < 0)
+		return error_no_memory(r->call->error);
+	for (size_t i = 0; home && ret == 0 && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (getenv(rows[i].name))
+			ret = preset_add(r, p, LIST_ENV, rows[i].name);
+		else if (rows[i].value[0])
+			ret = preset_add(r, p, LIST_ENV,
+				arena_printf(r->call->arena, "%s=%s", rows[i].name, rows[i].value));
+	}
+	return ret;
+}
+
 static int preset_add_argument(struct run *r, const struct run_preset *p, const char *text)
 {
 	struct run_presets *all = &r->presets;
@@ -215,6 +239,7 @@ static const struct {
 	{ PRESET_LOGIN, preset_add_login },
 	{ PRESET_OFFLINE, preset_add_offline },
 	{ PRESET_ENV, preset_add_env },
+	{ PRESET_IDENTITY, preset_add_identity },
 	{ PRESET_ARGUMENT, preset_add_argument },
 	{ PRESET_SHARED, preset_add_shared },
 };

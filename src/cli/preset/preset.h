@@ -33,6 +33,7 @@ enum preset_key {
 	PRESET_LOGIN,         /* WORD PORT: published if WORD is the command's first argument */
 	PRESET_ENV,           /* NAME or NAME=value */
 	PRESET_OFFLINE,       /* the same, in the profile offline only */
+	PRESET_IDENTITY,      /* "git": who the user is, as git's variables */
 	PRESET_SHARED,        /* a folder or file of the user's that bare runs use */
 	PRESET_SEED,          /* FROM TO: a file of the user's, and its name in the folder */
 	PRESET_NOTE,          /* said at each run */

@@ -24,6 +24,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "cli/profile/internal.h"
+#include "cli/profile/profile.h"
 #include "threat/threat.h"
 
 /* Files of settings that one folder's git reads, and how deep they include each other. */
@@ -289,6 +290,8 @@ int profile_git_judge(struct profile_git_leads *l, const char *section, const ch
 				       strcasecmp(key, "objectformat") != 0
 			       ? 0
 			       : l->found(l->data, value, "", 0);
+	if (l->kind == PROFILE_GIT_IDENTITY && strcasecmp(section, "include") != 0)
+		return strcasecmp(section, "user") != 0 ? 0 : l->found(l->data, value, key, 0);
 	if (is_hooks && l->kind == PROFILE_GIT_USER && value[0] != '/' && value[0] != '~') {
 		(void)snprintf(l->user->hooks, sizeof(l->user->hooks), "%s", value);
 		return 0;
@@ -302,7 +305,9 @@ int profile_git_judge(struct profile_git_leads *l, const char *section, const ch
 	(void)snprintf(base, sizeof(base), "%.*s", (int)(strrchr(file, '/') - file), file);
 	if (profile_git_resolve(base, value, path) < 0)
 		return 0;
-	r = profile_git_tell(l, path, "git runs the commands in it");
+	r = l->kind == PROFILE_GIT_IDENTITY
+		    ? 0
+		    : profile_git_tell(l, path, "git runs the commands in it");
 	return r < 0 || depth == DEPTH_MAX ? r : profile_git_read_file(l, path, depth + 1);
 }
 
@@ -387,6 +392,44 @@ static int profile_git_read_user(struct profile_git_leads *l)
 		profile_git_resolve(l->worktree, l->user->hooks, path) == 0)
 		r = profile_git_tell(l, path, profile_git_runs_hooks);
 	return r;
+}
+
+/* A profile_git_found for settings of `user`; the last one counts. */
+static int profile_git_note_identity(void *data, const char *value, const char *key, unsigned uses)
+{
+	struct profile_identity *who = data;
+	const bool is_name = !strcasecmp(key, "name");
+
+	(void)uses;
+	/* It becomes a variable: no line breaks, and nothing that is cut off. */
+	for (const char *c = value; *c; c++) {
+		if ((unsigned char)*c < ' ')
+			return 0;
+	}
+	if (strlen(value) < sizeof(who->name) && (is_name || !strcasecmp(key, "email")))
+		memcpy(is_name ? who->name : who->email, value, strlen(value) + 1);
+	return 0;
+}
+
+int profile_git_identity(const char *home, struct profile_identity *ret)
+{
+	static const char *const names[] = { ".config/git/config", ".gitconfig" };
+	struct profile_git_user user = { 0 };
+	struct profile_git_leads l = { .folder = home,
+		.worktree = home,
+		.found = profile_git_note_identity,
+		.data = ret,
+		.kind = PROFILE_GIT_IDENTITY,
+		.user = &user };
+	char path[PATH_BYTES];
+	int r = 0;
+
+	*ret = (struct profile_identity){ 0 };
+	for (size_t i = 0; r == 0 && i < ROWS(names); i++) {
+		if (profile_git_resolve(home, names[i], path) == 0)
+			r = profile_git_read_file(&l, path, 0);
+	}
+	return r == -ENOMEM ? r : 0;
 }
 
 int profile_git_leads(const char *folder, const char *worktree, bool is_bare,

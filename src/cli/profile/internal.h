@@ -92,7 +92,8 @@ enum profile_git_kind {
 	PROFILE_GIT_REPOSITORY,
 	PROFILE_GIT_USER,
 	PROFILE_GIT_MODULES,
-	PROFILE_GIT_FORMAT
+	PROFILE_GIT_FORMAT,
+	PROFILE_GIT_IDENTITY
 };
 
 /* A search, for git.c and git-index.c. */

@@ -48,6 +48,13 @@ bool profile_is_origin(const char *file);
 const char *profile_config_folder(struct call *c); /* XDG_CONFIG_HOME/corral */
 const char *profile_state_folder(struct call *c);  /* XDG_STATE_HOME/corral */
 
+/* Who the user is for git, by the settings in a home; "": they do not say. */
+struct profile_identity {
+	char name[256], email[256];
+};
+/* -ENOMEM; what cannot be read says nothing. */
+int profile_git_identity(const char *home, struct profile_identity *ret);
+
 /* What every built-in profile limits on this machine: memory and processes. */
 void profile_limits(struct limits *ret);
 

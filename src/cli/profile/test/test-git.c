@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "cli/profile/runs-later.h"
 #include "cli/profile/internal.h"
+#include "cli/profile/profile.h"
 #include "threat/threat.h"
 
 static char folder[] = "/tmp/test-profile-git.XXXXXX";
@@ -709,6 +710,25 @@ static void test_news_link(void **state)
 	runs_later_close(&d);
 }
 
+/* The last one counts, also of what is included; what would be two lines does not. */
+static void test_identity(void **state)
+{
+	struct profile_identity who;
+
+	(void)state;
+	assert_int_equal(profile_git_identity(work, &who), 0);
+	assert_string_equal(who.name, "");
+	put_text(".config/git/config", "[user]\n name = First\n email = first@example.org\n");
+	put_text("more", "[User]\n\tName = \"Of Include\"\n");
+	put_text("other", "[user]\n\tname = Of Condition\n");
+	put_text(".gitconfig",
+		"[include]\n path = more\n[includeIf \"gitdir:~/x/\"]\n path = other\n"
+		"[user]\n email = \"a\\nb\"\n[core]\n name = x\n");
+	assert_int_equal(profile_git_identity(work, &who), 0);
+	assert_string_equal(who.name, "Of Include");
+	assert_string_equal(who.email, "first@example.org");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -720,6 +740,7 @@ int main(void)
 		cmocka_unit_test_setup(test_common, begin),
 		cmocka_unit_test_setup(test_settings, begin),
 		cmocka_unit_test_setup(test_user, begin),
+		cmocka_unit_test_setup(test_identity, begin),
 		cmocka_unit_test_setup(test_bare, begin),
 		cmocka_unit_test_setup(test_bounds, begin),
 		cmocka_unit_test_setup(test_large, begin),
