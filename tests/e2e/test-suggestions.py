@@ -7,8 +7,10 @@ and looks whether what was denied works now. The last test looks through the sou
 suggest something: each must belong to a case (SITES).
 """
 import glob
+import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import threading
@@ -377,6 +379,43 @@ def environment(tap):
         tap.ok(status == 0, "--limits none", text)
 
 
+def failed(tap):
+    """What a command that failed most likely lacked, without --explain."""
+    with Scene() as s:
+        s.write("tool", '#!/bin/sh\n[ "$TOOL_API_KEY" = x ] || exit 4\n', 0o755)
+        s.env.update(TOOL_API_KEY="x", OTHER_API_KEY="y", TOOL_API_KEY_2="z")
+        for name, command in (("a program", ["./tool"]), ("of a shell", ["sh", "-c", "A=1 ./tool; exit $?"])):
+            status, text = s.corral("run", "--", *command)
+            tap.ok(status == 4 and options_in(text) == ["--env", "TOOL_API_KEY"],
+                   f"a variable that was withheld: {name}", text)
+            status, text = s.corral("run", *options_in(text), "--", *command)
+            tap.ok((status, text) == (0, ""), f"a variable that was withheld: {name}: what is suggested helps", text)
+        done = json.loads(s.corral("run", "--json", "--", "true")[1])
+        tap.ok({"TOOL_API_KEY", "OTHER_API_KEY"} <= set(done["withheld"]) and "HOME" not in done["withheld"],
+               "--json names all that were withheld, also of one that succeeds", done)
+        commit = ["sh", "-c", "git init -q x && cd x && git commit -q --allow-empty -m first"]
+        s.write(s.home + "/.gitconfig", "[user]\nname = A\nemail = a@example.com\n[init]\ndefaultBranch = main\n")
+        status, text = s.corral("run", "--", *commit)
+        ours = "".join(l + "\n" for l in text.splitlines() if l.startswith("corral: git "))
+        tap.ok(status == 128 and options_in(ours) == ["--read", s.home + "/.gitconfig"] and "network" not in text,
+               "git without its settings: that is said, and nothing of a host", text)
+        subprocess.run(["rm", "-rf", s.work + "/x"], check=True)
+        status, text = s.corral("run", *options_in(ours), "--", *commit)
+        tap.ok(status == 0, "git without its settings: what is suggested helps", text)
+        for program, want in (("strace", "ptrace"), ("unshare", "outside of Corral"), ("bwrap", "its own sandbox")):
+            s.write(program, "#!/bin/sh\nexit 1\n", 0o755)
+            status, text = s.corral("run", "--", f"./{program}")
+            tap.ok(status == 1 and want in text, f"{program}: the cause", text)
+        status, text = s.corral("run", "--", "grep", "strace", "tool")
+        tap.ok((status, text) == (1, ""), "a word that is no program is none", text)
+        for words in (["cd", "/"], ["ls | wc -l"], ["ls|wc"]):
+            status, text = s.corral("run", "--", *words)
+            line = re.search(r"for a shell: corral (.*)$", text, re.M)
+            tap.ok(status == 127 and line, f"{words[0]}: for a shell", text)
+            status, text = s.corral(*shlex.split(line[1]))
+            tap.ok(status == 0, f"{words[0]}: what is suggested helps", text)
+
+
 # Texts in the source that suggest something, by what they suggest; and the case that applies it, or a
 # file with a test that does, and a text in it. The first that fits counts.
 SITES = {
@@ -389,7 +428,7 @@ SITES = {
     "network: {private: [": "../net/attacks/names.py:--net-private",
     "--explain": network, "add %s": explained_lines, "Or for this once": refused, "--set %s=DIR": refused,
     "--work-dir DIR": refused, "--policy FILE": refused, "--deny": refused, "%s --help": refused,
-    "did you mean": refused, "corral doctor": refused, "--limits none": environment, "| corral run": refused,
+    "for a shell: corral": failed, "did you mean": refused, "corral doctor": refused, "--limits none": environment, "| corral run": refused,
     "corral approve %s": skill, "corral approve --remove": 'test-skills.py:"approve", "--remove"', "corral inspect %s": "test-inspect-approve.sh:corral inspect",
     "entry: FILE": "test-run-skill.sh:entry", "runtime: bash": skill, "permissions:`": skill,
     "`%s: [": refused, "mode: enforce": lint, "default: deny": lint, "limits: {%s}": lint,
@@ -461,7 +500,7 @@ def main():
     suggestions.needs_sandbox()
     tap, done = Tap(), []
     for case in (baseline, explained_options, repository, explained_lines, own_sandbox, network, refused, skill,
-                 lint, environment):
+                 lint, environment, failed):
         case(tap)
         done.append(case)
     guard(tap, done)

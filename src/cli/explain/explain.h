@@ -36,6 +36,8 @@ void run_explain_heard(struct run_explain *e, const struct record *record);
  * be NULL. */
 void run_explain_refused(struct run_explain *e, enum operation op, const char *path);
 
+/* What to do about a program that makes a sandbox of its own. */
+const char *run_explain_sandbox_line(const char *program);
 /* For a person: a table of what mattered most likely. status: what the command came to. */
 void run_explain_tell(const struct run *r, int status, struct output *o);
 /* For a program: all of it, each in a line of its own, and how many are missing. */

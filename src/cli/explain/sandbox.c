@@ -92,13 +92,17 @@ int run_explain_sandbox(const struct sight *s, struct denial *ret, char path[PAT
 	return EXPLAIN_DENIED;
 }
 
+const char *run_explain_sandbox_line(const char *program)
+{
+	const struct sandbox_row *row = sandbox_row_of(program);
+
+	return row ? row->line
+		   : "it wants namespaces, and gets none: turn its own sandbox off, or run it "
+		     "outside of Corral";
+}
+
 void run_explain_sandbox_words(const struct denial *d, struct denial_words *w)
 {
-	const struct sandbox_row *row = sandbox_row_of(d->path);
-
 	buffer_adds(&w->reason, "it wanted namespaces for a sandbox of its own, and gets none");
-	buffer_adds(&w->line,
-		row ? row->line
-		    : "it wants namespaces, and gets none: turn its own sandbox off, or run it "
-		      "outside of Corral");
+	buffer_adds(&w->line, run_explain_sandbox_line(d->path));
 }

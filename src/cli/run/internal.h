@@ -176,3 +176,9 @@ bool run_claude_is_changed(const struct run *r);
 void run_claude_tell(const struct run *r, struct output *o);
 struct json_writer;
 void run_later_print(const struct run *r, struct json_writer *w);
+
+/* failed.c: what a command that failed most likely lacked. */
+struct json_writer;
+void run_failed_tell(const struct run *r, const struct report *report, struct output *o);
+/* Names of the user's variables that it did not get: always. */
+void run_failed_print(const struct run *r, struct json_writer *w);

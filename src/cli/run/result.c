@@ -148,6 +148,8 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 	if (is_unheard && r->network.n == 0)
 		run_result_tell_unheard(&o, r);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
+	if (report)
+		run_failed_tell(r, report, &o);
 	run_result_tell_unasked(&o, r, is_unheard);
 	run_result_tell_expired(&o, r);
 	run_private_tell(r, &o);
@@ -290,6 +292,7 @@ void run_result_print(
 	run_later_print(r, &w);
 	run_network_print(&r->network, &w, "network");
 	run_result_put_denied(&w, r);
+	run_failed_print(r, &w);
 	if (r->options.skill)
 		run_result_put_needs(&w, &r->needs);
 	run_result_put_outputs(&w, s);
@@ -404,6 +407,30 @@ static int run_result_tell_refusal(struct run *r, const struct refusal *refusal)
 	return run_result_is_about_file(refusal->error) ? RUN_FORBIDDEN : RUN_FAILED;
 }
 
+/* `cd ..` and `ls | wc` are for a shell, which runs no command of its own accord. */
+static void run_result_hint_shell(struct run *r)
+{
+	static const char *const builtins[] = { "cd", "export", "source", ".", "alias", "set",
+		"unset", "umask", "ulimit", "exit", "eval", "exec", "type", "jobs", "if", "for",
+		"while" };
+	const char *word = r->argv[0];
+	bool is_line = strpbrk(word, "|&;<>") || (strchr(word, ' ') && !strchr(word, '/'));
+	auto_buffer line = { 0 }, quoted = { 0 };
+
+	for (size_t i = 0; !is_line && i < ROWS(builtins); i++)
+		is_line = strcmp(word, builtins[i]) == 0;
+	if (!is_line)
+		return;
+	buffer_adds(&line, word);
+	for (size_t i = 1; i < r->n_argv; i++) {
+		buffer_addc(&line, ' ');
+		output_shell_word(&line, r->argv[i]);
+	}
+	output_shell_word(&quoted, buffer_text(&line));
+	error_hint(r->call->error, "that is for a shell: corral %s -- sh -c %s",
+		r->is_shell ? "shell" : "run", buffer_text(&quoted));
+}
+
 int run_refused(struct run *r, const struct refusal *refusal)
 {
 	struct launch_program p = run_result_program(r);
@@ -416,6 +443,7 @@ int run_refused(struct run *r, const struct refusal *refusal)
 		break;
 	case LAUNCH_NOT_FOUND:
 		(void)error_set(r->call->error, -ENOENT, NULL, "%s: command not found", p.path);
+		run_result_hint_shell(r);
 		return RUN_NOT_FOUND;
 	case LAUNCH_NOT_EXECUTABLE:
 		(void)error_set(r->call->error, -EACCES, NULL, "%s is not executable", p.path);
