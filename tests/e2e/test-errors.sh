@@ -146,7 +146,6 @@ ask "a path that is too long" "too long" fs.read "$long"
 fails "an unknown operation" "did you mean fs.read?" policy check -p good.yaml --op fs.raed --target /x
 fails "no operation" "required option missing: --op OP" policy check -p good.yaml --target /x
 fails "no target" "required option missing: --target TARGET" policy check -p good.yaml --op fs.read
-fails "no policy" "required option missing: --policy FILE" policy check --op fs.read --target /x
 fails "an option without its value" "--target needs a value" policy check -p good.yaml --op fs.read --target
 fails "an option with a value too many" "--json takes no value" policy check --json=yes
 fails "an option twice" "--op was given more than once" policy check -p good.yaml --op env --op exec --target x

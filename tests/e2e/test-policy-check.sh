@@ -330,6 +330,19 @@ out_has 'methods: [POST]' "and the line that would allow it"
 run policy check -p get.yaml --op net.connect --target 'http://b.example\@127.0.0.1/'
 status_is 2 "a backslash before an @ is refused"
 
+# --- without a policy: what `corral run` would do here ---
+run policy check --op fs.write --target ./new
+status_is 0 "the default: the working folder"
+out_has "profile workspace" "and what allows it"
+run policy check --op fs.read --target "$HOME/.gitconfig"
+status_is 1 "the default: not the home"
+run policy check --op net.connect --target example.com:443
+status_is 1 "the default: no host"
+mkdir -p "$HOME/.config/corral/policy.d" && echo 'fs: {read: ["/usr/**"]}' >"$HOME/.config/corral/policy.d/mine.yaml"
+run policy check --op fs.write --target ./new
+status_is 1 "the default: a stored policy holds"
+rm -r "$HOME/.config/corral"
+
 # --- the baseline through another process ---
 run policy check -p git.yaml --op fs.read --target /proc/1/root/etc/shadow
 status_is 1 "another process's root"

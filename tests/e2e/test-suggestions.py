@@ -406,6 +406,16 @@ def failed(tap):
             s.write(program, "#!/bin/sh\nexit 1\n", 0o755)
             status, text = s.corral("run", "--", f"./{program}")
             tap.ok(status == 1 and want in text, f"{program}: the cause", text)
+        stored = s.write(s.home + "/.config/corral/policy.d/mine.yaml",
+                         'fs: {read: ["/**"], write: ["/**"]}\nexec: ["*"]\nnetwork: {deny: [evil.example.com]}\n')
+        status, text = s.corral("run", "--", "getent", "ahosts", "evil.example.com")
+        tap.ok("--net" not in text and f"remove or narrow {stored}:3" in text, "a host that a stored policy forbids: that policy", text)
+        status, text = s.corral("run", "--", "./tool")
+        tap.ok(f'add env: ["TOOL_API_KEY"] to {stored}, and use --env TOOL_API_KEY' in text, "a variable, the same", text)
+        s.write(stored, 'fs: {read: ["/**"], write: ["/**"]}\nexec: ["*"]\nenv: ["TOOL_API_KEY"]\n')
+        status, text = s.corral("run", "--env", "TOOL_API_KEY", "--", "./tool")
+        tap.ok((status, text) == (0, ""), "a variable: what is suggested helps", text)
+        os.unlink(stored)
         status, text = s.corral("run", "--", "grep", "strace", "tool")
         tap.ok((status, text) == (1, ""), "a word that is no program is none", text)
         for words in (["cd", "/"], ["ls | wc -l"], ["ls|wc"]):

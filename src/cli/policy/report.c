@@ -52,6 +52,27 @@ static int ask_parse(struct ask *a, struct call *c)
 	return options_parse(c, rows, ROWS(rows));
 }
 
+/* Without a policy: what `corral run` without one would do here, stored policies included. */
+static int ask_default(struct ask *a, struct call *c)
+{
+	auto_buffer text = { 0 };
+	int r;
+
+	buffer_adds(&text, "extends: workspace\n");
+	r = load_add_text(&a->load, c, "profile workspace", MANIFEST_PERMISSIONS, &text);
+	/* There is no file to add a line to. */
+	if (r == 0)
+		a->load.files[0].permissions->line_place = LINE_NOWHERE;
+	for (int is_user = 0; r == 0 && is_user < 2; is_user++) {
+		struct stored_place place;
+
+		r = stored_open_place(c, !is_user, &place);
+		if (r == 0 && place.config)
+			r = stored_load(&a->load, c, &place);
+	}
+	return r;
+}
+
 /* Everything up to the answer. 1: --help was printed. */
 static int ask_run(struct ask *a, struct call *c)
 {
@@ -60,9 +81,7 @@ static int ask_run(struct ask *a, struct call *c)
 	int r = ask_parse(a, c);
 
 	/* Options that say something only together with another. */
-	if (r == 0 && a->policies.n == 0 && a->stored.names.n == 0)
-		r = options_misused(c, "required option missing: --policy FILE");
-	else if (r == 0 && a->arguments.n && a->request.op != OPERATION_EXEC)
+	if (r == 0 && a->arguments.n && a->request.op != OPERATION_EXEC)
 		r = options_misused(c, "--arg requires --op exec");
 	else if (r == 0 && a->request.method && a->request.op != OPERATION_NET_CONNECT)
 		r = options_misused(c, "--method requires --op net.connect");
@@ -72,6 +91,8 @@ static int ask_run(struct ask *a, struct call *c)
 		r = load_add_all(&a->load, c, a->policies.items, a->policies.n, MANIFEST_UNKNOWN);
 	if (r == 0)
 		r = stored_load_named(&a->load, c, &a->stored);
+	if (r == 0 && a->policies.n == 0 && a->stored.names.n == 0)
+		r = ask_default(a, c);
 	if (r == 0)
 		r = load_compile(&a->load, c, &a->policy);
 	if (r != 0)

@@ -17,15 +17,17 @@ static int verb_check_run(struct call *c)
 
 static const struct verb verb_check = {
 	.name = "check",
-	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
+	.synopsis = "[--policy FILE]... --op OP --target TARGET [OPTION]...",
 	.summary = "decide about one request; prints one line",
 	.description =
 		"Decides about one request: prints allow, ask or deny, and the file and line "
 		"that decided. For files, both the path as given and the path that symbolic "
 		"links resolve to are checked; in a command line, every program. The strictest "
-		"answer counts.\n"
+		"answer counts. Without --policy it is what `corral run` without one would do "
+		"here: the profile workspace, and your stored policies.\n"
 		"Exit status: 0 allow, 1 deny, 3 ask, 2 an error.",
 	.examples =
+		"corral policy check --op fs.read --target ~/.ssh/id_ed25519\n"
 		"corral policy check -p policy.yaml --op net.connect --target example.com:443\n"
 		"corral policy check -p policy.yaml --op fs.write --target ./build/out.o\n"
 		"corral policy check -p weather/ -p company.json --op exec --target 'curl -s x'\n"
@@ -40,7 +42,7 @@ static int verb_explain_run(struct call *c)
 
 static const struct verb verb_explain = {
 	.name = "explain",
-	.synopsis = "--policy FILE... --op OP --target TARGET [OPTION]...",
+	.synopsis = "[--policy FILE]... --op OP --target TARGET [OPTION]...",
 	.summary = "like check, with the reason, the rule, and what would allow it",
 	.description =
 		"Decides about one request as `corral policy check` does, and prints how: "

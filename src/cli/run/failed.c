@@ -21,6 +21,7 @@
 #include "cli/run/internal.h"
 #include "codec/json-writer.h"
 #include "launch/program.h"
+#include "policy/explain.h"
 #include "policy/policy.h"
 #include "threat/threat.h"
 
@@ -208,6 +209,9 @@ static void failed_tell_variable(
 {
 	const char *slash = strrchr(path, '/');
 	const char *text = arena_strndup(r->call->arena, name, len);
+	const struct request request = { .op = OPERATION_ENV, .target = text };
+	auto_buffer remedy = { 0 };
+	struct decision d;
 
 	if (!text)
 		return;
@@ -216,12 +220,10 @@ static void failed_tell_variable(
 	buffer_adds(&o->text, " reads the variable ");
 	output_foreign(o, text);
 	buffer_adds(&o->text, ", which is set here and was withheld: ");
-	if (r->ceiling.n > 0) {
-		buffer_adds(&o->text, "add env: [\"");
-		output_foreign(o, text);
-		buffer_adds(&o->text, "\"] to ");
-		output_foreign(o, r->ceiling.files[0].permissions->origin);
-		buffer_adds(&o->text, ", which applies to every run, and use ");
+	if (run_ceiling_forbids(r, &request, &d)) {
+		explain_remedy(&request, &d, &remedy);
+		output_foreign(o, buffer_text(&remedy));
+		buffer_adds(&o->text, ", and use ");
 	}
 	buffer_adds(&o->text, "--env ");
 	output_foreign(o, text);
@@ -300,7 +302,10 @@ static void failed_tell_file(const struct run *r, const char *program, const cha
 {
 	const struct request request = { .op = OPERATION_FS_READ, .target = path };
 
-	if (access(path, R_OK) < 0 || policy_allows(r->policy, &request))
+	struct decision d;
+
+	if (access(path, R_OK) < 0 || policy_allows(r->policy, &request) ||
+		run_ceiling_forbids(r, &request, &d))
 		return;
 	output_note(o);
 	buffer_adds(&o->text, program);

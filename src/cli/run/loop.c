@@ -70,9 +70,7 @@ static void run_loop_on_record(struct run_loop_state *l, struct record record)
 {
 	struct run *r = l->run;
 
-	if (record.dns &&
-		run_network_complete(&record, r->policy,
-			run_network_port(&record, r->argv, r->n_argv), r->call->arena) < 0)
+	if (record.dns && run_network_complete(r, &record) < 0)
 		record.rule = record.reason = record.remedy = "";
 	run_audit_network(r, &record);
 	(void)run_network_add(&r->network, r->call->arena, &record);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "cli/run/run.h"
 #include "codec/json-writer.h"
 #include "policy/explain.h"
 
@@ -103,21 +104,25 @@ uint16_t run_network_port(const struct record *r, const char *const *argv, size_
 	return port ? (uint16_t)port : run_network_port_of(slash ? slash + 1 : r->program);
 }
 
-int run_network_complete(
-	struct record *record, const struct policy *policy, uint16_t port, struct arena *a)
+int run_network_complete(const struct run *r, struct record *record)
 {
 	auto_buffer rule = { 0 }, reason = { 0 }, remedy = { 0 };
+	const uint16_t port = run_network_port(record, r->argv, r->n_argv);
 	char target[512];
 	const struct request request = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct arena *a = r->call->arena;
 	struct decision d;
 
-	if (record->kind != RECORD_DENIED || !record->dns || record->port == port ||
-		strcmp(record->target, "*") == 0 ||
+	if (record->kind != RECORD_DENIED || !record->dns || strcmp(record->target, "*") == 0 ||
 		snprintf(target, sizeof(target), "%s:%u", record->name, port) >=
 			(int)sizeof(target))
 		return 0;
-	if (policy_decide(policy, &request, &d) < 0 || d.verdict == VERDICT_ALLOW)
-		return 0;
+	/* A line that a stored policy forbids does not help. */
+	if (!run_ceiling_forbids(r, &request, &d)) {
+		if (record->port == port || policy_decide(r->policy, &request, &d) < 0 ||
+			d.verdict == VERDICT_ALLOW)
+			return 0;
+	}
 	explain_rule(&d, &rule);
 	explain_reason(&request, &d, &reason);
 	explain_remedy(&request, &d, &remedy);

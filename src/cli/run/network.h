@@ -26,9 +26,9 @@ bool run_network_is_granted(const struct record *r, const struct policy *policy)
 /* The port that a name was asked for with: as the command line has it, else by the program. */
 uint16_t run_network_port(const struct record *r, const char *const *argv, size_t n_argv);
 /* A denied name, with the port that it was most likely meant with: why, and what would help. Texts
- * in the arena. -ENOMEM. */
-int run_network_complete(
-	struct record *record, const struct policy *policy, uint16_t port, struct arena *a);
+ * in the arena of the call. -ENOMEM. */
+struct run;
+int run_network_complete(const struct run *r, struct record *record);
 /* For a person, in one line: the first name that a command without a network asked for. profile: of
  * the run; or NULL. */
 void run_network_tell_first(const struct record *r, const char *profile, struct output *o);
