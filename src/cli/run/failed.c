@@ -220,7 +220,7 @@ static void failed_tell_variable(
 	buffer_adds(&o->text, " reads the variable ");
 	output_foreign(o, text);
 	buffer_adds(&o->text, ", which is set here and was withheld: ");
-	if (run_ceiling_forbids(r, &request, &d)) {
+	if (run_network_forbids(r, &request, &d)) {
 		explain_remedy(&request, &d, &remedy);
 		output_foreign(o, buffer_text(&remedy));
 		buffer_adds(&o->text, ", and use ");
@@ -305,7 +305,7 @@ static void failed_tell_file(const struct run *r, const char *program, const cha
 	struct decision d;
 
 	if (access(path, R_OK) < 0 || policy_allows(r->policy, &request) ||
-		run_ceiling_forbids(r, &request, &d))
+		run_network_forbids(r, &request, &d))
 		return;
 	output_note(o);
 	buffer_adds(&o->text, program);

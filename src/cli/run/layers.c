@@ -227,14 +227,6 @@ int run_ceiling(struct run *r)
 	return ret;
 }
 
-bool run_ceiling_forbids(const struct run *r, const struct request *q, struct decision *ret)
-{
-	for (size_t i = r->n_base; i < r->n_layers; i++)
-		if (policy_decide_layer(r->policy, i, q, ret) == 0 && ret->verdict == VERDICT_DENY)
-			return true;
-	return false;
-}
-
 /* Whoever set the variable for this run would be wrong about what holds. */
 static void run_layers_note_unread(const struct run *r)
 {

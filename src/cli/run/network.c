@@ -52,6 +52,14 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 
 /* Names without a network, and ports of names */
 
+bool run_network_forbids(const struct run *r, const struct request *q, struct decision *ret)
+{
+	for (size_t i = r->n_base; i < r->n_layers; i++)
+		if (policy_decide_layer(r->policy, i, q, ret) == 0 && ret->verdict == VERDICT_DENY)
+			return true;
+	return false;
+}
+
 /* "http://NAME/", "NAME:8080": the port of a name, as the command line has it; 0: it has none. */
 static unsigned run_network_port_in(const char *word, const char *name)
 {
@@ -118,7 +126,7 @@ int run_network_complete(const struct run *r, struct record *record)
 			(int)sizeof(target))
 		return 0;
 	/* A line that a stored policy forbids does not help. */
-	if (!run_ceiling_forbids(r, &request, &d)) {
+	if (!run_network_forbids(r, &request, &d)) {
 		if (record->port == port || policy_decide(r->policy, &request, &d) < 0 ||
 			d.verdict == VERDICT_ALLOW)
 			return 0;

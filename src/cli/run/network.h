@@ -23,11 +23,13 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 /* Denied although the policy grants the host: its address, or what was said to it, is why. A
  * program may try that for minutes, so it is reported when it happens. */
 bool run_network_is_granted(const struct record *r, const struct policy *policy);
+struct run;
+/* A policy that binds every run forbids it, so that no option helps: why. Else false. */
+bool run_network_forbids(const struct run *r, const struct request *q, struct decision *ret);
 /* The port that a name was asked for with: as the command line has it, else by the program. */
 uint16_t run_network_port(const struct record *r, const char *const *argv, size_t n_argv);
 /* A denied name, with the port that it was most likely meant with: why, and what would help. Texts
  * in the arena of the call. -ENOMEM. */
-struct run;
 int run_network_complete(const struct run *r, struct record *record);
 /* For a person, in one line: the first name that a command without a network asked for. profile: of
  * the run; or NULL. */

@@ -230,10 +230,6 @@ void run_later_end(struct run *r);
 
 /* The system's and the user's own policies. */
 int run_ceiling(struct run *r);
-/* One of them forbids it, so that no option of this run helps: why. Else false. */
-struct request;
-struct decision;
-bool run_ceiling_forbids(const struct run *r, const struct request *q, struct decision *ret);
 
 /* run/run.c: the words to run: those of the call, a skill's entry, or the user's shell. */
 int run_find_words(struct run *r);
