@@ -12,7 +12,7 @@
 #include "jail/landlock.h"
 #include "jail/limits/rlimits.h"
 #include "jail/privilege.h"
-#include "wire/child.h"
+#include "process/child.h"
 
 /* No file is opened, no program runs, no socket is made: it works by what is open. */
 #define INERT .no_memfd_exec = true, .closed = true, .no_sockets = true, .no_exec = true

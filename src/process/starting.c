@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "process/starting-rest.h"
 
 /* Copies above all targets, so that no dup2() overwrites one that is still needed, and none keeps
  * its number and with it close-on-exec. */
@@ -45,7 +46,9 @@ static int starting_set_files(
 	for (int i = 0; r == 0 && i < (int)f->n; i++)
 		r = f->fds[i] < 0 ? posix_spawn_file_actions_addopen(a, i, "/dev/null", O_RDWR, 0)
 				  : posix_spawn_file_actions_adddup2(a, f->fds[i], i);
-	return r == 0 && s->folder ? posix_spawn_file_actions_addchdir_np(a, s->folder) : r;
+	if (r == 0 && s->folder)
+		r = posix_spawn_file_actions_addchdir_np(a, s->folder);
+	return r == 0 && s->closes_rest ? starting_rest_close(a, (int)f->n) : r;
 }
 
 static int starting_set_attributes(posix_spawnattr_t *a, const struct starting *s)

@@ -5,6 +5,7 @@
  * large one, and run its handlers of fork. The program has the descriptors that are named and no
  * others (all of ours are close-on-exec), default signals, and none of them blocked.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -21,6 +22,7 @@ struct starting {
 	size_t n;
 	const char *folder; /* its current one; NULL: ours */
 	enum starting_place place;
+	bool closes_rest; /* of a program of others: not all that it has is close-on-exec */
 };
 
 enum { STARTING_FDS_MAX = 8 };

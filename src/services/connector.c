@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "event/wait.h"
 #include "process/confinement.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/frame.h"
 
 enum { SOCKET = CHILD_SOCKET, CONNECTOR_TRY_MS = 10000 }; /* for one address */

@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "daemon/route.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/frame.h"
 
 enum { POLICY = 2 * FRAME_BODY_MAX };

@@ -5,7 +5,7 @@
  */
 #include "base/buffer.h"
 #include "daemon/route.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/frame.h"
 
 int main(void)

@@ -7,7 +7,7 @@
  * programs of the sandbox could keep a frame with descriptors from being sent (child_start_with()).
  */
 #include "wire/broker.h"
-#include "wire/child.h"
+#include "process/child.h"
 
 /* The word by which the program is told to be a front. */
 #define FRONT_PROCESS_WORD "--front"

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "broker/service/chromium.h"
 #include "broker/service/table.h"
-#include "wire/child.h"
+#include "process/child.h"
 
 /* Whom it serves. */
 struct service_session {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,6 +22,7 @@
 #include "daemon/supervisor/http-link.h"
 #include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
+#include "process/starting.h"
 
 enum { TOOL_WORDS_MAX = 24 };
 
@@ -245,38 +245,17 @@ static void tool_on_timer(struct timer *timer)
 static int tool_spawn(const struct tool_request *r, int input, int output, pid_t *ret)
 {
 	const char *named = secure_getenv("CORRAL_PROGRAM");
-	char *argv[TOOL_WORDS_MAX + 2] = { (char[]){ "corral" } };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t a;
-	sigset_t none;
-	int error;
+	const char *argv[TOOL_WORDS_MAX + 2] = { "corral" };
+	const struct starting s = { .program = named && *named ? named : CORRAL_PROGRAM_PATH,
+		.argv = argv,
+		.env = (const char *const *)environ,
+		.fds = (int[]){ input, output, -1 },
+		.n = 3,
+		.place = STARTING_SESSION };
 
 	for (size_t i = 0; i < TOOL_WORDS_MAX && r->argv[i]; i++)
-		argv[i + 1] = (char *)(uintptr_t)r->argv[i];
-	(void)sigemptyset(&none);
-	error = posix_spawn_file_actions_init(&files);
-	if (error != 0)
-		return -error;
-	error = posix_spawnattr_init(&a);
-	if (error == 0) {
-		error = posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-		if (error == 0)
-			error = posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-		if (error == 0)
-			error = posix_spawn_file_actions_addopen(
-				&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-		if (error == 0)
-			error = posix_spawnattr_setsigmask(&a, &none);
-		if (error == 0)
-			error = posix_spawnattr_setflags(
-				&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-		if (error == 0)
-			error = posix_spawn(ret, named && *named ? named : CORRAL_PROGRAM_PATH,
-				&files, &a, argv, environ);
-		(void)posix_spawnattr_destroy(&a);
-	}
-	(void)posix_spawn_file_actions_destroy(&files);
-	return -error;
+		argv[i + 1] = r->argv[i];
+	return starting_program(&s, ret);
 }
 
 /* A file in memory with the input, or nothing. */

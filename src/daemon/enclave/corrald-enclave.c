@@ -19,7 +19,7 @@
 
 #include "daemon/enclave/internal.h"
 #include "daemon/message.h"
-#include "wire/child.h"
+#include "process/child.h"
 
 const struct corral_by bridge_by = { .size = sizeof(bridge_by), .actor = "invoke" };
 

@@ -9,7 +9,7 @@
 #include "daemon/route.h"
 #include "event/loop.h"
 #include "warden/outbox.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/frame.h"
 
 enum { ENCLAVE_CALLS_MAX = 64 };

@@ -8,7 +8,7 @@
 #include "daemon/message.h"
 #include "event/loop.h"
 #include "warden/outbox.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/frame.h"
 
 enum {

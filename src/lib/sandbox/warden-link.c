@@ -18,9 +18,9 @@
 #include "base/fd.h"
 #include "event/wait.h"
 #include "host/own.h"
+#include "process/starting.h"
 #include "wire/frame.h"
 
-enum { FD_SOCKET = 3, FD_POLICY = 4, FD_REST = 5, FD_HIGH = 16 };
 /* How long a warden may take to clean up before it is killed, and to die then. */
 enum { LEAVE_MS = 5000, DIE_MS = 10000, BURY_MS = 10, BURY_TRIES = 500 };
 
@@ -87,60 +87,22 @@ int warden_link_refusal(const struct frame *f, struct error *e)
 	return -r.error;
 }
 
-/*
- * Starting. posix_spawn() and nothing else: a fork of the host program would copy its page tables,
- * which takes tens of milliseconds where it holds much memory, and would run its handlers of fork.
- */
-
-/* Both sources lie above all targets, so that no dup2() treads on one that is still needed. */
-static int spawn_add_files(posix_spawn_file_actions_t *a, int socket, int policy)
+static int warden_link_spawn(const char *path, int socket, int policy, pid_t *ret)
 {
-	int r = posix_spawn_file_actions_addchdir_np(a, "/");
-
-	for (int fd = 0; r == 0 && fd < FD_SOCKET; fd++)
-		r = posix_spawn_file_actions_addopen(a, fd, "/dev/null", O_RDWR, 0);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(a, socket, FD_SOCKET);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(a, policy, FD_POLICY);
-	return r ? r : warden_link_close_rest(a, FD_REST);
-}
-
-static int spawn_start(const char *path, int socket, int policy, pid_t *ret)
-{
-	char *argv[] = { (char *)"corral-warden", NULL };
+	const char *const argv[] = { "corral-warden", NULL };
 	char *env[2 + OWN_VARIABLES] = { (char *)"CORRAL_POLICY_FD=4" };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	pid_t pid = -1;
-	int r = posix_spawn_file_actions_init(&files);
+	const struct starting s = { .program = path,
+		.argv = argv,
+		.env = (const char *const *)env,
+		.fds = (int[]){ -1, -1, -1, socket, policy },
+		.n = 5,
+		.folder = "/",
+		.place = STARTING_SESSION,
+		.closes_rest = true };
 
-	if (r)
-		return -r;
 	/* Where Corral's own folders are, which the warden hides. */
 	own_variables(env + 1);
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	r = posix_spawnattr_init(&attributes);
-	if (r == 0) {
-		r = spawn_add_files(&files, socket, policy);
-		if (r == 0)
-			r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
-									  POSIX_SPAWN_SETSIGMASK |
-									  POSIX_SPAWN_SETSID);
-		if (r == 0)
-			r = posix_spawnattr_setsigmask(&attributes, &none);
-		if (r == 0)
-			r = posix_spawnattr_setsigdefault(&attributes, &all);
-		if (r == 0)
-			r = posix_spawn(&pid, path, &files, &attributes, argv, env);
-		(void)posix_spawnattr_destroy(&attributes);
-	}
-	(void)posix_spawn_file_actions_destroy(&files);
-	if (r == 0)
-		*ret = pid;
-	return -r;
+	return starting_program(&s, ret);
 }
 
 static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct error *e)
@@ -209,7 +171,7 @@ static int warden_link_configure(
 static int warden_link_start(
 	struct warden_link *l, const struct warden_link_options *o, struct error *e)
 {
-	auto_fd theirs = -1, policy = -1, high_socket = -1, high_policy = -1, pidfd = -1;
+	auto_fd theirs = -1, policy = -1, pidfd = -1;
 	int pair[2] = { -1, -1 }, r = sealed_new(o->policy, o->policy_len, &policy);
 	siginfo_t info;
 	pid_t pid = -1;
@@ -223,12 +185,7 @@ static int warden_link_start(
 	/* For our end alone: the flag is each end's own. */
 	if (fcntl(l->socket, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return -errno;
-	high_socket = fcntl(theirs, F_DUPFD_CLOEXEC, FD_HIGH);
-	high_policy = fcntl(policy, F_DUPFD_CLOEXEC, FD_HIGH);
-	if (high_socket < 0 || high_policy < 0)
-		return error_set(e, -errno, NULL, "no descriptor is left to start the warden: %s",
-			strerror(errno));
-	r = spawn_start(o->program, high_socket, high_policy, &pid);
+	r = warden_link_spawn(o->program, theirs, policy, &pid);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot start %s: %s", o->program, strerror(-r));
 	/*

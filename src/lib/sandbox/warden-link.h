@@ -11,7 +11,6 @@
  * child. That the warden is there is seen by the socket, that it is gone by its pidfd; reaping
  * leaves no zombie if it finds one, and is content if somebody else did it.
  */
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -70,9 +69,3 @@ void warden_link_end(struct warden_link *l);
 
 /* What a REFUSED, FAILED or GONE frame says, as an error. Always negative. */
 int warden_link_refusal(const struct frame *f, struct error *e);
-
-/*
- * Closes every descriptor from there on in the child that is spawned (warden-link-from.c, or
- * warden-link-list.c for older C libraries). A positive errno, as those functions have it.
- */
-int warden_link_close_rest(posix_spawn_file_actions_t *a, int from);

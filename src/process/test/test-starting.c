@@ -58,6 +58,24 @@ static void test_descriptors(void **state)
 	assert_int_equal((int)count_fds(), before);
 }
 
+/* Of a host program that does not know close-on-exec. */
+static void test_rest(void **state)
+{
+	static const char script[] =
+		"for i in 3 4 5 6 7 8 9 30; do [ ! -e /proc/$$/fd/$i ] || echo $i; done";
+	char text[TEXT_MAX];
+	auto_fd open = dup2(STDERR_FILENO, 30);
+
+	(void)state;
+	assert_int_equal(open, 30);
+	assert_int_equal(run(script, (struct starting){ .n = 3 }, text), 0);
+	assert_string_equal(text, "30\n");
+	assert_int_equal(run(script, (struct starting){ .n = 3, .closes_rest = true }, text), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(run(script, (struct starting){ .n = 4, .closes_rest = true }, text), 0);
+	assert_string_equal(text, "3\n");
+}
+
 static void test_signals(void **state)
 {
 	char text[TEXT_MAX];
@@ -141,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_rest),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_environment),

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "test/fds.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/frame.h"
 
 #define CHILD_WORD "--child"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the C library cannot close "all from here": the descriptors that are open now, one by one.
- * One that another thread opens meanwhile, without close-on-exec, may still get into the warden,
- * which closes what it does not know; none gets into a command.
+ * One that another thread opens meanwhile, without close-on-exec, may still get into the program
+ * (the warden closes what it does not know; none gets into a command).
  */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/sandbox/warden-link.h"
+#include "process/starting-rest.h"
 
-int warden_link_close_rest(posix_spawn_file_actions_t *a, int from)
+int starting_rest_close(posix_spawn_file_actions_t *a, int from)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
