@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -18,7 +20,7 @@ struct starting_files {
 	size_t n;
 };
 
-static int starting_copy(struct starting_files *f, const struct starting *s)
+static int starting_copy_files(struct starting_files *f, const struct starting *s)
 {
 	if (s->n < 3 || s->n > STARTING_FDS_MAX)
 		return -EINVAL;
@@ -101,10 +103,19 @@ static int starting_spawn(const struct starting *s, const struct starting_files 
 int starting_program(const struct starting *s, pid_t *ret)
 {
 	struct starting_files files = { .n = 0 };
-	int r = starting_copy(&files, s);
+	int r = starting_copy_files(&files, s);
 
 	if (r == 0)
 		r = starting_spawn(s, &files, ret);
 	starting_close(&files);
 	return r;
+}
+
+pid_t starting_copy(unsigned long flags, int *ret_pidfd)
+{
+	/* Without memory of its own, or a stack: all is copied. */
+	const long pid = syscall(SYS_clone, flags | (ret_pidfd ? CLONE_PIDFD : 0) | SIGCHLD, NULL,
+		ret_pidfd, NULL, NULL);
+
+	return pid < 0 ? -errno : (pid_t)pid;
 }

@@ -30,3 +30,11 @@ enum { STARTING_FDS_MAX = 8 };
 /* *ret, untouched on failure, is the caller's to wait for. -ENOENT, -EACCES: of the program, too.
  */
 int starting_program(const struct starting *s, pid_t *ret);
+
+/*
+ * Starting a copy of this process, as fork() does, but without the handlers that a library has for
+ * it: one clone() call. flags: CLONE_NEW…, CLONE_PARENT; never CLONE_VM. Its end is a SIGCHLD.
+ * ret_pidfd: a descriptor of it; NULL: none is needed. Returns 0 in the copy; there, no other
+ * thread goes on. Negative: there is none.
+ */
+pid_t starting_copy(unsigned long flags, int *ret_pidfd);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "jail/keyring.h"
+#include "process/starting.h"
 
 /* What clone() makes anew; the zygote makes the others itself, while the warden goes on. */
 enum { NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID };
@@ -46,12 +47,12 @@ static int zygote_hold(pid_t pid, pid_t *ret, int *ret_pidfd)
  */
 static int zygote_probe(void)
 {
-	const pid_t pid = (pid_t)syscall(SYS_clone, NAMESPACES | SIGCHLD, NULL, NULL, NULL, NULL);
+	const pid_t pid = starting_copy(NAMESPACES, NULL);
 
 	if (pid == 0)
 		_exit(0);
 	if (pid < 0)
-		return -errno;
+		return pid;
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return 0;
@@ -69,9 +70,8 @@ static _Noreturn void zygote_bear(volatile struct birth *b)
 		b->error = r < 0 ? r : b->error;
 	}
 	if (b->error == 0) {
-		b->pid = (pid_t)syscall(
-			SYS_clone, NAMESPACES | CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL);
-		b->error = b->pid < 0 ? -errno : 0;
+		b->pid = starting_copy(NAMESPACES | CLONE_PARENT, NULL);
+		b->error = b->pid < 0 ? b->pid : 0;
 	}
 	if (b->pid == 0 && b->error == 0)
 		zygote_run(b->zygote);

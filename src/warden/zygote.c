@@ -22,15 +22,16 @@
 #include "jail/beside.h"
 #include "jail/confine.h"
 #include "jail/detach.h"
+#include "jail/limits/rlimits.h"
 #include "jail/netns.h"
 #include "jail/plan/plan.h"
 #include "jail/privilege.h"
-#include "jail/limits/rlimits.h"
 #include "jail/seccomp/seccomp.h"
 #include "jail/tree.h"
 #include "jail/userns.h"
 #include "net/enter/capture.h"
 #include "net/enter/listeners.h"
+#include "process/starting.h"
 #include "skill/archive.h"
 #include "warden/asked.h"
 #include "warden/inherited.h"
@@ -633,11 +634,9 @@ static int zygote_spawn(const struct setup *s)
 
 	if (r < 0)
 		return r;
-	/* Without memory of its own: the child is a copy, as after fork(). */
-	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | SIGCHLD, NULL,
-		&pidfd, NULL, NULL);
+	pid = starting_copy(CLONE_NEWPID | CLONE_NEWNS, &pidfd);
 	if (pid < 0)
-		return -errno;
+		return pid;
 	if (pid == 0)
 		become_init(s, inner);
 	return frame_send(SOCKET, FRAME_INIT, 0, NULL, 0, (int[]){ outer, pidfd }, 2);

@@ -20,6 +20,7 @@
 #include "event/wait.h"
 #include "jail/landlock.h"
 #include "process/confinement.h"
+#include "process/starting.h"
 
 enum {
 	CONFINED_FOLDERS = 64,
@@ -174,9 +175,9 @@ int confined_run(const struct confined *c, confined_task *task, void *data, stru
 		return confined_fail(-errno, e);
 	in = pipes[0];
 	out = pipes[1];
-	pid = fork();
+	pid = starting_copy(0, NULL);
 	if (pid < 0)
-		return confined_fail(-errno, e);
+		return confined_fail(pid, e);
 	if (pid == 0)
 		confined_child(c, task, data, out, parent);
 	fd_close(&out);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,26 @@ static void test_environment(void **state)
 	assert_string_equal(text, "\n");
 }
 
+static void test_copies(void **state)
+{
+	auto_fd pidfd = -1;
+	int status = 0;
+	pid_t pid = starting_copy(0, &pidfd);
+
+	(void)state;
+	if (pid == 0)
+		_exit(getppid() > 0 ? 7 : 8);
+	assert_true(pid > 0 && pidfd >= 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 7 << 8);
+	pid = starting_copy(0, NULL);
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	/* It says why there is none. */
+	assert_int_equal(starting_copy(CLONE_NEWUSER | CLONE_THREAD, NULL), -EINVAL);
+}
+
 static void test_failures(void **state)
 {
 	const char *const argv[] = { "x", NULL };
@@ -163,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_failures),
 	};
 

@@ -83,13 +83,11 @@ int launcher_start(const char *program, int *ret_socket)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	pid = fork();
+	pid = starting_copy(0, NULL);
 	if (pid < 0) {
-		const int code = -errno;
-
 		(void)close(pair[0]);
 		(void)close(pair[1]);
-		return code;
+		return pid;
 	}
 	if (pid == 0) {
 		/* Neither the broker's socket nor ours. */

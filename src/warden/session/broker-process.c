@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "host/own.h"
 #include "jail/privilege.h"
+#include "process/starting.h"
 #include "warden/inherited.h"
 #include "wire/frame.h"
 #include "wire/report.h"
@@ -132,13 +133,14 @@ static int broker_process_spawn(struct broker_process *b)
 	if (r < 0)
 		return r;
 	/* Not as vfork() does: we have better things to do than to wait until it is loaded. */
-	b->pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &b->pidfd, NULL, NULL);
+	b->pid = starting_copy(0, &b->pidfd);
 	if (b->pid == 0)
 		broker_process_run(b->program, inner);
 	if (b->pid < 0) {
+		r = b->pid;
 		b->pid = 0;
 		b->pidfd = -1;
-		return -errno;
+		return r;
 	}
 	b->socket = fd_take(&outer);
 	return 0;
@@ -428,12 +430,12 @@ int broker_process_keep(struct broker_process *b)
 	int r = b->listener >= 0 ? frame_pair(pair) : -EBUSY;
 	auto_fd outer = r < 0 ? -1 : pair[0];
 	auto_fd inner = r < 0 ? -1 : pair[1];
-	pid_t pid = r < 0 ? -1 : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	pid_t pid = r < 0 ? r : starting_copy(0, NULL);
 
 	if (pid == 0)
 		broker_keeper_run(b, inner);
 	if (r == 0 && pid < 0)
-		r = -errno;
+		r = pid;
 	/* It has them. */
 	broker_process_forgo(b);
 	if (r == 0) {

@@ -18,6 +18,7 @@
 #include "net/relay.h"
 #include "policy/network/idna.h"
 #include "process/confinement.h"
+#include "process/starting.h"
 #include "warden/inherited.h"
 #include "wire/frame.h"
 
@@ -143,9 +144,9 @@ static int session_relay_process_start(
 		r = -errno;
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot make a socket: %s", strerror(-r));
-	pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, NULL, &pidfd, NULL, NULL);
+	pid = starting_copy(0, &pidfd);
 	if (pid < 0)
-		return error_set(e, -errno, NULL, "cannot start the relay: %s", strerror(errno));
+		return error_set(e, pid, NULL, "cannot start the relay: %s", strerror(-pid));
 	if (pid == 0)
 		relay_process_run(o, plan, inner);
 	*ret = (struct relay_process){ .pid = pid, .pidfd = pidfd, .socket = fd_take(&outer) };
