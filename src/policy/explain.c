@@ -207,16 +207,17 @@ void explain_line_command(const struct request *r, const struct decision *d, str
 	explain_add_line(out, OPERATION_EXEC, "exec: [", &pattern, "]");
 }
 
-void explain_line_env(const struct request *r, const struct decision *d, struct buffer *out)
+void explain_line_name(const struct request *r, const struct decision *d, struct buffer *out)
 {
-	auto_buffer pattern = { 0 };
+	auto_buffer pattern = { 0 }, before = { 0 };
 
 	(void)d;
 	/* There is no way to write a star that is none. */
 	if (strcspn(r->target, "*?") < strcspn(r->target, "="))
 		return;
 	buffer_adds(&pattern, r->target);
-	explain_add_line(out, OPERATION_ENV, "env: [", &pattern, "]");
+	buffer_printf(&before, "%s: [", list_rows[operation_rows[r->op].allow].name);
+	explain_add_line(out, r->op, buffer_text(&before), &pattern, "]");
 }
 
 void explain_line_service(const struct request *r, const struct decision *d, struct buffer *out)

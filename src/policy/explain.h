@@ -20,5 +20,5 @@ void explain_where(const struct layer *l, const char *line, struct buffer *out);
 /* What to do, as a sentence; nothing if it is allowed. */
 void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out);
 /* The lines of operation_rows. */
-operation_line explain_line_file, explain_line_host, explain_line_command, explain_line_env,
+operation_line explain_line_file, explain_line_host, explain_line_command, explain_line_name,
 	explain_line_service;

@@ -506,7 +506,7 @@ static const char *layer_env_path(struct compiler *c, const char *text)
 	return path;
 }
 
-int layer_add_env(struct compiler *c, enum operation op, uint32_t rank)
+int layer_add_name(struct compiler *c, enum operation op, uint32_t rank)
 {
 	const struct source *s = &c->layer->sources[op].items[rank];
 	const char *value = NULL, *path;
@@ -520,7 +520,7 @@ int layer_add_env(struct compiler *c, enum operation op, uint32_t rank)
 		if (!path)
 			return -ENOMEM;
 		if (glob_plain(path, &len, &kind) && kind == GLOB_LITERAL)
-			return pathset_add_path(c->layer->names, path, len, false, rank, NULL);
+			return pathset_add_path(c->layer->names[op], path, len, false, rank, NULL);
 	}
 	names = arena_calloc(c->arena, s->grant->n, sizeof(*names));
 	if (!names)
@@ -542,7 +542,7 @@ int layer_add_env(struct compiler *c, enum operation op, uint32_t rank)
 			return r;
 	}
 	if (!value)
-		return pathset_add(c->layer->names, names, n, rank);
+		return pathset_add(c->layer->names[op], names, n, rank);
 	path = layer_env_path(c, value);
 	if (!path)
 		return -ENOMEM;
@@ -551,7 +551,7 @@ int layer_add_env(struct compiler *c, enum operation op, uint32_t rank)
 		if (!glob_match(&names[i], path, strcspn(path, "=")))
 			return 0;
 	}
-	return compiler_add_bytes(c, c->layer->values, path, strlen(path), false, rank);
+	return compiler_add_bytes(c, c->layer->values[op], path, strlen(path), false, rank);
 }
 
 /* All sets */
@@ -590,20 +590,31 @@ static const size_t path_sets[] = {
 	offsetof(struct layer, dangerous),
 	offsetof(struct layer, commands),
 	offsetof(struct layer, programs),
-	offsetof(struct layer, names),
-	offsetof(struct layer, values),
 };
 
+enum { LAYER_SETS = ROWS(path_sets) + 2 * OPERATION_COUNT };
+
+/* NULL: there is no such set, since the targets of the operation are no names. */
 static struct pathset **layer_set(struct layer *l, size_t i)
 {
-	return (void *)((char *)l + path_sets[i]);
+	const size_t op = (i - ROWS(path_sets)) / 2;
+
+	if (i < ROWS(path_sets))
+		return (void *)((char *)l + path_sets[i]);
+	if (operation_rows[op].target != TARGET_NAME)
+		return NULL;
+	return (i - ROWS(path_sets)) % 2 ? &l->values[op] : &l->names[op];
 }
 
 static int make_sets(struct layer *l)
 {
-	for (size_t i = 0; i < ROWS(path_sets); i++) {
-		*layer_set(l, i) = pathset_new();
-		if (!*layer_set(l, i))
+	for (size_t i = 0; i < LAYER_SETS; i++) {
+		struct pathset **set = layer_set(l, i);
+
+		if (!set)
+			continue;
+		*set = pathset_new();
+		if (!*set)
 			return -ENOMEM;
 	}
 	l->hosts = hostset_new();
@@ -616,8 +627,8 @@ static int build_sets(struct layer *l, struct error *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ROWS(path_sets); i++)
-		r = pathset_build(*layer_set(l, i), e);
+	for (size_t i = 0; r == 0 && i < LAYER_SETS; i++)
+		r = layer_set(l, i) ? pathset_build(*layer_set(l, i), e) : 0;
 	if (r == 0)
 		r = hostset_build(l->hosts);
 	if (r == 0)
@@ -627,8 +638,9 @@ static int build_sets(struct layer *l, struct error *e)
 
 void layer_deinit(struct layer *l)
 {
-	for (size_t i = 0; i < ROWS(path_sets); i++)
-		pathset_free(*layer_set(l, i));
+	for (size_t i = 0; i < LAYER_SETS; i++)
+		if (layer_set(l, i))
+			pathset_free(*layer_set(l, i));
 	hostset_free(l->hosts);
 	hostset_free(l->forbidden);
 	hostset_free(l->private_names);

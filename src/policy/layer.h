@@ -79,8 +79,8 @@ struct layer {
 	struct pathset *programs; /* globs over program files */
 	struct fine_command *fine;
 	size_t n_fine, cap_fine;
-	struct pathset *names;  /* env: "/NAME" */
-	struct pathset *values; /* env: "/NAME=value" */
+	/* Of operations on names: "/NAME", and "/NAME=value". */
+	struct pathset *names[OPERATION_COUNT], *values[OPERATION_COUNT];
 	const struct service *services;
 	size_t n_services;
 	struct limits limits;
@@ -110,4 +110,4 @@ int layer_compile(struct layer *l, struct arena *a, const struct permissions *p,
 	const struct variables *vars, const struct resolver *resolver, struct error *e);
 void layer_deinit(struct layer *l);
 /* The rows of operation_rows: each puts one source into its set, under its rank. */
-operation_compile layer_add_path, layer_add_host, layer_add_command, layer_add_env;
+operation_compile layer_add_path, layer_add_host, layer_add_command, layer_add_name;

@@ -42,7 +42,7 @@ enum operation_target {
 	TARGET_PATH,
 	TARGET_HOST,
 	TARGET_COMMAND,
-	TARGET_ENV, /* NAME or NAME=value */
+	TARGET_NAME, /* a name; of variables NAME=value, too */
 	TARGET_SERVICE,
 };
 
@@ -100,7 +100,9 @@ struct operation_row {
 	enum operation_target target;
 	enum permission_list allow, deny; /* LIST_NONE: it has none */
 	const char *granted_in;           /* "fs.read or fs.write": where a grant would stand */
-	const char *expected;             /* "expected a path": what a malformed target is not */
+	/* The section about it, and what a grant lets a program do: "run". */
+	const char *title, *verb;
+	const char *expected; /* "expected a path": what a malformed target is not */
 	operation_spell *spell;
 	operation_relate *relate; /* NULL: entries are never compared */
 	operation_meet *meet;     /* NULL: pattern by pattern, by their relation */

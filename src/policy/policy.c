@@ -193,7 +193,7 @@ static int ask_exec(struct policy_question *q)
 	return 0;
 }
 
-static int ask_env(struct policy_question *q)
+static int ask_name(struct policy_question *q)
 {
 	const char *target = q->request->target;
 	size_t len = strnlen(target, PATH_BYTES), name = strcspn(target, "=");
@@ -316,13 +316,13 @@ static void decide_exec(const struct layer *l, const struct policy_question *q, 
 	}
 }
 
-static void decide_env(const struct layer *l, const struct policy_question *q, struct decision *d)
+static void decide_name(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
-	uint32_t rank = pathset_match(l->names, q->name, q->name_len);
+	uint32_t rank = pathset_match(l->names[q->op], q->name, q->name_len);
 
 	if (q->value_len)
-		rank = rank_best(rank, pathset_match(l->values, q->value, q->value_len));
-	decide_by_source(l, &l->sources[OPERATION_ENV], rank, d);
+		rank = rank_best(rank, pathset_match(l->values[q->op], q->value, q->value_len));
+	decide_by_source(l, &l->sources[q->op], rank, d);
 }
 
 static void decide_access(
@@ -432,17 +432,16 @@ static void hold_private(const struct layer *l, const struct policy_question *q,
 		*d = (struct decision){ .why = DECISION_PRIVATE, .layer = l };
 }
 
-/* What deciding alone needs of an operation; the rest is in operation_rows. */
+/* What deciding alone needs, by what the targets are; the rest is in operation_rows. */
 static const struct {
 	int (*ask)(struct policy_question *q);
 	void (*decide)(const struct layer *l, const struct policy_question *q, struct decision *d);
-} operations[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = { ask_path, decide_path },
-	[OPERATION_FS_WRITE] = { ask_path, decide_path },
-	[OPERATION_NET_CONNECT] = { ask_host, decide_host },
-	[OPERATION_EXEC] = { ask_exec, decide_exec },
-	[OPERATION_ENV] = { ask_env, decide_env },
-	[OPERATION_SERVICE] = { ask_service, decide_service },
+} policy_targets[] = {
+	[TARGET_PATH] = { ask_path, decide_path },
+	[TARGET_HOST] = { ask_host, decide_host },
+	[TARGET_COMMAND] = { ask_exec, decide_exec },
+	[TARGET_NAME] = { ask_name, decide_name },
+	[TARGET_SERVICE] = { ask_service, decide_service },
 };
 
 static int policy_ask(struct policy_question *q, const struct request *r, struct decision *ret)
@@ -459,12 +458,12 @@ static int policy_ask(struct policy_question *q, const struct request *r, struct
 	q->name_len = q->value_len = 0;
 	if ((unsigned)r->op >= OPERATION_COUNT || !r->target)
 		return -EINVAL;
-	return operations[r->op].ask(q);
+	return policy_targets[operation_rows[r->op].target].ask(q);
 }
 
 static void decide_layer(const struct layer *l, const struct policy_question *q, struct decision *d)
 {
-	operations[q->op].decide(l, q, d);
+	policy_targets[operation_rows[q->op].target].decide(l, q, d);
 	if (q->op == OPERATION_NET_CONNECT)
 		hold_methods(l, q, d);
 	/* Denied after all, by a method. */

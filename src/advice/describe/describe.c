@@ -57,18 +57,6 @@ static struct description_lines *lines(struct describe *c)
 			(c)->failed = true;                                              \
 	} while (0)
 
-/* The section about an operation, and what it is called when it is granted. */
-static const struct {
-	const char *title, *verb;
-} words[OPERATION_COUNT] = {
-	[OPERATION_FS_READ] = { "What it could read", "read" },
-	[OPERATION_FS_WRITE] = { "What it could change", "change, create and delete" },
-	[OPERATION_NET_CONNECT] = { "What it could reach", "connect to" },
-	[OPERATION_EXEC] = { "What it could run", "run" },
-	[OPERATION_ENV] = { "Variables it sees", "see" },
-	[OPERATION_SERVICE] = { "Services it could use", "use" },
-};
-
 /* "before" + what the grant covers + "behind". */
 static void line_of_grant(struct describe *c, enum operation op, const struct grant *g,
 	const char *before, const char *behind)
@@ -120,7 +108,7 @@ static void line_of_rule(struct describe *c, enum operation op, const struct rul
 	else
 		buffer_printf(&before, "%s%s",
 			r->action == VERDICT_ASK ? "if you agree when asked: " : "",
-			words[op].verb);
+			operation_rows[op].verb);
 	if (r->action == VERDICT_DENY && has_rule(c, op, false, r))
 		buffer_adds(&behind, ", unless a stronger rule lets it pass");
 	buffer_printf(&behind, " (rule %s)", r->id ? r->id : "without an id");
@@ -250,16 +238,12 @@ static void line_of_service(struct describe *c, const struct service *s)
 static void lines_of_grants(struct describe *c, enum operation op)
 {
 	const struct permissions *p = c->p;
-	const struct grant_list *const lists[OPERATION_COUNT][2] = {
-		[OPERATION_FS_READ] = { &p->fs_read, &p->fs_write },
-		[OPERATION_FS_WRITE] = { &p->fs_write },
-		[OPERATION_NET_CONNECT] = { &p->network_allow },
-		[OPERATION_EXEC] = { &p->exec },
-		[OPERATION_ENV] = { &p->env },
-	};
+	const char *verb = operation_rows[op].verb;
 
-	for (size_t i = 0; i < ROWS(lists[op]); i++)
-		lines_of_list(c, op, lists[op][i], words[op].verb);
+	for (int l = 0; l < LIST_COUNT; l++)
+		if (list_rows[l].verdict == VERDICT_ALLOW && list_rows[l].decides & 1u << op &&
+			l != LIST_NETWORK_PRIVATE)
+			lines_of_list(c, op, permissions_list(p, l), verb);
 	for (size_t i = 0; i < p->n_guest_paths; i++) {
 		const struct guest_path *g = &p->guest_paths[i];
 		auto_buffer folder = { 0 };
@@ -268,11 +252,10 @@ static void lines_of_grants(struct describe *c, enum operation op)
 			continue;
 		describe_folder(c, g->host, &folder);
 		c->failed = c->failed || folder.failed;
-		LINE(c, "%s everything in %s, as %s", words[op].verb, buffer_text(&folder),
-			g->guest);
+		LINE(c, "%s everything in %s, as %s", verb, buffer_text(&folder), g->guest);
 	}
 	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->network_private.n; i++)
-		line_of_grant(c, op, &p->network_private.items[i], words[op].verb,
+		line_of_grant(c, op, &p->network_private.items[i], verb,
 			", also if it leads to a private address");
 	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->listen.n; i++)
 		line_of_port(c, p->listen.items[i].all[0]);
@@ -283,9 +266,10 @@ static void lines_of_grants(struct describe *c, enum operation op)
 /* In the order of judgement, turned around. */
 static void tell_operation(struct describe *c, enum operation op)
 {
-	section(c, words[op].title);
+	section(c, operation_rows[op].title);
 	if (c->p->mode == MODE_MONITOR) {
-		LINE(c, "%s anything: this layer only watches, and blocks nothing", words[op].verb);
+		LINE(c, "%s anything: this layer only watches, and blocks nothing",
+			operation_rows[op].verb);
 		return;
 	}
 	if (op == OPERATION_EXEC && !c->p->exec_listed && !has_rule(c, op, true, NULL)) {
@@ -296,20 +280,18 @@ static void tell_operation(struct describe *c, enum operation op)
 	lines_of_rules(c, op, false);
 	/* What happens to all that nothing names. */
 	if (c->p->mode == MODE_AUDIT)
-		LINE(c, "%s anything else that no rule forbids", words[op].verb);
+		LINE(c, "%s anything else that no rule forbids", operation_rows[op].verb);
 	else if (c->p->fallback == VERDICT_ALLOW)
-		LINE(c, "%s anything else that no rule names", words[op].verb);
+		LINE(c, "%s anything else that no rule names", operation_rows[op].verb);
 	else if (c->p->fallback == VERDICT_ASK)
-		LINE(c, "if you agree when asked: %s anything else", words[op].verb);
+		LINE(c, "if you agree when asked: %s anything else", operation_rows[op].verb);
 	if (!c->failed && lines(c)->n == 0)
 		LINE(c, "nothing");
 	lines_of_rules(c, op, true);
-	if (op == OPERATION_FS_READ || op == OPERATION_FS_WRITE)
-		lines_of_list(c, op, &c->p->fs_deny, "except");
-	if (op == OPERATION_NET_CONNECT) {
-		lines_of_list(c, op, &c->p->network_deny, "except");
+	if (operation_rows[op].deny != LIST_NONE)
+		lines_of_list(c, op, permissions_list(c->p, operation_rows[op].deny), "except");
+	if (op == OPERATION_NET_CONNECT)
 		lines_of_network_limits(c);
-	}
 	if (op != OPERATION_EXEC)
 		return;
 	if (c->p->exec.n > 0 || has_rule(c, op, false, NULL))

@@ -167,11 +167,9 @@ static unsigned facts_of_grant(enum operation op, const struct grant *g)
 		return NET;
 	case OPERATION_SERVICE:
 		return facts_of_service_pattern(g->all[0]);
-	case OPERATION_EXEC:
-	case OPERATION_ENV:
-		break;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 static unsigned facts_of_list(enum operation op, const struct grant_list *list)

@@ -230,21 +230,20 @@ void describe_grant(
 {
 	for (size_t i = 0; i < g->n; i++) {
 		buffer_adds(out, i ? "; and at the same time " : "");
-		switch (op) {
-		case OPERATION_FS_READ:
-		case OPERATION_FS_WRITE:
+		switch (operation_rows[op].target) {
+		case TARGET_PATH:
 			words_add_file(c, g->all[i], out);
 			break;
-		case OPERATION_NET_CONNECT:
+		case TARGET_HOST:
 			words_add_host(g->all[i], out);
 			break;
-		case OPERATION_EXEC:
+		case TARGET_COMMAND:
 			words_add_command(c, g->all[i], out);
 			break;
-		case OPERATION_ENV:
+		case TARGET_NAME:
 			words_add_variable(g->all[i], out);
 			break;
-		case OPERATION_SERVICE:
+		case TARGET_SERVICE:
 			buffer_adds(out, strcmp(g->all[i], "*") == 0 ? "every service" : g->all[i]);
 			break;
 		}

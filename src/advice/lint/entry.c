@@ -41,23 +41,22 @@ static int lint_parse_part(
 	size_t len;
 	int r;
 
-	switch (op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
+	switch (operation_rows[op].target) {
+	case TARGET_PATH:
 		return lint_entry_parse_path(l, part, part->text, e);
-	case OPERATION_EXEC:
+	case TARGET_COMMAND:
 		r = command_pattern_parse(&part->command, l->scratch, part->text, NULL, e);
 		if (r < 0 || part->command.is_name)
 			return r;
 		return lint_entry_parse_path(l, part, part->command.program, e);
-	case OPERATION_ENV:
+	case TARGET_NAME:
 		len = strcspn(part->text, "=");
 		path = arena_printf(l->scratch, "/%.*s", (int)len, part->text);
 		part->has_glob = true;
 		part->value = part->text[len] ? part->text + len + 1 : NULL;
 		return path ? glob_parse(&part->glob, l->scratch, path, NULL, e) : -ENOMEM;
-	case OPERATION_NET_CONNECT:
-	case OPERATION_SERVICE:
+	case TARGET_HOST:
+	case TARGET_SERVICE:
 		break;
 	}
 	return 0;
@@ -116,7 +115,8 @@ static int lint_entry_print_entry(struct lint *l, struct lint_entry *e)
 	buffer_adds(&out, e->grant->n > 1 ? "{all: [" : "");
 	for (size_t i = 0; i < e->grant->n; i++) {
 		const char *text = e->grant->all[i];
-		size_t len = e->op == OPERATION_ENV ? strcspn(text, "=") : strlen(text);
+		size_t len = operation_rows[e->op].target == TARGET_NAME ? strcspn(text, "=")
+									 : strlen(text);
 
 		buffer_printf(
 			&out, "%s%.*s%s", i ? ", " : "", (int)len, text, text[len] ? "=…" : "");
@@ -162,7 +162,7 @@ static int parse_entry(struct lint *l, struct lint_entry *e, struct error *err)
 		r = parse_hosts(l, e, err);
 	if (r == 0)
 		r = find_out_if_empty(e);
-	if (r == 0 && e->globs.n && e->op != OPERATION_ENV)
+	if (r == 0 && e->globs.n && operation_rows[e->op].target != TARGET_NAME)
 		r = lint_width_of(l, &e->globs, &e->width);
 	return r;
 }
@@ -255,55 +255,38 @@ static int lint_entry_add_guest_path(struct lint *l, const struct guest_path *g)
 	return r < 0 || !g->writable ? r : lint_entry_add(l, &l->entries[e.op], e);
 }
 
-struct row {
-	const struct grant_list *grants;
-	struct lint_entry entry;
-};
-
-static int add_rows(struct lint *l, const struct row *rows, size_t n)
+/* The lists that allow, or those that deny: an entry for each operation that a list decides. */
+static int lint_entry_add_lists(struct lint *l, enum verdict verdict)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = lint_entry_add_list(
-			l, &l->entries[rows[i].entry.op], rows[i].grants, rows[i].entry);
+	for (int i = 0; r == 0 && i < LIST_COUNT * OPERATION_COUNT; i++) {
+		const int which = i / OPERATION_COUNT;
+		const enum operation op = (enum operation)(i % OPERATION_COUNT);
+		const struct list_row *row = &list_rows[which];
+
+		if (row->verdict == verdict && row->decides & 1u << op)
+			r = lint_entry_add_list(l, &l->entries[op], permissions_list(l->p, which),
+				(struct lint_entry){ .op = op,
+					.verdict = verdict,
+					.list = row->name,
+					.implied = op != row->op,
+					.is_private = which == LIST_NETWORK_PRIVATE });
+	}
 	return r;
 }
 
-#define ROW(member, operation, what, name, ...)                                     \
-	{                                                                           \
-		&l->p->member,                                                      \
-		{                                                                   \
-			.op = operation, .verdict = what, .list = name, __VA_ARGS__ \
-		}                                                                   \
-	}
-
 int lint_collect(struct lint *l)
 {
-	const struct row denies[] = {
-		ROW(fs_deny, OPERATION_FS_READ, VERDICT_DENY, "fs.deny"),
-		ROW(fs_deny, OPERATION_FS_WRITE, VERDICT_DENY, "fs.deny", .implied = true),
-		ROW(network_deny, OPERATION_NET_CONNECT, VERDICT_DENY, "network.deny"),
-	};
-	const struct row grants[] = {
-		ROW(fs_read, OPERATION_FS_READ, VERDICT_ALLOW, "fs.read"),
-		ROW(fs_write, OPERATION_FS_READ, VERDICT_ALLOW, "fs.write", .implied = true),
-		ROW(fs_write, OPERATION_FS_WRITE, VERDICT_ALLOW, "fs.write"),
-		ROW(network_allow, OPERATION_NET_CONNECT, VERDICT_ALLOW, "network.allow"),
-		ROW(network_private, OPERATION_NET_CONNECT, VERDICT_ALLOW, "network.private",
-			.is_private = true),
-		ROW(exec, OPERATION_EXEC, VERDICT_ALLOW, "exec"),
-		ROW(env, OPERATION_ENV, VERDICT_ALLOW, "env"),
-	};
 	const struct lint_entry dangerous = {
 		.op = OPERATION_FS_WRITE, .verdict = VERDICT_ALLOW, .list = "dangerously_allow"
 	};
-	int r = add_rows(l, denies, ROWS(denies));
+	int r = lint_entry_add_lists(l, VERDICT_DENY);
 
 	if (r == 0)
 		r = lint_entry_add_rules(l);
 	if (r == 0)
-		r = add_rows(l, grants, ROWS(grants));
+		r = lint_entry_add_lists(l, VERDICT_ALLOW);
 	for (size_t i = 0; r == 0 && i < l->p->n_guest_paths; i++)
 		r = lint_entry_add_guest_path(l, &l->p->guest_paths[i]);
 	return r < 0 ? r

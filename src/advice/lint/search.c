@@ -191,19 +191,19 @@ static int lint_part_contains(
 {
 	struct command_pattern met = { 0 };
 
-	switch (op) {
-	case OPERATION_EXEC:
+	switch (operation_rows[op].target) {
+	case TARGET_COMMAND:
 		if (command_pattern_meet_args(&a->command, &b->command, &met) <= 0 ||
 			met.n_args != b->command.n_args || met.more != b->command.more)
 			return 0;
 		if (a->command.is_name && b->command.is_name)
 			return strcmp(a->command.program, b->command.program) == 0;
 		break;
-	case OPERATION_ENV:
+	case TARGET_NAME:
 		if (a->value)
 			return b->value && strcmp(a->text, b->text) == 0;
 		return glob_contains(l, &a->glob, &b->glob, PRODUCT_NAMES);
-	case OPERATION_SERVICE:
+	case TARGET_SERVICE:
 		return strcmp(a->text, "*") == 0 || strcmp(a->text, b->text) == 0;
 	default:
 		break;
@@ -223,15 +223,15 @@ static int lint_part_disjoint(
 {
 	struct command_pattern met = { 0 };
 
-	switch (op) {
-	case OPERATION_EXEC:
+	switch (operation_rows[op].target) {
+	case TARGET_COMMAND:
 		/* Two names, or two paths, may be the same program: only arguments tell. */
 		return command_pattern_meet_args(&a->command, &b->command, &met) == 0;
-	case OPERATION_ENV:
+	case TARGET_NAME:
 		if (a->value && b->value)
 			return strcmp(a->text, b->text) != 0;
 		return glob_disjoint(l, &a->glob, &b->glob, PRODUCT_NAMES);
-	case OPERATION_SERVICE:
+	case TARGET_SERVICE:
 		return 0;
 	default:
 		if (!a->has_glob || !b->has_glob || a->variable != b->variable)

@@ -162,15 +162,14 @@ static int verdict_find(struct monitor_call *c, struct verdict_call *x)
 		if (!target)
 			return -ENOMEM;
 	}
-	switch (x->request.op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
+	switch (operation_rows[x->request.op].target) {
+	case TARGET_PATH:
 		return verdict_file(c, x, target);
-	case OPERATION_EXEC:
+	case TARGET_COMMAND:
 		return verdict_command(c, x, target);
-	case OPERATION_NET_CONNECT:
-	case OPERATION_ENV:
-	case OPERATION_SERVICE:
+	case TARGET_HOST:
+	case TARGET_NAME:
+	case TARGET_SERVICE:
 		break;
 	}
 	x->request.target = target;

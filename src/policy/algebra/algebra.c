@@ -397,6 +397,17 @@ static bool private_meets(const struct permissions *a, const struct permissions 
 	       (!b->network_private.n || !meet_has_addresses(a));
 }
 
+/* What both lists grant, added to one of p's. */
+static int meet_into(struct permissions *p, enum permission_list to, const struct grant_list *a,
+	const struct grant_list *b, size_t *effort)
+{
+	const enum operation op = list_rows[to].op;
+	struct grant_list *list = permissions_list(p, to);
+	int r = meet_lists(p, list, op, a, b, effort);
+
+	return r == 0 ? prune(op, list, list, effort) : r;
+}
+
 /*
  * Denials join, grants meet. What one may write, both may read if the other may read it; so it is
  * with names that may lead to private addresses, and those that may not.
@@ -416,20 +427,18 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 		{ LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW },
 		{ LIST_NETWORK_ALLOW, LIST_NETWORK_ALLOW, LIST_NETWORK_PRIVATE },
 		{ LIST_NETWORK_ALLOW, LIST_NETWORK_PRIVATE, LIST_NETWORK_ALLOW },
-		{ LIST_ENV, LIST_ENV, LIST_ENV },
 	};
 	const struct grant_list *x = &a->network.methods, *y = &b->network.methods;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ROWS(meets); i++) {
-		enum operation op = list_rows[meets[i].to].op;
-		struct grant_list *to = permissions_list(p, meets[i].to);
-
-		r = meet_lists(p, to, op, permissions_list(a, meets[i].a),
+	for (size_t i = 0; r == 0 && i < ROWS(meets); i++)
+		r = meet_into(p, meets[i].to, permissions_list(a, meets[i].a),
 			permissions_list(b, meets[i].b), effort);
-		if (r == 0)
-			r = prune(op, to, to, effort);
-	}
+	/* Lists of names stand alone. */
+	for (int l = 0; r == 0 && l < LIST_COUNT; l++)
+		if (operation_rows[list_rows[l].op].target == TARGET_NAME &&
+			list_rows[l].verdict == VERDICT_ALLOW)
+			r = meet_into(p, l, permissions_list(a, l), permissions_list(b, l), effort);
 	for (int l = 0; r == 0 && l < LIST_COUNT; l++) {
 		if (list_rows[l].verdict != VERDICT_DENY || !list_rows[l].decides)
 			continue;

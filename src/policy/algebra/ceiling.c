@@ -46,9 +46,8 @@ static int ceiling_request(const struct ceiling_grant *g, struct arena *a, struc
 	int r;
 
 	*ret = (struct request){ .op = g->op, .target = g->pattern, .method = g->method };
-	switch (g->op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
+	switch (operation_rows[g->op].target) {
+	case TARGET_PATH:
 		r = glob_parse(&glob, a, g->pattern, NULL, NULL);
 		if (r < 0)
 			return r;
@@ -57,10 +56,10 @@ static int ceiling_request(const struct ceiling_grant *g, struct arena *a, struc
 		ret->target = arena_strndup(
 			a, glob.alternatives[0].literal, glob.alternatives[0].literal_len);
 		return ret->target ? 1 : -ENOMEM;
-	case OPERATION_NET_CONNECT:
+	case TARGET_HOST:
 		return !strpbrk(g->pattern, "*?[{") &&
 		       host_request_parse(&host, g->pattern, NULL) == 0;
-	case OPERATION_EXEC:
+	case TARGET_COMMAND:
 		r = command_pattern_parse(&command, a, g->pattern, NULL, NULL);
 		if (r < 0)
 			return r;
@@ -72,9 +71,9 @@ static int ceiling_request(const struct ceiling_grant *g, struct arena *a, struc
 		ret->args = command.more ? NULL : command.args;
 		ret->n_args = command.more ? 0 : command.n_args;
 		return !command.more || command.n_args == 0;
-	case OPERATION_ENV:
+	case TARGET_NAME:
 		return !strpbrk(g->pattern, "*?[{");
-	case OPERATION_SERVICE:
+	case TARGET_SERVICE:
 		return !strpbrk(g->pattern, "*?");
 	}
 	return -EINVAL;
@@ -190,16 +189,9 @@ static int ceiling_look_lists(const struct permissions *p, const struct ceiling_
 static const struct grant_list *ceiling_denied(const struct permissions *p, enum operation op)
 {
 	static const struct grant_list none;
+	const enum permission_list which = operation_rows[op].deny;
 
-	switch (op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
-		return &p->fs_deny;
-	case OPERATION_NET_CONNECT:
-		return &p->network_deny;
-	default:
-		return &none;
-	}
+	return which == LIST_NONE ? &none : permissions_list(p, which);
 }
 
 static bool ceiling_is_about(const struct rule *rule, enum operation op)
@@ -453,21 +445,20 @@ int ceiling_pattern_of(enum operation op, const char *target, struct buffer *out
 	struct ceiling_grant g;
 	auto_arena a = { 0 };
 
-	switch (op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
+	switch (operation_rows[op].target) {
+	case TARGET_PATH:
 		glob_print_literal(target, strlen(target), out);
 		break;
-	case OPERATION_NET_CONNECT:
+	case TARGET_HOST:
 		if (ceiling_grant_read(&g, op, target, &a) < 0)
 			return -ENOMEM;
 		if (!ceiling_is_one_place(g.pattern))
 			return -EINVAL;
 		buffer_adds(out, target);
 		break;
-	case OPERATION_EXEC:
-	case OPERATION_ENV:
-	case OPERATION_SERVICE:
+	case TARGET_COMMAND:
+	case TARGET_NAME:
+	case TARGET_SERVICE:
 		if (strpbrk(target, "*?[{"))
 			return -EINVAL;
 		buffer_adds(out, target);

@@ -158,7 +158,7 @@ static int meet_parse_name(const char *text, struct arena *a, struct glob *ret)
 	return path ? glob_parse(ret, a, path, NULL, NULL) : -ENOMEM;
 }
 
-int meet_relate_env(const char *a, const char *b, size_t *effort)
+int meet_relate_names(const char *a, const char *b, size_t *effort)
 {
 	auto_arena scratch = { 0 };
 	bool a_set = strchr(a, '='), b_set = strchr(b, '=');

@@ -158,7 +158,7 @@ int subset_files(struct subset_compare *c, enum operation op)
 	return r;
 }
 
-/* Variables of the environment */
+/* Names: variables of the environment */
 
 /* The names of an entry as paths; n is 0 if it sets a value. */
 static int entry_names(struct subset_machines *m, const struct grant *g, struct grant *ret)
@@ -185,12 +185,11 @@ static int fill_names(struct subset_machines *m, const struct subset_compare *c,
 	const struct subset_side *side, size_t layer, const void *how)
 {
 	const struct layer *l = policy_layer(side->policy, layer);
-	const struct sources *s = &l->sources[OPERATION_ENV];
+	const struct sources *s = &l->sources[*(const enum operation *)how];
 	struct subset_machine *machine = subset_machine_new(m, s->n, subset_fallback(l));
 	int r = machine ? 0 : -ENOMEM;
 
 	(void)c;
-	(void)how;
 	for (size_t i = 0; r == 0 && l->mode != MODE_MONITOR && i < s->n; i++) {
 		struct grant names;
 
@@ -202,22 +201,29 @@ static int fill_names(struct subset_machines *m, const struct subset_compare *c,
 	return r;
 }
 
+struct assignments {
+	struct subset_compare *compare;
+	enum operation op;
+};
+
 /* Every assignment that a side mentions: B may forbid one that A allows by its name. */
 static int try_assignments(void *data, const struct source *s)
 {
+	const struct assignments *t = data;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < s->grant->n; i++) {
-		struct request q = { .op = OPERATION_ENV, .target = s->grant->all[i] };
+		struct request q = { .op = t->op, .target = s->grant->all[i] };
 
-		r = strchr(q.target, '=') ? subset_try(data, &q) : 0;
+		r = strchr(q.target, '=') ? subset_try(t->compare, &q) : 0;
 	}
 	return r;
 }
 
-int subset_env(struct subset_compare *c, enum operation op)
+int subset_names(struct subset_compare *c, enum operation op)
 {
-	int r = subset_texts(c, operation_name(op), fill_names, NULL, PRODUCT_NAMES);
+	struct assignments tries = { c, op };
+	int r = subset_texts(c, operation_name(op), fill_names, &op, PRODUCT_NAMES);
 
-	return r == 0 ? subset_each_source(c, op, try_assignments, c) : r;
+	return r == 0 ? subset_each_source(c, op, try_assignments, &tries) : r;
 }

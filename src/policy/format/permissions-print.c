@@ -363,7 +363,9 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 	put_network(pr, top, p);
 	if (p->exec_listed)
 		print_put(pr, top, "exec", list_node(pr, &p->exec));
-	put_list(pr, top, "env", &p->env);
+	for (int l = 0; l < LIST_COUNT; l++)
+		if (operation_rows[list_rows[l].op].target == TARGET_NAME)
+			put_list(pr, top, list_rows[l].name, permissions_list(p, l));
 	put_services(pr, top, p);
 	put_limits(pr, top, p);
 	put_guest_paths(pr, top, p);

@@ -79,21 +79,20 @@ int pattern_canonical(enum operation op, const char *text, struct arena *a, cons
 		return ret && !*ret ? -ENOMEM : 0;
 	}
 
-	switch (op) {
-	case OPERATION_FS_READ:
-	case OPERATION_FS_WRITE:
+	switch (operation_rows[op].target) {
+	case TARGET_PATH:
 		r = canonical_path(text, &out, &scratch, where, e);
 		break;
-	case OPERATION_NET_CONNECT:
+	case TARGET_HOST:
 		r = host_pattern_parse(&host, &scratch, text, where, e);
 		if (r == 0)
 			host_pattern_print(&host, &out);
 		break;
-	case OPERATION_EXEC:
+	case TARGET_COMMAND:
 		r = canonical_command(text, &out, &scratch, where, e);
 		break;
-	case OPERATION_ENV:
-	case OPERATION_SERVICE:
+	case TARGET_NAME:
+	case TARGET_SERVICE:
 		buffer_adds(&out, text);
 		break;
 	}
