@@ -14,6 +14,7 @@
 #include "host/resolver.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/private.h"
+#include "policy/operation-names.h"
 #include "policy/explain.h"
 
 enum { OPERATION, TARGET };
@@ -141,6 +142,19 @@ static int verdict_command(struct monitor_call *c, struct verdict_call *x, const
 	return verdict_program(c, x, one->words[0].text);
 }
 
+/* What `operation` can be, for a message. */
+static const char *verdict_operations(struct arena *a)
+{
+	auto_buffer names = { 0 };
+	const char *text;
+
+	for (int op = 0; op < OPERATION_COUNT; op++)
+		buffer_printf(&names, "%s%s", op ? ", " : "", operation_names[op]);
+	text = arena_printf(a, "operation must be %s or the name of a method that is decided",
+		buffer_text(&names));
+	return text ? text : "operation is not known";
+}
+
 static int verdict_find(struct monitor_call *c, struct verdict_call *x)
 {
 	const struct value *p = c->call.params.v;
@@ -151,8 +165,7 @@ static int verdict_find(struct monitor_call *c, struct verdict_call *x)
 	if (operation_parse(p[OPERATION].text, &x->request.op) < 0) {
 		m = method_find(p[OPERATION].text, p[OPERATION].len, &by_shield);
 		if (!m || !(m->target || m->grant)) {
-			x->wrong = "operation must be fs.read, fs.write, net.connect, exec, env, "
-				   "service or the name of a method that is decided";
+			x->wrong = verdict_operations(&c->arena);
 			return -EINVAL;
 		}
 		x->request.op = m->op;

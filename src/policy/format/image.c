@@ -13,7 +13,7 @@
 #include "policy/operation.h"
 
 /* Of the layout below: who changes it, or what a member means, adds one. */
-enum { IMAGE_VERSION = 3, DEPTH_MAX = 8 };
+enum { IMAGE_VERSION = 4, DEPTH_MAX = 8 };
 /* Of a flat list: bytes of a run, and how many each text has at least, on an average. */
 enum { RUN_BYTES = 16, FLAT_TEXT_BYTES = 8 };
 /* What stands before a text: none, the file that most places are in, or any other. */
@@ -184,6 +184,9 @@ static int image_put_layer(struct buffer *out, const struct permissions *p, unsi
 int image_write(const struct permissions *p, struct buffer *out)
 {
 	image_put(out, IMAGE_VERSION);
+	/* A build with more lists or operations has other images. */
+	image_put(out, LIST_COUNT);
+	image_put(out, OPERATION_COUNT);
 	return image_put_layer(out, p, 0);
 }
 
@@ -470,6 +473,9 @@ int image_read(struct permissions *p, const char *bytes, size_t len)
 
 	(void)image_take_upto(&r, IMAGE_VERSION);
 	if (r.code == 0 && bytes[0] != IMAGE_VERSION)
+		image_fail(&r, -EBADMSG);
+	if (image_take_upto(&r, LIST_COUNT) != LIST_COUNT ||
+		image_take_upto(&r, OPERATION_COUNT) != OPERATION_COUNT)
 		image_fail(&r, -EBADMSG);
 	image_take_layer(&r, p, 0);
 	if (r.left > 0)
