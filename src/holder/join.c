@@ -16,6 +16,7 @@
 #include "event/wait.h"
 #include "host/daemon-place.h"
 #include "wire/frame.h"
+#include "wire/hold.h"
 #include "wire/question.h"
 
 enum {
@@ -87,10 +88,18 @@ static struct holder_join_frame *join_kept(const struct holder_join *j, uint64_t
 	return &j->kept[i % HOLDER_JOIN_KEPT];
 }
 
+/* The process that it was handed to may have it open for a moment longer. */
+static void join_hang_up(struct holder_join *j)
+{
+	if (j->fd >= 0 && j->handed)
+		(void)shutdown(j->fd, SHUT_RDWR);
+	fd_close(&j->fd);
+}
+
 /* The daemon is gone. It may have committed what it did not acknowledge: the next one looks. */
 static void join_lose(struct holder_join *j)
 {
-	fd_close(&j->fd);
+	join_hang_up(j);
 	j->is_known = j->is_same = false;
 	j->is_unsure = j->is_unsure || j->first < j->sent;
 	for (uint64_t i = j->first; holder_weights_sum(&j->forgotten) && i < j->next; i++)
@@ -311,9 +320,46 @@ void holder_join_tell(void *context, const struct audit_event *e)
 	join_keep_event(j, e, j->told, &body);
 }
 
+/* Who has no loop hands it to the process that has one. Without that process we hear it ourselves.
+ */
+static void join_hand_over(struct holder_join *j)
+{
+	if (j->fd < 0 || j->hear < 0)
+		return;
+	if (frame_send(j->hear, FRAME_HOLD_CONNECTION, ++j->handed, NULL, 0, &j->fd, 1) < 0)
+		join_lose(j);
+}
+
+int holder_join_adopt(struct holder_join *j, int fd)
+{
+	if (!j->kept)
+		j->kept = calloc(HOLDER_JOIN_KEPT, sizeof(*j->kept));
+	if (!j->kept) {
+		fd_close(&fd);
+		return -ENOMEM;
+	}
+	join_lose(j);
+	j->is_on = j->is_adopted = true;
+	j->fd = fd;
+	join_drop_orders(j);
+	return 0;
+}
+
+void holder_join_accepted(struct holder_join *j)
+{
+	j->is_known = true;
+	if (j->handler.joined)
+		j->handler.joined(j->handler.context);
+}
+
+void holder_join_lose(struct holder_join *j)
+{
+	join_lose(j);
+}
+
 static void join_again(struct holder_join *j)
 {
-	if (j->other.text[0])
+	if (j->other.text[0] || j->is_adopted)
 		return;
 	if (j->tried_ms && clock_ms(CLOCK_MONOTONIC) - j->tried_ms < HOLDER_JOIN_AGAIN_MS)
 		return;
@@ -321,6 +367,7 @@ static void join_again(struct holder_join *j)
 		return;
 	join_drop_orders(j);
 	(void)join_send(j, FRAME_JOIN, j->is_unsure ? j->number + 1 : 0, &j->hello);
+	join_hand_over(j);
 }
 
 void holder_join_connect(struct holder_join *j)
@@ -459,29 +506,82 @@ static void join_refuse_other(struct holder_join *j)
 		"files");
 }
 
+/* The process that holds the connection hears another one, or none any more. */
+static void join_on_connection(struct holder_join *j, struct frame *f)
+{
+	struct hold_lost lost;
+
+	if (f->len == 0) {
+		j->heard = f->id;
+		return;
+	}
+	if (f->id != j->handed || hold_lost_decode(&lost, f->body, f->len) < 0)
+		return;
+	if (lost.protocol && j->fd >= 0) {
+		f->peer_protocol = (uint16_t)lost.protocol;
+		memcpy(f->peer_build, lost.build, sizeof(f->peer_build));
+		join_refuse_other(j);
+	}
+	join_lose(j);
+}
+
+static bool join_is_daemons(enum frame_type type)
+{
+	return type == FRAME_JOINED || type == FRAME_JOIN_ACK || type == FRAME_JOIN_STOP;
+}
+
+/* One frame, or the end. True: the command is to end. */
+static bool join_take(struct holder_join *j, int r, struct frame *f)
+{
+	if (r == -EPROTONOSUPPORT)
+		join_refuse_other(j);
+	if (r == 1 && f->type == FRAME_JOIN_STOP && f->len == 0)
+		return true;
+	if (r == 1 && f->type == FRAME_JOINED && join_is_folder(f) && !j->is_known)
+		join_on_joined(j, f);
+	else if (r == 1 && f->type == FRAME_JOIN_ACK && join_on_ack(j, f) == 0)
+		return false;
+	else if (r == 1 && join_is_order(f->type))
+		join_on_order(j, f);
+	else
+		join_lose(j);
+	return false;
+}
+
+/* What the process says that holds the connection. */
+static bool join_take_heard(struct holder_join *j, int r, struct frame *f)
+{
+	if (r == 1 && f->type == FRAME_HOLD_CONNECTION) {
+		join_on_connection(j, f);
+	} else if (r == 1 && join_is_daemons(f->type)) {
+		/* Of one before: what it acknowledged is not known to be of this one. */
+		if (j->fd >= 0 && j->heard == j->handed)
+			return join_take(j, r, f);
+		return f->type == FRAME_JOIN_STOP;
+	} else if (r == 1) {
+		j->handler.frame(j->handler.context, f);
+	} else {
+		j->hear = -1;
+		join_lose(j);
+		j->handler.frame(j->handler.context, NULL);
+	}
+	return false;
+}
+
 /* Reads what the daemon says, so much at a time; true if the command is to end. */
 static bool join_hear(struct holder_join *j)
 {
+	const bool is_held = j->hear >= 0;
 	struct frame *f = j->frame;
 	bool stops = false;
 
-	for (int i = 0; j->fd >= 0 && i < JOIN_TURN; i++) {
-		int r = frame_receive(j->fd, f);
+	for (int i = 0; (is_held ? j->hear : j->fd) >= 0 && i < JOIN_TURN; i++) {
+		int r = frame_receive(is_held ? j->hear : j->fd, f);
 
 		if (r == -EAGAIN)
 			break;
-		if (r == -EPROTONOSUPPORT)
-			join_refuse_other(j);
-		if (r == 1 && f->type == FRAME_JOIN_STOP && f->len == 0)
+		if (is_held ? join_take_heard(j, r, f) : join_take(j, r, f))
 			stops = true;
-		else if (r == 1 && f->type == FRAME_JOINED && join_is_folder(f) && !j->is_known)
-			join_on_joined(j, f);
-		else if (r == 1 && f->type == FRAME_JOIN_ACK && join_on_ack(j, f) == 0)
-			continue;
-		else if (r == 1 && join_is_order(f->type))
-			join_on_order(j, f);
-		else
-			join_lose(j);
 	}
 	frame_deinit(f);
 	return stops;
@@ -605,13 +705,30 @@ static int join_leave_missed(struct holder_join *j)
 	return r;
 }
 
+static int join_heard_fd(const struct holder_join *j)
+{
+	return j->hear >= 0 ? j->hear : j->fd;
+}
+
+/* The process that holds the connection may have other things to say first. */
+static void join_await_joined(struct holder_join *j)
+{
+	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + JOIN_PATIENCE_MS;
+
+	do {
+		if (wait_for_one(join_heard_fd(j), POLLIN, end) <= 0)
+			return;
+		(void)join_hear(j);
+	} while (j->fd >= 0 && !j->is_known);
+}
+
 /* What was sent is safe when the daemon has committed it, and not before. */
 static void join_await_ack(struct holder_join *j)
 {
 	const uint64_t end = clock_ms(CLOCK_MONOTONIC) + JOIN_ACK_MS;
 
 	while (j->fd >= 0 && j->is_known && j->first < j->next &&
-		wait_for_one(j->fd, POLLIN, end) > 0)
+		wait_for_one(join_heard_fd(j), POLLIN, end) > 0)
 		(void)join_hear(j);
 }
 
@@ -654,7 +771,7 @@ uint64_t holder_join_close(struct holder_join *j, struct error *why)
 	 * for it. */
 	holder_join_connect(j);
 	if (j->is_on && j->fd >= 0 && !j->is_known)
-		(void)poll(&(struct pollfd){ .fd = j->fd, .events = POLLIN }, 1, JOIN_PATIENCE_MS);
+		join_await_joined(j);
 	if (j->is_on && j->fd >= 0)
 		(void)join_hear(j);
 	if (j->is_on)
@@ -677,7 +794,7 @@ uint64_t holder_join_close(struct holder_join *j, struct error *why)
 	buffer_deinit(&j->missed);
 	fd_close(&j->prepared);
 	fd_close(&j->folder);
-	fd_close(&j->fd);
+	join_hang_up(j);
 	*j = HOLDER_JOIN_NONE;
 	return missing;
 }

@@ -41,6 +41,8 @@ struct holder_join_handler {
 	void (*order)(
 		void *context, enum frame_type type, uint64_t id, const void *body, size_t len);
 	void (*joined)(void *context);
+	/* With `hear`: what else the process says that holds the connection; NULL: it has ended. */
+	void (*frame)(void *context, struct frame *f);
 	void *context;
 };
 
@@ -54,7 +56,12 @@ struct holder_join_frame {
 };
 
 struct holder_join {
-	int fd;                          /* -1: not connected */
+	int fd; /* -1: not connected */
+	/* A process that holds the connection for who has no loop (serve.h): each is handed over,
+	 * and what the daemon says comes from there. -1: there is none. It is the owner's. */
+	int hear;
+	uint64_t handed, heard;          /* connections: the last one; the one that is heard */
+	bool is_adopted;                 /* connections are handed to us: none is made */
 	struct buffer missed;            /* path of its folder (audit/missed.h); "": not known */
 	int folder, prepared;            /* that, open; a prepared file for it; or -1 */
 	bool is_known;                   /* JOINED was received */
@@ -81,7 +88,8 @@ struct holder_join {
 	struct frame *frame; /* for what it says */
 	struct error other;  /* the daemon is of another version, and is not joined; text "": no */
 };
-#define HOLDER_JOIN_NONE ((struct holder_join){ .fd = -1, .folder = -1, .prepared = -1 })
+#define HOLDER_JOIN_NONE \
+	((struct holder_join){ .fd = -1, .hear = -1, .folder = -1, .prepared = -1 })
 
 /* 0: a daemon is there, or was here once; holder_join_hello() must follow. -ENOENT: none was. */
 int holder_join_open(struct holder_join *j);
@@ -102,6 +110,15 @@ void holder_join_tell(void *context, const struct audit_event *e);
  */
 void holder_join_send(
 	struct holder_join *j, enum frame_type type, uint64_t id, struct buffer *body);
+/*
+ * For the process that holds a connection which another made: takes it over, in the place of one
+ * before. What the daemon says is its matter: it calls accepted() for JOINED, and the handler for
+ * orders. -ENOMEM.
+ */
+int holder_join_adopt(struct holder_join *j, int fd);
+void holder_join_accepted(struct holder_join *j);
+/* It was lost. */
+void holder_join_lose(struct holder_join *j);
 /* What it said: true if the command is to end. Looks for a daemon that was lost; sends what waits.
  */
 bool holder_join_dispatch(struct holder_join *j, bool is_readable);

@@ -370,13 +370,14 @@ bool holder_live_names_hosts(const struct permissions *p)
 	return p->network_allow.n > 0 || p->fallback != VERDICT_DENY;
 }
 
-int holder_live_network(const struct holder_live *l, struct buffer *out, struct error *e)
+int holder_live_network(
+	const struct permissions *const *layers, size_t n, struct buffer *out, struct error *e)
 {
 	auto_permissions *all = permissions_new();
 	int r = all ? 0 : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < l->ceiling.n_layers; i++)
-		r = permissions_add_layer(all, l->ceiling.layers[i]);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = permissions_add_layer(all, layers[i]);
 	if (r < 0)
 		return error_no_memory(e);
 	live_ceiling_keep_network(all);

@@ -137,4 +137,5 @@ bool holder_live_names_hosts(const struct permissions *p);
  * Permissions for a relay: what the layers say about the network, without grants, as an image with
  * the places of rules (policy/format/image.h).
  */
-int holder_live_network(const struct holder_live *l, struct buffer *out, struct error *e);
+int holder_live_network(
+	const struct permissions *const *layers, size_t n, struct buffer *out, struct error *e);

@@ -20,6 +20,7 @@ enum process_role {
 	PROCESS_RELAY,
 	PROCESS_RELAY_DOORS, /* the relay of a policy that grants Unix sockets of the host */
 	PROCESS_WARDEN,
+	PROCESS_HOLDER,
 	PROCESS_BACKEND, /* of a service, once it has opened what it serves */
 	PROCESS_CALENDAR,
 	PROCESS_CLIPBOARD, /* the back end of a clipboard, with the programs that it starts */

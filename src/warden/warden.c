@@ -4,6 +4,9 @@
  * (docs/protocol.md). It compiles the policy, builds the session, confines itself, and then passes
  * frames between the host and the commands' inits. It ends when its host does, and everything
  * inside ends with it.
+ *
+ * If the first frame is FRAME_HOLD, it has no session: it holds what the program joined
+ * (holder/serve.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +27,7 @@
 #include "base/file.h"
 #include "event/loop.h"
 #include "event/wait.h"
+#include "holder/serve.h"
 #include "host/own.h"
 #include "host/resolver.h"
 #include "jail/limits/rlimits.h"
@@ -34,6 +38,7 @@
 #include "process/confinement.h"
 #include "skill/archive.h"
 #include "warden/bare.h"
+#include "warden/granted.h"
 #include "warden/inherited.h"
 #include "warden/outbox.h"
 #include "warden/session/session.h"
@@ -80,11 +85,12 @@ struct warden {
 	struct frame broker; /* what a broker is to know (wire/broker.h) */
 	int host;            /* pidfd; -1: it could not be had */
 	bool over;
+	bool holds; /* no session, but what a program joined (holder/serve.h) */
 	struct outbox out;
 	struct lease lease;
 	struct watcher control_watch, host_watch, lease_watch; /* in the session's loop */
 	uint64_t n_dropped; /* events of the broker that the host has not heard of */
-	uint64_t granting;  /* what the broker was given and has not answered; 0: nothing */
+	struct warden_grants granted;
 	struct frame frame;
 };
 
@@ -155,18 +161,6 @@ static void send_error(
 	send_refusal(w, type, id, &refusal);
 }
 
-/* What came of grants, once. */
-static void warden_tell_granted(struct warden *w, uint64_t id, const struct refusal *refusal)
-{
-	if (id == 0 || id != w->granting)
-		return;
-	w->granting = 0;
-	if (refusal->error)
-		send_refusal(w, FRAME_GRANTS, id, refusal);
-	else
-		outbox_add(&w->out, FRAME_GRANTS, id, NULL, 0, -1);
-}
-
 /* Of the broker, or of the relay, whose numbers have a bit of their own. */
 static void warden_tell_question(struct warden *w, const struct session_event *event)
 {
@@ -183,14 +177,13 @@ static void warden_tell_question(struct warden *w, const struct session_event *e
 		outbox_add(&w->out, FRAME_QUESTION, event->id, body.data, body.len, -1);
 }
 
-/* Calls that waited there were refused; one that is started again begins with all grants. */
+/* Calls that waited there were refused. */
 static void warden_tell_broker_died(struct warden *w)
 {
 	const uint32_t end = QUESTION_GIVEN_UP;
 
 	if (w->configure.ask_ms)
 		outbox_add(&w->out, FRAME_QUESTION_OVER, 0, &end, sizeof(end), -1);
-	warden_tell_granted(w, w->granting, &(struct refusal){ .text = "" });
 }
 
 /* What the broker did, for the host's log. */
@@ -211,6 +204,8 @@ static void warden_on_event(void *context, const struct session_event *event)
 	struct warden *w = context;
 	auto_fd terminal = event->kind == SESSION_STARTED ? event->fd : -1;
 
+	if (granted_event(&w->granted, event))
+		return;
 	switch (event->kind) {
 	case SESSION_STARTED:
 		outbox_add(&w->out, FRAME_STARTED, event->id, NULL, 0, terminal);
@@ -246,14 +241,12 @@ static void warden_on_event(void *context, const struct session_event *event)
 	case SESSION_QUESTION_OVER:
 		warden_tell_question(w, event);
 		break;
-	case SESSION_GRANTS:
-		warden_tell_granted(w, event->id, &event->refusal);
-		break;
 	case SESSION_CALL:
 		warden_tell_call(w, event);
 		break;
 	case SESSION_STOPPED: /* both of a session that was made for it, and this one is not */
 	case SESSION_WITNESS:
+	case SESSION_GRANTS: /* the holder's, as it heard */
 		break;
 	}
 }
@@ -338,6 +331,7 @@ static int on_policy(struct warden *w, struct frame *f)
 		session_broker_end(w->session);
 		warden_tell_broker_died(w);
 	}
+	granted_expect(&w->granted, f->id, f->body, f->len);
 	r = session_change(w->session, f->id, f->body, f->len);
 	if (r < 0 && f->id) {
 		(void)error_set(&e, r, NULL, "cannot pass new permissions to the relay: %s",
@@ -347,22 +341,10 @@ static int on_policy(struct warden *w, struct frame *f)
 	return 0;
 }
 
-/* All that is granted beside the permissions, for the broker. */
-static int on_grants(struct warden *w, struct frame *f)
+static int on_holder(struct warden *w, struct frame *f)
 {
-	struct live_grant grants[QUESTION_GRANTS_MAX];
-	struct error e = { 0 };
-	int n = live_grants_decode(grants, f->body, f->len), r;
-
-	if (n < 0 || f->n_fds != 0 || w->granting)
-		return -EPROTO;
-	r = session_grant(w->session, f->id, grants, (size_t)n);
-	w->granting = r == 0 ? f->id : 0;
-	if (r == 0 || f->id == 0)
-		return 0;
-	(void)error_set(&e, r, NULL, "the broker does not answer");
-	send_error(w, FRAME_GRANTS, f->id, r, &e);
-	return 0;
+	return f->n_fds == 1 && f->len == 0 ? granted_attach(&w->granted, frame_take_fd(f, 0))
+					    : -EPROTO;
 }
 
 static int on_answer(struct warden *w, struct frame *f)
@@ -384,7 +366,7 @@ static int (*const takers[FRAME_TYPE_COUNT])(struct warden *w, struct frame *f) 
 	[FRAME_LEASE] = on_lease,
 	[FRAME_RETURN] = on_return,
 	[FRAME_POLICY] = on_policy,
-	[FRAME_GRANTS] = on_grants,
+	[FRAME_HOLDER] = on_holder,
 	[FRAME_ANSWER] = on_answer,
 };
 
@@ -457,17 +439,46 @@ static int warden_watch(struct warden *w)
 	return r < 0 ? r : loop_add(l, &w->lease_watch, w->lease.timer, EPOLLIN);
 }
 
+/* Nothing can take back what is granted. */
+static void warden_end_granted(struct warden *w)
+{
+	send_refusal(w, FRAME_GONE, 0,
+		&(struct refusal){ .error = ECONNRESET,
+			.text = "the session was ended: the process that held its grants ended",
+			.hint = "" });
+	w->over = true;
+}
+
+/* The user ended it by the daemon. One that is started meanwhile is the host's to refuse. */
+static void warden_stop(struct warden *w)
+{
+	const uint32_t flags = REPORT_KILLED;
+
+	w->granted.stops = false;
+	session_kill_all(w->session);
+	if (w->lease.socket >= 0)
+		(void)frame_send(w->lease.socket, FRAME_KILL, 0, &flags, sizeof(flags), NULL, 0);
+}
+
 static void warden_serve(struct warden *w)
 {
 	struct loop *l = session_loop(w->session);
 	int r = warden_watch(w);
 
+	w->granted.session = w->session;
+	w->granted.plan = w->plan;
+	w->granted.permissions = w->permissions;
+	w->granted.has_broker = w->configure.broker;
 	while (r == 0 && !w->over && !w->out.broken && !session_is_gone(w->session)) {
 		warden_lend(w);
 		r = loop_change(l, &w->control_watch,
 			outbox_is_empty(&w->out) ? EPOLLIN : EPOLLIN | EPOLLOUT);
 		if (r == 0)
 			r = loop_turn(l, -1);
+		if (w->granted.stops)
+			warden_stop(w);
+		if (w->granted.is_over)
+			warden_end_granted(w);
 	}
 }
 
@@ -552,6 +563,13 @@ static int warden_configure(struct warden *w, struct error *e)
 {
 	int r = frame_receive(CONTROL, &w->configuration);
 	size_t n_skill;
+
+	w->holds = r == 1 && w->configuration.type == FRAME_HOLD;
+	if (w->holds) {
+		w->configure.host = (uint32_t)w->configuration.id;
+		r = fcntl(CONTROL, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+		return r < 0 ? error_set(e, r, NULL, "%s", strerror(-r)) : 0;
+	}
 
 	/* From here on, a host that does not read is not waited for. */
 	if (r == 1 && fcntl(CONTROL, F_SETFL, O_NONBLOCK) < 0)
@@ -663,7 +681,7 @@ static int warden_build(struct warden *w, struct error *e)
 	if (r < 0)
 		return error_set(e, r, NULL, "the host cannot be watched: %s", strerror(-r));
 	/* Where nothing is confined, nothing is built. */
-	if (w->configure.flags & CONFIGURE_NONE)
+	if (w->configure.flags & CONFIGURE_NONE || w->holds)
 		return 0;
 	o.single = w->configure.flags & CONFIGURE_SINGLE;
 	r = session_prepare(&w->session, &o, e);
@@ -693,13 +711,13 @@ static int warden_build(struct warden *w, struct error *e)
  * The warden's own walls. Once the session stands it needs its sockets, its watch, and its cgroups:
  * no other file, no program, no capability, none of the calls that commands do not get either.
  */
-static int self_confine(struct error *e)
+static int self_confine(enum process_role role, struct error *e)
 {
 	int r;
 
 	/* A name that is not ASCII would make the policy load a library, from files. */
 	idna_library_forgo();
-	r = confinement_enter(PROCESS_WARDEN, NULL);
+	r = confinement_enter(role, NULL);
 	return r < 0 ? error_set(e, r, NULL, "the warden cannot confine itself: %s", strerror(-r))
 		     : 0;
 }
@@ -716,15 +734,25 @@ static int announce(struct warden *w, struct error *e)
 	rlimits_raise_files();
 	/* Without it, the sandbox goes on if its broker dies, and calls fail. */
 	(void)session_broker_keep(w->session);
-	r = self_confine(e);
+	r = self_confine(PROCESS_WARDEN, e);
 	if (r < 0)
 		send_error(w, FRAME_GONE, 0, r, e);
 	return r;
 }
 
+/* The other thing that this program is for. */
+static int warden_hold(struct warden *w, struct error *e)
+{
+	int r = prctl(PR_SET_NAME, "corral-holder", 0, 0, 0) < 0 ? -errno : 0;
+
+	if (r == 0)
+		r = self_confine(PROCESS_HOLDER, e);
+	return r < 0 ? r : serve_holder(CONTROL, w->host);
+}
+
 int main(int argc, char **argv)
 {
-	static struct warden w = { .host = -1, .out.socket = CONTROL };
+	static struct warden w = { .host = -1, .out.socket = CONTROL, .granted.watch.fd = -1 };
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN,
 		SIGTTOU, SIGUSR1, SIGUSR2 };
 	struct error e = { 0 };
@@ -744,11 +772,13 @@ int main(int argc, char **argv)
 		(void)signal(ignored[i], SIG_IGN);
 	(void)signal(SIGCHLD, SIG_DFL);
 	r = warden_build(&w, &e);
+	if (r == 0 && w.holds)
+		r = warden_hold(&w, &e);
 	if (r < 0)
 		send_error(&w, FRAME_FAILED, 0, r, &e);
 	else if (w.configure.flags & CONFIGURE_NONE)
 		bare_serve(&w.out, w.host);
-	else
+	else if (!w.holds)
 		r = announce(&w, &e);
 	if (r == 0 && w.session) {
 		warden_serve(&w);

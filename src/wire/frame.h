@@ -28,7 +28,7 @@ enum {
 /* Changes with the meaning or the layout of any frame. The header, and the packet that answers
  * another version, stay as they are. Packets without a version have 0. */
 #ifndef FRAME_PROTOCOL
-#define FRAME_PROTOCOL 1
+#define FRAME_PROTOCOL 2
 #endif
 
 enum frame_type {
@@ -122,6 +122,19 @@ enum frame_type {
 	/* the network, again */
 	FRAME_SETTLE, /* holder -> relay: report all that was only counted; no body. And back, with
 			 the same id, after the last of those records */
+	/* a program that uses the library, and the process that holds what it joined: wire/hold.h
+	 */
+	FRAME_HOLD,         /* program -> holder, first; id: pid of the program; no body */
+	FRAME_HOLD_DECLARE, /* program -> holder; body: wire/hold.h. And back: it is so */
+	FRAME_HOLD_SESSION, /* program -> holder; id: of the session; fds: a socket to its warden.
+			       And back: it has what is granted */
+	FRAME_HOLD_CONNECTION, /* program -> holder; id: chosen by the program; fds: a connection to
+				  corrald. And back: what follows is of it; or, with a body, it was
+				  lost: wire/hold.h */
+	FRAME_HOLD_NEWS,       /* holder -> program: there is something to pull; no body */
+	FRAME_HOLD_PULL,       /* program -> holder. And back, after all that there is; no body */
+	FRAME_HOLDER, /* host -> warden; fds: a socket to its holder, which sends GRANTS and
+			 ANSWER there */
 	FRAME_TYPE_COUNT,
 };
 

@@ -153,7 +153,7 @@ def missed(place):
 
 
 HEAD = struct.Struct("=IHHQII")  # src/wire/frame.c: magic, type, version, id, bytes, descriptors
-MAGIC, PROTOCOL = 0x4c525243, 1
+MAGIC, PROTOCOL = 0x4c525243, 2
 
 
 def daemon_of_another_build(place):

@@ -75,18 +75,16 @@ static int run_live_check(
 static int run_live_put_network(
 	struct run *r, const struct live_grant *grants, size_t n, struct error *e)
 {
-	struct change c = { .flags = CHANGE_WHOLE, .n_ports = (uint32_t)r->plan->n_ports };
+	struct change c;
 	auto_buffer text = { 0 }, body = { 0 };
-	int ret = holder_live_network(&r->live.live, &text, e);
+	int ret = holder_live_network(r->layers, r->n_layers, &text, e);
 
 	if (ret < 0)
 		return ret;
+	plan_describe_network(r->plan, &c);
+	c.flags = CHANGE_WHOLE;
 	c.text = buffer_text(&text);
 	change_add_grants(&c, grants, n);
-	memcpy(c.ports, r->plan->ports, r->plan->n_ports * sizeof(c.ports[0]));
-	for (size_t i = 0; i < r->plan->n && c.n_doors < CHANGE_DOORS_MAX; i++)
-		if (r->plan->entries[i].kind == PLAN_SOCKET)
-			c.doors[c.n_doors++] = r->plan->entries[i].path;
 	ret = change_encode(&c, &body);
 	if (ret == 0)
 		ret = session_change(r->session, r->live.change, body.data, body.len);

@@ -234,3 +234,7 @@ const struct plan_entry *plan_find(const struct plan *p, const char *path);
 int plan_encode(const struct plan *p, struct buffer *out);
 /* Strings point into the body, which must outlive the plan. */
 int plan_decode(struct plan **ret, const void *body, size_t len);
+
+struct change;
+/* The ports and sockets of a plan, for a relay that gets other permissions; the rest is zeroed. */
+void plan_describe_network(const struct plan *p, struct change *ret);

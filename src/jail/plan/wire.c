@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "jail/plan/plan.h"
+#include "wire/configure.h"
 #include "wire/reader.h"
 
 enum { ENTRIES_MAX = 65536 };
@@ -247,4 +248,13 @@ int plan_decode(struct plan **ret, const void *body, size_t len)
 	else
 		*ret = p;
 	return e < 0 ? e : 0;
+}
+
+void plan_describe_network(const struct plan *p, struct change *ret)
+{
+	*ret = (struct change){ .n_ports = (uint32_t)p->n_ports };
+	memcpy(ret->ports, p->ports, p->n_ports * sizeof(p->ports[0]));
+	for (size_t i = 0; i < p->n && ret->n_doors < CHANGE_DOORS_MAX; i++)
+		if (p->entries[i].kind == PLAN_SOCKET)
+			ret->doors[ret->n_doors++] = p->entries[i].path;
 }

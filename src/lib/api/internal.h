@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What stands behind joined.h: joined.c sends and hears, joined-live.c takes orders. */
+/* What stands behind joined.h: joined.c sends and hears, joined-live.c talks to the holder. */
 #include <pthread.h>
 
 #include "holder/join.h"
@@ -12,6 +12,7 @@ struct joined_note {
 	enum audit_action action;
 	enum audit_decision decision;
 	char *target, *reason;
+	uint64_t count;
 };
 
 struct joined_answer {
@@ -19,16 +20,21 @@ struct joined_answer {
 	struct answer a;
 };
 
-/* With a ceiling it takes orders. */
+/* The holder, and what it said. */
 struct joined_live {
-	struct holder_live live;
-	struct permissions *declared;
-	const struct permissions *layers[HOLDER_LIVE_CEILING_MAX];
-	struct limits limits;
-	const struct variables *variables;
-	/* What a thread that can wait is to take. */
+	int socket, pidfd; /* -1: there is no holder, or it has ended */
+	bool was_started;
+	uint64_t last_session, last_declared;
+	bool has_news; /* to be pulled */
+	/* The last answer to something that is waited for. */
+	enum frame_type replied;
+	uint64_t replied_id;
+	int32_t replied_why;
+	/* For a thread that can wait. */
 	struct joined_change change;
-	bool has_change, must_end;
+	uint64_t changes, taken,
+		applied; /* how many came; the one that was taken, and is in force */
+	bool must_end;
 	struct error why; /* it must */
 	struct joined_answer answers[HOLDER_LIVE_QUESTIONS_MAX];
 	size_t n_answers;
@@ -44,10 +50,21 @@ struct joined {
 	pthread_mutex_t lock;
 	struct holder_join join;
 	bool is_stopped, is_muted;
-	struct joined_live *live;   /* NULL: it takes no orders */
+	char *warden;
+	struct joined_live live;
 	struct corral_audit *audit; /* without a file: it redacts */
 	struct corral_audit *host;  /* redacts, too; or NULL */
 };
 
-/* Accepts NULL. The join must be there still. */
-void joined_live_free(struct joined_live *l);
+/* With the lock held. */
+
+/* Sends and hears, without waiting. */
+void joined_hear(struct joined *j);
+/* What the holder says, for holder_join_handler. NULL: it has ended. */
+void joined_live_frame(void *context, struct frame *f);
+/* Pulls what there is to be pulled. */
+void joined_live_pull(struct joined *j);
+/* Whether there is something for a thread that can wait. */
+bool joined_live_is_due(const struct joined_live *l);
+/* Ends the holder. The join must not use it any more. */
+void joined_live_deinit(struct joined_live *l);

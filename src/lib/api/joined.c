@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -104,9 +105,13 @@ struct joined *joined_new(const struct joined_options *o)
 	}
 	j->join = join;
 	j->host = o->audit;
-	j->join.handler = (struct holder_join_handler){ .order = joined_on_order, .context = j };
+	j->live.socket = j->live.pidfd = -1;
+	j->warden = strdup(o->warden);
+	j->join.handler = (struct holder_join_handler){
+		.order = joined_on_order, .frame = joined_live_frame, .context = j
+	};
 	(void)pthread_mutex_init(&j->lock, NULL);
-	if (joined_begin(j, o) < 0) {
+	if (!j->warden || joined_begin(j, o) < 0) {
 		joined_free(j);
 		return NULL;
 	}
@@ -122,8 +127,9 @@ void joined_free(struct joined *j)
 		return;
 	joined_tell_notes(j);
 	(void)corral_audit_free(j->audit, NULL);
-	joined_live_free(j->live);
 	missing = holder_join_close(&j->join, &why);
+	joined_live_deinit(&j->live);
+	free(j->warden);
 	/* A library has no other place to say it. */
 	if (missing && j->host)
 		(void)audit_trail_add(j->host->trail, &(struct audit_event){ .action = AUDIT_STORE,
@@ -153,16 +159,19 @@ void joined_mute(struct joined *j)
 	j->is_muted = true;
 }
 
+void joined_hear(struct joined *j)
+{
+	if (holder_join_dispatch(&j->join, j->join.fd >= 0 || j->join.hear >= 0))
+		j->is_stopped = true;
+}
+
 bool joined_turn(struct joined *j)
 {
 	auto_lock held = lock_take(&j->lock);
-	const struct joined_live *l = j->live;
 
-	if (holder_join_dispatch(&j->join, j->join.fd >= 0))
-		j->is_stopped = true;
-	if (j->live)
-		holder_live_tick(&j->live->live);
-	return l && (l->has_change || l->must_end || l->n_answers || l->n_notes);
+	joined_hear(j);
+	joined_live_pull(j);
+	return joined_live_is_due(&j->live);
 }
 
 bool joined_is_stopped(struct joined *j)
@@ -176,18 +185,15 @@ int joined_fd(struct joined *j)
 {
 	auto_lock held = lock_take(&j->lock);
 
-	return j->join.fd;
+	return j->join.hear >= 0 ? j->join.hear : j->join.fd;
 }
 
 int joined_wait_ms(struct joined *j, int otherwise)
 {
 	auto_lock held = lock_take(&j->lock);
-	const struct joined_live *l = j->live;
 
 	/* Another thread may have what it takes to carry it out. */
-	if (l && (l->has_change || l->n_answers) && (otherwise < 0 || otherwise > JOINED_AGAIN_MS))
+	if (joined_live_is_due(&j->live) && (otherwise < 0 || otherwise > JOINED_AGAIN_MS))
 		otherwise = JOINED_AGAIN_MS;
-	if (l)
-		otherwise = holder_live_wait_ms(&l->live, otherwise);
 	return holder_join_wait_ms(&j->join, otherwise);
 }

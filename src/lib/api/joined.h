@@ -2,12 +2,14 @@
 #pragma once
 /*
  * The daemon, seen from a sandbox or an enclave of the library (holder/join.h): it hears what
- * happens, redacted, and may end it. The library has no thread and no loop: what waits goes out,
- * and what the daemon says is heard, in the calls that the host makes, and while one of them waits
- * for a command. Any number of threads may use one.
+ * happens, redacted, and may end it. The library has no thread and no loop: what waits goes out in
+ * the calls that the host makes, and while one of them waits for a command. Any number of threads
+ * may use one.
  *
- * What the daemon orders (holder/live.h) is noted in whichever thread hears it, and carried out by
- * one that can wait: it takes the change, puts it in force, and says what came of that.
+ * What the daemon orders is carried out by a process that has a loop, the holder (holder/serve.h),
+ * whatever the host does meanwhile. The host connects, and hands the connection over; it tells the
+ * holder of its sessions and of what may be granted, and pulls what concerns itself: before each
+ * call that it judges by itself, all grants.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,6 +30,7 @@ struct joined_options {
 	enum join_kind kind;
 	const char *folder; /* where it starts; or NULL */
 	const char *policy; /* where its permissions come from; or NULL */
+	const char *warden; /* the program that becomes the holder */
 	/* The host's own, which outlives it: what that keeps out of its log, the daemon does not
 	 * hear either. Or NULL. */
 	struct corral_audit *audit;
@@ -51,8 +54,8 @@ struct corral_audit *joined_audit(struct joined *j);
 void joined_add(struct joined *j, const struct audit_event *e);
 /* It hears nothing more: there are values that could not be kept out. */
 void joined_mute(struct joined *j);
-/* Connects, sends what waits, hears what there is, ends what is over. True: there is something for
- * a thread that can wait (joined_next_change() …). */
+/* Connects, sends what waits, pulls what there is. True: there is something for a thread that can
+ * wait (joined_next_change() …). */
 bool joined_turn(struct joined *j);
 /* The daemon ended it, for good. */
 bool joined_is_stopped(struct joined *j);
@@ -61,33 +64,42 @@ int joined_fd(struct joined *j);
 int joined_wait_ms(struct joined *j, int otherwise);
 
 /*
- * Grants and answers, for who can carry them out; before this, orders of the daemon are refused.
- * What is declared is the ceiling, and copied; the values of the variables must outlive it. Once
- * more: it is in force, and all grants are over. -ENOMEM, -E2BIG.
+ * What may be granted; before this, orders of the daemon are refused. It is copied. Once more: all
+ * grants are over, in all sessions, when this returns. So what is declared is taken back (without
+ * permissions) before it is changed: then no order can come between. -ENOMEM …: nothing is granted.
  */
 struct joined_declared {
 	const struct permissions *permissions; /* NULL: nothing is granted here, only answered */
 	const struct variables *variables;
 	const struct limits *limits; /* for the daemon to show; or NULL */
+	unsigned flags;              /* HOLD_… (wire/hold.h) */
 };
 int joined_declare(struct joined *j, const struct joined_declared *d);
+/*
+ * A session: the socket to its warden, which gets one to the holder. When this returns it has what
+ * is granted. Returns its number, for questions; 0: it has no holder, and gets no grants.
+ */
+uint64_t joined_attach(struct joined *j, int warden);
 
-/* These are to be all grants, from now on, beside what a relay has (holder_live_network()). */
+/* With HOLD_JUDGES: these are all grants, from now on. */
 struct joined_change {
 	struct live_grant *grants;
 	size_t n;
-	struct buffer network;
 };
 void joined_change_deinit(struct joined_change *c);
 #define auto_joined_change __attribute__((cleanup(joined_change_deinit))) struct joined_change
-/* One at a time: joined_settle() must follow, with 0 or a negative errno value and a sentence. */
+/*
+ * The caller lets one thread at a time do this. joined_turn() says that there is one, to all
+ * threads, until joined_applied().
+ */
 bool joined_next_change(struct joined *j, struct joined_change *ret);
-void joined_settle(struct joined *j, int code, const char *why);
+void joined_applied(struct joined *j);
 /* Once: something that was granted cannot be taken back; what runs must end. */
 bool joined_must_end(struct joined *j, struct error *ret_why);
 
-/* A question by a number of the caller's. Negative: it is not asked. -EPERM: it has something in it
- * that must not be in a log. */
+/* A question by a number of the caller's: below 2^32, or with that of a session above it. Not 0: it
+ * is not asked. Positive: why (enum answer_why); -EPERM: it has something in it that must not be in
+ * a log. What a session asks is refused by the holder itself, and 0 here. */
 int joined_ask(struct joined *j, uint64_t asker, const struct question *q);
 /* Those whose number has these bits, and no others of the mask, do not wait any more. */
 void joined_questions_over(struct joined *j, uint64_t mask, uint64_t bits, enum question_end how);

@@ -92,7 +92,7 @@ static bool call_is_stopped(struct corral_enclave *enclave)
 {
 	if (!enclave->joined)
 		return false;
-	if (joined_turn(enclave->joined))
+	if (joined_turn(enclave->joined) || enclave_live_is_due(enclave))
 		enclave_live_turn(enclave);
 	return enclave->is_over || joined_is_stopped(enclave->joined);
 }

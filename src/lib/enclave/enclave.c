@@ -26,6 +26,7 @@
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
 #include "lib/enclave/share.h"
+#include "lib/sandbox/warden-link.h"
 
 enum {
 	TTL_MS = 5 * 60 * 1000,
@@ -149,8 +150,10 @@ static int enclave_set_audit(
 	}
 	enclave->trail = enclave->audit->trail;
 	if (!o->no_daemon)
-		enclave->joined = joined_new(&(struct joined_options){
-			.kind = JOIN_ENCLAVE, .folder = o->work_dir, .audit = enclave->audit });
+		enclave->joined = joined_new(&(struct joined_options){ .kind = JOIN_ENCLAVE,
+			.folder = o->work_dir,
+			.warden = enclave->warden ? enclave->warden : warden_link_program(),
+			.audit = enclave->audit });
 	return 0;
 }
 
@@ -264,6 +267,8 @@ int corral_enclave_new(struct corral_enclave **ret, const struct corral_enclave_
 		(void)pthread_mutex_init(&enclave->lock, NULL);
 	if (enclave)
 		enclave->answers = enclave->root = -1;
+	if (enclave)
+		enclave->live_ends_ms = UINT64_MAX;
 	if (r == 0 && known.n_ceiling > ENCLAVE_CEILING_MAX)
 		r = error_set(&error, -E2BIG, NULL, "a ceiling has at most %d layers",
 			ENCLAVE_CEILING_MAX);

@@ -79,6 +79,7 @@ struct corral_enclave {
 	struct permissions *writable;  /* whatever was granted for writing, ever */
 	struct permissions *contested; /* enclave_links_drop(); NULL: none */
 	struct joined_change live;     /* what the user granted at the daemon: live.c */
+	_Atomic uint64_t live_ends_ms; /* of CLOCK_BOOTTIME: the first of it; UINT64_MAX: none */
 	_Atomic bool is_over;          /* some of that cannot be taken back: nothing is done */
 };
 
@@ -154,6 +155,10 @@ void enclave_record_sandbox(struct corral_enclave *enclave, const struct corral_
  * all of that is over.
  */
 void enclave_live_declare(struct corral_enclave *enclave);
+/* The same, before it does so: nothing is granted until then. */
+void enclave_live_pause(struct corral_enclave *enclave);
+/* Whether the time of some grant is over. */
+bool enclave_live_is_due(const struct corral_enclave *enclave);
 /* Carries out what the daemon ordered, and ends what is over. With the lock held, without a pin. */
 void enclave_live_held(struct corral_enclave *enclave);
 /* The same without the lock; and answers. */
@@ -335,8 +340,6 @@ void enclave_sandbox_unref(struct enclave_sandbox *s);
  * of all of them. One that cannot be changed is ended, and told of: the next command has a new one.
  */
 void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update *u);
-/* With the lock held: gives their relays the hosts that the user granted, and no others. */
-int enclave_sandbox_grant(struct corral_enclave *enclave, struct error *e);
 /* With the lock held: all commands are killed. */
 void enclave_sandbox_end_all(struct corral_enclave *enclave, const char *why);
 /* Ends what is left. They are not used any more. */

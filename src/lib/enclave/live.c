@@ -4,8 +4,12 @@
  * grants of the host and its ceiling, must allow it or ask about it (holder/live.h). What the host
  * declared stays as it is; the policy that judges is made of that and of all grants, each time.
  *
- *     the daemon's order -> noted, in any thread -> carried out by the next call, or while one
- * waits for a command: the policy is replaced, the sandboxes' relays get it -> settled
+ *     the daemon's order -> the holder (lib/api/joined.h): the relays of all sandboxes have it ->
+ *     there is news in the enclave's socket -> the daemon hears that it is in force
+ *
+ * Before each call the enclave pulls what is new, and replaces the policy. So a call that is made
+ * after the daemon heard of a revocation is judged without what was revoked, whatever the enclave
+ * did meanwhile.
  *
  * A grant is for calls of the enclave. Its commands have the files, programs and variables that the
  * host declared; hosts they get by their relay, which takes them back at once and by itself when
@@ -16,17 +20,19 @@
  */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "lib/api/joined.h"
 #include "lib/enclave/internal.h"
+#include "wire/hold.h"
 
 /* With the lock held: what is declared now; all grants are over. */
 void enclave_live_declare(struct corral_enclave *enclave)
 {
 	auto_permissions *all = enclave->joined ? permissions_new() : NULL;
-	struct joined_declared d = { .variables = &enclave->variables };
+	struct joined_declared d = { .variables = &enclave->variables,
+		.flags = HOLD_ENFORCES | HOLD_JUDGES };
 	int r = all ? permissions_add_layer(all, enclave->granted) : -ENOMEM;
 
-	joined_change_deinit(&enclave->live);
 	if (!enclave->joined)
 		return;
 	for (size_t i = 0; r == 0 && i < enclave->n_ceiling; i++)
@@ -36,13 +42,33 @@ void enclave_live_declare(struct corral_enclave *enclave)
 	(void)joined_declare(enclave->joined, &d);
 }
 
-/* With the lock held. Takes over *c, if the policy was replaced. */
+void enclave_live_pause(struct corral_enclave *enclave)
+{
+	if (enclave->joined)
+		(void)joined_declare(enclave->joined,
+			&(struct joined_declared){ .variables = &enclave->variables,
+				.flags = HOLD_ENFORCES | HOLD_JUDGES });
+}
+
+/* With the lock held: without those whose time is over. Takes over *c. */
 static int live_replace(struct corral_enclave *enclave, struct joined_change *c, struct error *e)
 {
+	const uint64_t now = clock_ms(CLOCK_BOOTTIME);
 	struct permissions *writable = NULL;
 	struct policy *policy = NULL;
-	int r = enclave_compile(&policy, &writable, enclave, enclave->granted, c, e);
+	struct joined_change some = { .grants = c->grants };
+	int r;
 
+	for (size_t i = 0; i < c->n; i++) {
+		struct live_grant g = c->grants[i];
+
+		if (live_grant_is_over(&g, now))
+			continue;
+		/* Those that are over are behind, and are freed with the rest. */
+		c->grants[i] = c->grants[some.n];
+		c->grants[some.n++] = g;
+	}
+	r = enclave_compile(&policy, &writable, enclave, enclave->granted, &some, e);
 	if (r == 0 && policy_box_swap(enclave->box, policy) == 0) {
 		policy_free(policy);
 		permissions_free(writable);
@@ -52,10 +78,17 @@ static int live_replace(struct corral_enclave *enclave, struct joined_change *c,
 		return e->text[0] ? r : error_no_memory(e);
 	permissions_free(enclave->writable);
 	enclave->writable = writable;
+	enclave->live_ends_ms = live_grants_next_end(some.grants, some.n, now);
 	joined_change_deinit(&enclave->live);
 	enclave->live = *c;
 	*c = (struct joined_change){ 0 };
-	return enclave_sandbox_grant(enclave, e);
+	return 0;
+}
+
+bool enclave_live_is_due(const struct corral_enclave *enclave)
+{
+	return enclave->live_ends_ms != UINT64_MAX &&
+	       enclave->live_ends_ms <= clock_ms(CLOCK_BOOTTIME);
 }
 
 /* With the lock held: what was granted cannot be taken back. */
@@ -65,20 +98,37 @@ static void live_end(struct corral_enclave *enclave, const struct error *why)
 	enclave_sandbox_end_all(enclave, why->text);
 }
 
+/* What cannot be made of them is not granted; and what cannot be taken back ends the enclave. */
+static void live_apply(struct corral_enclave *enclave, struct joined_change *c)
+{
+	auto_joined_change none = { 0 };
+	struct error e = { 0 };
+
+	if (live_replace(enclave, c, &e) == 0)
+		return;
+	enclave_note(enclave, AUDIT_POLICY, AUDIT_FAILED, "grants", e.text);
+	e = (struct error){ 0 };
+	if (live_replace(enclave, &none, &e) < 0)
+		live_end(enclave, &e);
+}
+
 void enclave_live_held(struct corral_enclave *enclave)
 {
-	struct joined_change c = { 0 };
+	auto_joined_change c = { 0 };
 	struct error e = { 0 };
 
 	if (!enclave->joined)
 		return;
 	(void)joined_turn(enclave->joined);
 	while (joined_next_change(enclave->joined, &c)) {
-		int r = live_replace(enclave, &c, &e);
-
-		joined_settle(enclave->joined, r, r < 0 ? e.text : "");
+		live_apply(enclave, &c);
+		joined_applied(enclave->joined);
 		joined_change_deinit(&c);
-		e = (struct error){ 0 };
+	}
+	if (enclave_live_is_due(enclave)) {
+		c = enclave->live;
+		enclave->live = (struct joined_change){ 0 };
+		live_apply(enclave, &c);
 	}
 	if (joined_must_end(enclave->joined, &e))
 		live_end(enclave, &e);

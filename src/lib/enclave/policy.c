@@ -215,12 +215,18 @@ static int put_policy(struct corral_enclave *enclave, struct permissions *next,
 
 	if (r < 0)
 		return r;
+	/* What was granted below the ceiling of before is over, and nothing is granted until there
+	 * is another one. */
+	enclave_live_pause(enclave);
 	u->generation = policy_box_swap(enclave->box, policy);
 	if (u->generation == 0) {
 		policy_free(policy);
 		permissions_free(writable);
+		enclave_live_declare(enclave);
 		return -ENOMEM;
 	}
+	joined_change_deinit(&enclave->live);
+	enclave->live_ends_ms = UINT64_MAX;
 	permissions_free(enclave->granted);
 	permissions_free(enclave->writable);
 	enclave->granted = next;

@@ -186,9 +186,6 @@ static int build_sandbox(
 	if (r < 0)
 		return r;
 	r = keep_values_secret(s, s->policy);
-	/* What it cannot hold it does not grant. */
-	if (r == 0 && enclave->live.n)
-		(void)sandbox_live_put(s->sandbox, enclave->live.grants, enclave->live.n, &error);
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }
 
@@ -300,9 +297,6 @@ static int change_sandbox(
 
 	if (r == 0)
 		r = compile_parts(&next, s->enclave, &parts, &error);
-	/* Grants of before, which its relay has, are over. */
-	if (r == 0)
-		r = sandbox_live_put(s->sandbox, NULL, 0, &error);
 	if (r < 0) {
 		policy_free(next);
 		return handles_error(e, &error, r);
@@ -406,15 +400,6 @@ void enclave_sandbox_update(struct corral_enclave *enclave, struct corral_update
 		u->next |= one.next;
 		u->running += one.running;
 	}
-}
-
-int enclave_sandbox_grant(struct corral_enclave *enclave, struct error *e)
-{
-	int r = 0;
-
-	for (struct enclave_sandbox *s = enclave->sandboxes; s && r == 0; s = s->next)
-		r = sandbox_live_put(s->sandbox, enclave->live.grants, enclave->live.n, e);
-	return r;
 }
 
 void enclave_sandbox_end_all(struct corral_enclave *enclave, const char *why)

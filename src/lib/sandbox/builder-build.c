@@ -164,7 +164,6 @@ static void builder_make_token(struct sandbox_base *s)
 
 static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b, struct error *e)
 {
-	const char *warden = b->warden ? b->warden : secure_getenv("CORRAL_WARDEN");
 	int r = builder_set_variables(s, b, e);
 	const char **copy;
 	size_t n = 0;
@@ -189,7 +188,7 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 	s->of_others = b->joined;
 	s->turn = b->turn;
 	s->turns = b->turns;
-	s->warden = arena_strdup(&s->arena, warden && *warden ? warden : CORRAL_WARDEN_PATH);
+	s->warden = arena_strdup(&s->arena, b->warden ? b->warden : warden_link_program());
 	s->services = b->services ? arena_strdup(&s->arena, b->services) : NULL;
 	if (r == 0 && b->services && !s->services)
 		r = -ENOMEM;

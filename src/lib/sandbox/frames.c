@@ -23,7 +23,7 @@ void sandbox_wake_asker(const struct warden_link *link)
 		(void)!write(link->wake, &one, sizeof(one));
 }
 
-/* What the relay says to other permissions, or the broker to grants. */
+/* What the relay says to other permissions. */
 static int note_answer(struct warden_link *link, const struct frame *f)
 {
 	if (f->id == 0 || f->id != link->asked || f->type != link->asked_by || f->n_fds != 0)
@@ -79,7 +79,7 @@ static int handle(
 		return 0;
 	if (f->type == FRAME_EVENT && sandbox_call(s, f) == 0)
 		return 0;
-	if ((f->type == FRAME_POLICY || f->type == FRAME_GRANTS) && note_answer(link, f) == 0)
+	if (f->type == FRAME_POLICY && note_answer(link, f) == 0)
 		return 0;
 	if (f->type == FRAME_QUESTION && sandbox_live_question(s, link, f) == 0)
 		return 0;

@@ -20,6 +20,16 @@ static bool join_is_idle(struct corral_sandbox *s)
 	return s->stats.running == 0;
 }
 
+/* The session that there is gets a holder before that hears of any order. */
+static void join_begin(struct corral_sandbox *s)
+{
+	sandbox_live_declare(s);
+	auto_lock held = lock_take(&s->lock);
+
+	if (s->link)
+		sandbox_live_begin(s, s->link);
+}
+
 static void join_look(struct corral_sandbox *s)
 {
 	struct joined *none = NULL, *j;
@@ -30,12 +40,13 @@ static void join_look(struct corral_sandbox *s)
 	j = joined_new(&(struct joined_options){ .kind = JOIN_SESSION,
 		.folder = s->base.variables.values[VARIABLE_WORK_DIR],
 		.policy = s->setup->permissions->origin,
+		.warden = s->base.warden,
 		.audit = s->base.sink == corral_audit_sandbox ? s->base.context : NULL });
 	/* Another thread may have been faster. */
 	if (j && !atomic_compare_exchange_strong(&s->joined, &none, j))
 		joined_free(j);
 	else if (j)
-		sandbox_live_declare(s);
+		join_begin(s);
 	(void)pthread_mutex_unlock(&s->updating);
 }
 

@@ -263,9 +263,6 @@ void sandbox_swap(struct corral_sandbox *s, struct sandbox_setup *setup, struct 
 		old = warden_link_ref(s->link);
 		retire(s);
 	}
-	/* They were given below what was declared before. */
-	sandbox_grants_free(s->grants);
-	s->grants = NULL;
 	if (fresh)
 		take_link(s, fresh, setup);
 	sandbox_setup_unref(s->setup);
@@ -304,7 +301,6 @@ static void sandbox_destroy(struct corral_sandbox *s)
 	joined_free(atomic_load(&s->joined));
 	fd_close(&s->null);
 	destinations_deinit(&s->destinations);
-	sandbox_grants_free(s->grants);
 	sandbox_setup_unref(s->built);
 	sandbox_setup_unref(s->setup);
 	sandbox_base_deinit(&s->base);

@@ -102,12 +102,6 @@ struct destinations {
 };
 void destinations_deinit(struct destinations *d);
 
-/* What is granted beside the permissions, as the bodies of frames: to a relay, and to a broker. */
-struct sandbox_grants {
-	struct buffer network, list;
-};
-void sandbox_grants_free(struct sandbox_grants *g);
-
 struct corral_sandbox {
 	struct sandbox_base base;
 	int null; /* /dev/null, for commands without input */
@@ -122,13 +116,10 @@ struct corral_sandbox {
 	pthread_mutex_t lock; /* guards the rest */
 	unsigned refs;        /* the host's, and one for each process */
 	bool freed;
-	struct sandbox_setup *setup;   /* of commands that start now */
-	uint64_t generation;           /* of it */
-	struct warden_link *link;      /* for them; NULL: the next command makes one */
-	struct sandbox_setup *built;   /* what that link was made from; NULL without one */
-	uint64_t last_link;            /* the number of the last one */
-	struct sandbox_grants *grants; /* that sessions begin with; NULL: none */
-	uint64_t last_grants;          /* the number of the last that were given */
+	struct sandbox_setup *setup; /* of commands that start now */
+	uint64_t generation;         /* of it */
+	struct warden_link *link;    /* for them; NULL: the next command makes one */
+	struct sandbox_setup *built; /* what that link was made from; NULL without one */
 	unsigned tier;
 	struct corral_process *first; /* all that are not finished, also of links before this one */
 	uint64_t last_id;
@@ -276,17 +267,15 @@ int sandbox_turn_joined(struct corral_sandbox *s, struct error *e);
 int sandbox_joined_fd(struct corral_sandbox *s);
 int sandbox_joined_wait_ms(struct corral_sandbox *s, int otherwise);
 
-/* Carries out what the daemon ordered; nothing while permissions are updated. */
+/* Hears what the holder has to say. */
 void sandbox_live_turn(struct corral_sandbox *s, struct joined *j);
 /*
- * For whoever has the sandbox joined: these are all grants that its sessions have, of hosts alone;
- * others are passed over. -EDEADLK: this thread updates it.
+ * With `updating` held: the permissions are others, or the daemon is new. All grants are over. And
+ * before they are changed: all grants are over, and no order comes until they are declared.
  */
-int sandbox_live_put(
-	struct corral_sandbox *s, const struct live_grant *grants, size_t n, struct error *e);
-/* With `updating` held: the permissions are others, or the daemon is new. All grants are over. */
 void sandbox_live_declare(struct corral_sandbox *s);
-/* With the lock held, a link that is new: it gets all grants. */
+void sandbox_live_pause(struct corral_sandbox *s);
+/* With the lock held: a session gets a holder, if there is one, and what is granted. */
 void sandbox_live_begin(struct corral_sandbox *s, struct warden_link *link);
 
 /* With the lock held: a question of a session's relay or broker, and its end. -EPROTO: a warden

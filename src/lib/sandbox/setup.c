@@ -317,13 +317,8 @@ int sandbox_setup_reach(struct sandbox_setup *s, struct error *e)
 
 void sandbox_setup_describe(const struct sandbox_setup *s, struct change *ret)
 {
-	const struct plan *p = s->reach->plan;
-
-	*ret = (struct change){ .n_ports = (uint32_t)p->n_ports, .text = s->reach->text };
-	memcpy(ret->ports, p->ports, p->n_ports * sizeof(p->ports[0]));
-	for (size_t i = 0; i < p->n; i++)
-		if (p->entries[i].kind == PLAN_SOCKET)
-			ret->doors[ret->n_doors++] = p->entries[i].path;
+	plan_describe_network(s->reach->plan, ret);
+	ret->text = s->reach->text;
 }
 
 static bool range_holds(const struct plan_range *a, const struct plan_range *b)

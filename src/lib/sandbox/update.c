@@ -323,13 +323,15 @@ int corral_sandbox_update(struct corral_sandbox *s, const struct corral_permissi
 	if (r == 0 && u.changed & CORRAL_PART_NETWORK)
 		r = sandbox_setup_reach(u.next, &error);
 	if (r == 0 && u.next) {
+		/* What was granted below the ceiling of before is over, and nothing is granted
+		 * until there is another one. */
+		sandbox_live_pause(s);
 		link = sandbox_hold_link(s, &built);
 		r = update_apply(&u, link, built, &error);
+		sandbox_live_declare(s);
 	}
 	if (r == 0)
 		tell_caller(&u, ret);
-	if (r == 0 && u.next)
-		sandbox_live_declare(s);
 	warden_link_unref(link);
 	sandbox_setup_unref(built);
 	sandbox_setup_unref(u.old);

@@ -30,31 +30,35 @@ static int wait_readable(int fd, int timeout_ms)
 	return wait_for_one(fd, POLLIN, wait_until(timeout_ms)) > 0;
 }
 
-void warden_link_end(struct warden_link *l)
+void warden_link_await_end(int socket, int pidfd)
 {
 	int dead;
 
-	if (atomic_exchange(&l->ended, true))
-		return;
-	if (l->socket >= 0)
+	if (socket >= 0)
 		/* As good as closing it, for the other side and for those who poll here. */
-		(void)shutdown(l->socket, SHUT_RDWR);
-	if (l->pidfd < 0)
+		(void)shutdown(socket, SHUT_RDWR);
+	if (pidfd < 0)
 		return;
-	dead = wait_readable(l->pidfd, LEAVE_MS);
+	dead = wait_readable(pidfd, LEAVE_MS);
 	if (!dead) {
-		(void)syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-		dead = wait_readable(l->pidfd, DIE_MS);
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+		dead = wait_readable(pidfd, DIE_MS);
 	}
 	/* Whoever traces it (a debugger, a sanitizer) hears of its death before its parent. */
 	for (int i = 0; dead && i < BURY_TRIES; i++) {
 		siginfo_t info = { 0 };
-		int r = waitid((idtype_t)P_PIDFD, (id_t)l->pidfd, &info, WEXITED | WNOHANG);
+		int r = waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG);
 
 		if (info.si_pid != 0 || (r < 0 && errno != EINTR))
 			return;
 		(void)poll(NULL, 0, BURY_MS);
 	}
+}
+
+void warden_link_end(struct warden_link *l)
+{
+	if (!atomic_exchange(&l->ended, true))
+		warden_link_await_end(l->socket, l->pidfd);
 }
 
 struct warden_link *warden_link_ref(struct warden_link *l)
@@ -87,15 +91,22 @@ int warden_link_refusal(const struct frame *f, struct error *e)
 	return -r.error;
 }
 
-static int warden_link_spawn(const char *path, int socket, int policy, pid_t *ret)
+const char *warden_link_program(void)
+{
+	const char *named = secure_getenv("CORRAL_WARDEN");
+
+	return named && *named ? named : CORRAL_WARDEN_PATH;
+}
+
+static int warden_link_exec(const char *path, int socket, int policy, pid_t *ret)
 {
 	const char *const argv[] = { "corral-warden", NULL };
-	char *env[2 + OWN_VARIABLES] = { (char *)"CORRAL_POLICY_FD=4" };
+	char *env[2 + OWN_VARIABLES] = { (char *)(policy >= 0 ? "CORRAL_POLICY_FD=4" : "LANG=C") };
 	const struct starting s = { .program = path,
 		.argv = argv,
 		.env = (const char *const *)env,
 		.fds = (int[]){ -1, -1, -1, socket, policy },
-		.n = 5,
+		.n = policy >= 0 ? 5 : 4,
 		.folder = "/",
 		.place = STARTING_SESSION,
 		.closes_rest = true };
@@ -168,26 +179,24 @@ static int warden_link_configure(
  * as stdio, default signals, the folder /, a session of its own, so that a Ctrl-C at the host's
  * terminal is the host's matter.
  */
-static int warden_link_start(
-	struct warden_link *l, const struct warden_link_options *o, struct error *e)
+int warden_link_spawn(
+	const char *program, int policy, int *ret_socket, int *ret_pidfd, struct error *e)
 {
-	auto_fd theirs = -1, policy = -1, pidfd = -1;
-	int pair[2] = { -1, -1 }, r = sealed_new(o->policy, o->policy_len, &policy);
+	auto_fd ours = -1, theirs = -1, pidfd = -1;
+	int pair[2] = { -1, -1 }, r = frame_pair(pair);
 	siginfo_t info;
 	pid_t pid = -1;
 
-	if (r == 0)
-		r = frame_pair(pair);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot prepare a session: %s", strerror(-r));
-	l->socket = pair[0];
+	ours = pair[0];
 	theirs = pair[1];
 	/* For our end alone: the flag is each end's own. */
-	if (fcntl(l->socket, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+	if (fcntl(ours, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return -errno;
-	r = warden_link_spawn(o->program, theirs, policy, &pid);
+	r = warden_link_exec(program, theirs, policy, &pid);
 	if (r < 0)
-		return error_set(e, r, NULL, "cannot start %s: %s", o->program, strerror(-r));
+		return error_set(e, r, NULL, "cannot start %s: %s", program, strerror(-r));
 	/*
 	 * Where SIGCHLD is ignored the child may be gone, and its number another's. waitid() knows
 	 * only children of ours: what it does not know is not used.
@@ -195,8 +204,20 @@ static int warden_link_start(
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd >= 0 &&
 		waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-		l->pidfd = fd_take(&pidfd);
+		*ret_pidfd = fd_take(&pidfd);
+	*ret_socket = fd_take(&ours);
 	return 0;
+}
+
+static int warden_link_start(
+	struct warden_link *l, const struct warden_link_options *o, struct error *e)
+{
+	auto_fd policy = -1;
+	int r = sealed_new(o->policy, o->policy_len, &policy);
+
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot prepare a session: %s", strerror(-r));
+	return warden_link_spawn(o->program, policy, &l->socket, &l->pidfd, e);
 }
 
 int warden_link_new(struct warden_link **ret, const struct warden_link_options *o, struct error *e)

@@ -36,8 +36,7 @@ struct warden_link {
 	/* The rest is guarded by the lock, too. */
 	const struct corral_process *leader; /* who polls the socket for all that wait */
 	bool lost;                           /* and its commands were told so */
-	uint64_t number;                     /* of the sandbox's links; 0: not known to it yet */
-	uint64_t granted; /* the last grants that it was given (sandbox/live.c); 0: none ever */
+	uint64_t number;                     /* for its holder; 0: it has none */
 	/* Other permissions that its relay was given (sandbox/update.c). */
 	uint64_t told;  /* the last id that it was, or need not be */
 	uint64_t asked; /* the id; 0: nothing is asked */
@@ -66,6 +65,18 @@ struct warden_link *warden_link_ref(struct warden_link *l);
 void warden_link_unref(struct warden_link *l);
 /* Ends the session and waits until the warden is gone. Only the first call does anything. */
 void warden_link_end(struct warden_link *l);
+
+/*
+ * Starts the program with the other end of a socket pair, and a policy (a descriptor, which stays
+ * the caller's) or -1. The caller owns both: the socket is non-blocking; the pidfd is -1 if it
+ * could not be had.
+ */
+int warden_link_spawn(
+	const char *program, int policy, int *ret_socket, int *ret_pidfd, struct error *e);
+/* The program that is started unless another is named: CORRAL_WARDEN, or the installed one. */
+const char *warden_link_program(void);
+/* Waits until it is gone, which hangs up on the socket, and kills it if that takes too long. */
+void warden_link_await_end(int socket, int pidfd);
 
 /* What a REFUSED, FAILED or GONE frame says, as an error. Always negative. */
 int warden_link_refusal(const struct frame *f, struct error *e);

@@ -481,6 +481,16 @@ int session_kill(struct session *s, uint64_t id)
 	return 0;
 }
 
+void session_kill_all(struct session *s)
+{
+	struct command *next;
+
+	for (struct command *c = s->commands; c; c = next) {
+		next = c->next;
+		(void)session_kill(s, c->id);
+	}
+}
+
 size_t session_commands(const struct session *s)
 {
 	size_t n = 0;

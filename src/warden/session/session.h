@@ -191,5 +191,6 @@ int session_change(struct session *s, uint64_t id, const void *body, size_t len)
 /* -ESRCH: no such command. */
 int session_signal(struct session *s, uint64_t id, int signal);
 int session_kill(struct session *s, uint64_t id);
+void session_kill_all(struct session *s);
 /* How many commands run. */
 size_t session_commands(const struct session *s);

@@ -438,6 +438,24 @@ static void breach_direction(struct host *h)
 	(void)frame_send(h->socket, FRAME_EXITED, 1, NULL, 0, NULL, 0);
 }
 
+/* A socket of its own, by which a holder sends grants. */
+static int attach_holder(struct host *h)
+{
+	auto_fd theirs = -1;
+	int pair[2];
+
+	assert_int_equal(frame_pair(pair), 0);
+	theirs = pair[1];
+	assert_int_equal(frame_send(h->socket, FRAME_HOLDER, 0, NULL, 0, &theirs, 1), 0);
+	return pair[0];
+}
+
+/* There is one. */
+static void breach_second_holder(struct host *h)
+{
+	auto_fd first = attach_holder(h), second = attach_holder(h);
+}
+
 static void breach_twice(struct host *h)
 {
 	send_configure(h, 0);
@@ -497,8 +515,8 @@ static void breach_hang_up(struct host *h)
 
 static void (*const breaches[])(struct host *h) = { breach_garbage, breach_short, breach_oversized,
 	breach_unknown, breach_direction, breach_twice, breach_body, breach_fds, breach_signal,
-	breach_spawn, breach_change, breach_grants, breach_answer, breach_question,
-	breach_hang_up };
+	breach_spawn, breach_second_holder, breach_change, breach_grants, breach_answer,
+	breach_question, breach_hang_up };
 
 /* All that was sent before the end is read; then it ends. */
 static void await_end(struct host *h)
@@ -762,33 +780,81 @@ static void has_no_relay_to_change(void **state)
 	assert_int_equal(host_end(&h), 0);
 }
 
-/* Nor grants, without a broker; an answer to what was not asked is passed over. */
-static void has_no_broker_to_grant(void **state)
+static void send_grants(int holder, uint64_t id, const char *host)
+{
+	const struct live_grant grant = { .op = OPERATION_NET_CONNECT, .pattern = host };
+	auto_buffer body = { 0 };
+
+	assert_int_equal(live_grants_encode(&grant, host ? 1 : 0, &body), 0);
+	assert_int_equal(frame_send(holder, FRAME_GRANTS, id, body.data, body.len, NULL, 0), 0);
+}
+
+/* An error number, or 0. */
+static int hear_granted(int holder, uint64_t id)
+{
+	struct refusal refusal = { 0 };
+	auto_frame f = { 0 };
+
+	assert_int_equal(frame_receive(holder, &f), 1);
+	assert_int_equal(f.type, FRAME_GRANTS);
+	assert_int_equal(f.id, id);
+	if (f.len)
+		assert_int_equal(refusal_decode(&refusal, f.body, f.len), 0);
+	return refusal.error;
+}
+
+/* Where there is neither relay nor broker, no host is granted; less is always possible. An answer
+ * to what was not asked is passed over. */
+static void has_nothing_to_grant(void **state)
 {
 	const struct answer answer = { .kind = ANSWER_ONCE, .pattern = "" };
-	auto_buffer grants = { 0 }, body = { 0 };
-	struct refusal refusal;
+	auto_buffer body = { 0 };
+	auto_fd holder = -1;
 	struct host h;
 
 	(void)state;
-	assert_int_equal(live_grants_encode(NULL, 0, &grants), 0);
 	assert_int_equal(answer_encode(&answer, &body), 0);
 	open_host(&h);
-	assert_int_equal(frame_send(h.socket, FRAME_ANSWER, 3, body.data, body.len, NULL, 0), 0);
+	holder = attach_holder(&h);
+	assert_int_equal(frame_send(holder, FRAME_ANSWER, 3, body.data, body.len, NULL, 0), 0);
 	assert_int_equal(frame_send(h.socket, FRAME_ANSWER, 3 | QUESTION_OF_RELAY, body.data,
 				 body.len, NULL, 0),
 		0);
-	/* With the number 0 the host does not want to hear. */
-	assert_int_equal(
-		frame_send(h.socket, FRAME_GRANTS, 0, grants.data, grants.len, NULL, 0), 0);
-	assert_int_equal(
-		frame_send(h.socket, FRAME_GRANTS, 9, grants.data, grants.len, NULL, 0), 0);
-	assert_int_equal(host_receive(&h), FRAME_GRANTS);
-	assert_int_equal(h.frame.id, 9);
-	assert_int_equal(refusal_decode(&refusal, h.frame.body, h.frame.len), 0);
-	assert_int_equal(refusal.error, ENOTCONN);
+	send_grants(holder, 9, "example.com:443");
+	assert_int_equal(hear_granted(holder, 9), ENOTCONN);
+	send_grants(holder, 10, NULL);
+	assert_int_equal(hear_granted(holder, 10), 0);
 	assert_int_equal(host_run(&h, "exit 7"), 7);
+	/* It has nothing to take back: commands go on without it. */
+	fd_close(&holder);
+	assert_int_equal(host_run(&h, "exit 8"), 8);
 	assert_int_equal(host_end(&h), 0);
+}
+
+/* By the holder's socket nothing is started and nothing is changed but what is granted. */
+static void takes_grants_alone_from_a_holder(void **state)
+{
+	static const enum frame_type forged[] = { FRAME_START, FRAME_POLICY, FRAME_KILL,
+		FRAME_HOLDER, FRAME_CONFIGURE, FRAME_HOLD };
+	auto_frame f = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(forged) + 2; i++) {
+		auto_fd holder = -1;
+		struct host h;
+
+		open_host(&h);
+		holder = attach_holder(&h);
+		if (i < ROWS(forged))
+			assert_int_equal(frame_send(holder, forged[i], 1, NULL, 0, NULL, 0), 0);
+		else if (i == ROWS(forged))
+			assert_int_equal(frame_send(holder, FRAME_GRANTS, 1, "x", 1, NULL, 0), 0);
+		else
+			send_grants(holder, UINT64_C(1) << 62, NULL);
+		assert_int_equal(frame_receive(holder, &f), 0);
+		assert_int_equal(host_run(&h, "exit 7"), 7);
+		assert_int_equal(host_end(&h), 0);
+	}
 }
 
 static bool has_tables(void)
@@ -892,7 +958,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(host_killed),
 		cmocka_unit_test(has_room),
 		cmocka_unit_test(has_no_relay_to_change),
-		cmocka_unit_test(has_no_broker_to_grant),
+		cmocka_unit_test(has_nothing_to_grant),
+		cmocka_unit_test(takes_grants_alone_from_a_holder),
 		cmocka_unit_test(tells_what_it_dropped),
 	};
 

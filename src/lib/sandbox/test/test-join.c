@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +245,39 @@ static void test_stop(void **state)
 	daemon_stop();
 }
 
+/* Its commands end while the host does not look: also the one of a lent init. */
+static void test_stop_without_a_call(void **state)
+{
+	const char *const argv[] = { "sh", "-c", RUNS_ON, NULL };
+	struct corral_call call = CORRAL_CALL;
+	struct corral_process *p = NULL;
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	auto_fd fd = -1, up = -1;
+	struct pollfd polled = { .events = POLLIN };
+	struct join who;
+	char text[8];
+
+	(void)state;
+	daemon_start();
+	s = test_sandbox();
+	fd = daemon_accept(&who, &f);
+	call.flags = CORRAL_CALL_RAW;
+	assert_int_equal(corral_process_start(&p, s, argv, &call, NULL), 0);
+	up = corral_process_take_fd(p, CORRAL_STDOUT);
+	polled.fd = up;
+	assert_int_equal(poll(&polled, 1, PATIENCE_MS), 1);
+	assert_true(read(up, text, sizeof(text)) > 0);
+	assert_int_equal(frame_send(fd, FRAME_JOIN_STOP, 0, NULL, 0, NULL, 0), 0);
+	/* The pipe ends with the command. */
+	assert_int_equal(poll(&polled, 1, PATIENCE_MS), 1);
+	assert_int_equal(read(up, text, sizeof(text)), 0);
+	assert_int_equal(corral_process_wait(p, PATIENCE_MS, NULL, NULL), 0);
+	corral_process_free(p);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
 /* Orders */
 
 /* ms: how long; 0: while it lives. */
@@ -340,10 +375,10 @@ static void test_order(void **state)
 	daemon_order_grant(fd, 7, OPERATION_FS_READ, "/srv/x");
 	daemon_order_grant(fd, 8, OPERATION_NET_CONNECT, "example.com:443");
 	daemon_order_grant(fd, 9, OPERATION_FS_READ, "/usr/bin");
-	test_prints(s, "echo a", "a\n", 0);
 	daemon_hears_reply(fd, 7, EPERM, "above the ceiling");
 	daemon_hears_reply(fd, 8, EPERM, "above the ceiling");
 	daemon_hears_reply(fd, 9, EOPNOTSUPP, "keep the files");
+	test_prints(s, "echo a", "a\n", 0);
 	assert_true(daemon_hears(fd, AUDIT_COMMAND_END, "", NULL));
 	corral_sandbox_free(s);
 	daemon_stop();
@@ -369,17 +404,16 @@ static void test_grant(void **state)
 	s = sandbox_of(ASKS, PATIENCE_MS);
 	fd = daemon_accept(&who, &f);
 	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:4571");
-	test_prints(s, "true", "", 0);
 	daemon_awaits(fd, FRAME_GRANTED, &f);
 	grant = f.id;
 	daemon_hears_reply(fd, 1, 0, "");
 	/* Refused by the machine, at once; a question would wait longer than this test. */
 	test_prints(s, CONNECT, "done\n", 0);
 	assert_int_equal(frame_send(fd, FRAME_REVOKE, 2, &grant, sizeof(grant), NULL, 0), 0);
-	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
-	daemon_awaits_of(p, fd, FRAME_GRANT_OVER, &f);
+	daemon_awaits(fd, FRAME_GRANT_OVER, &f);
 	assert_int_equal(f.id, grant);
 	daemon_hears_reply(fd, 2, 0, "");
+	assert_int_equal(corral_process_start(&p, s, argv, NULL, NULL), 0);
 	daemon_awaits_of(p, fd, FRAME_QUESTION, &f);
 	assert_int_equal(question_decode(&q, f.body, f.len), 0);
 	assert_string_equal(q.target, "127.0.0.1:4571");
@@ -389,6 +423,133 @@ static void test_grant(void **state)
 	assert_int_equal(frame_send(fd, FRAME_ANSWER, 3, body.data, body.len, NULL, 0), 0);
 	assert_int_equal(corral_process_wait(p, PATIENCE_MS, NULL, NULL), 0);
 	daemon_hears_reply(fd, 3, 0, "");
+	corral_process_free(p);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* The command that the host waits for in its own way: what was open is cut when that is confirmed.
+ */
+static void test_grant_without_a_call(void **state)
+{
+	static const char script[] =
+		"bash -c 'exec 3<>/dev/tcp/127.0.0.1/%u && echo up && read x <&3; echo cut'";
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct corral_process *p = NULL;
+	struct corral_result *r = NULL;
+	char pattern[64], line[256], yaml[512], byte;
+	socklen_t len = sizeof(a);
+	struct corral_sandbox *s;
+	auto_frame f = { 0 };
+	auto_fd fd = -1, server = -1, client = -1;
+	struct pollfd polled = { .events = POLLIN };
+	struct join who;
+	uint64_t grant;
+
+	(void)state;
+	server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(server, (const struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(server, 4), 0);
+	assert_int_equal(getsockname(server, (struct sockaddr *)&a, &len), 0);
+	(void)snprintf(pattern, sizeof(pattern), "127.0.0.1:%u", ntohs(a.sin_port));
+	(void)snprintf(line, sizeof(line), script, ntohs(a.sin_port));
+	(void)snprintf(yaml, sizeof(yaml),
+		SYSTEM "rules: [{id: hosts, action: ask, operations: [net.connect], patterns: "
+		       "['%s']}]\n",
+		pattern);
+	daemon_start();
+	s = sandbox_of(yaml, PATIENCE_MS);
+	fd = daemon_accept(&who, &f);
+	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, pattern);
+	daemon_awaits(fd, FRAME_GRANTED, &f);
+	grant = f.id;
+	daemon_hears_reply(fd, 1, 0, "");
+	assert_int_equal(corral_process_start_line(&p, s, line, NULL, NULL), 0);
+	polled.fd = server;
+	assert_int_equal(poll(&polled, 1, PATIENCE_MS), 1);
+	client = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+	assert_int_equal(frame_send(fd, FRAME_REVOKE, 2, &grant, sizeof(grant), NULL, 0), 0);
+	daemon_awaits(fd, FRAME_GRANT_OVER, &f);
+	daemon_hears_reply(fd, 2, 0, "");
+	polled.fd = client;
+	assert_int_equal(poll(&polled, 1, PATIENCE_MS), 1);
+	assert_true(recv(client, &byte, 1, MSG_DONTWAIT) <= 0);
+	assert_int_equal(corral_process_wait(p, PATIENCE_MS, &r, NULL), 0);
+	corral_result_free(r);
+	corral_process_free(p);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* The holder of this program; 0: there is none. */
+static pid_t find_holder(void)
+{
+	char path[64], text[64];
+	FILE *children;
+	int pid, found = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	children = fopen(path, "re");
+	assert_non_null(children);
+	while (fscanf(children, "%d", &pid) == 1) {
+		FILE *comm;
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		comm = fopen(path, "re");
+		if (comm && fgets(text, sizeof(text), comm) && strstr(text, "corral-holder"))
+			found = pid;
+		if (comm)
+			(void)fclose(comm);
+	}
+	(void)fclose(children);
+	return found;
+}
+
+/* Nothing could take back what it granted: the session ends; another one has no grants. */
+static void test_holder_dies(void **state)
+{
+	struct corral_sandbox *s;
+	struct corral_process *p;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	daemon_start();
+	s = sandbox_of(ASKS, 1);
+	fd = daemon_accept(&who, &f);
+	p = start_up(s);
+	daemon_order_grant(fd, 1, OPERATION_NET_CONNECT, "127.0.0.1:4571");
+	daemon_hears_reply(fd, 1, 0, "");
+	assert_true(find_holder() > 0);
+	assert_int_equal(kill(find_holder(), SIGKILL), 0);
+	assert_int_equal(corral_process_wait(p, PATIENCE_MS, NULL, NULL), -ECONNRESET);
+	corral_process_free(p);
+	test_prints(s, CONNECT, "done\n", 0);
+	corral_sandbox_free(s);
+	daemon_stop();
+}
+
+/* The same of one that has granted nothing: commands run on. */
+static void test_holder_dies_without_grants(void **state)
+{
+	struct corral_sandbox *s;
+	struct corral_process *p;
+	auto_frame f = { 0 };
+	auto_fd fd = -1;
+	struct join who;
+
+	(void)state;
+	daemon_start();
+	s = sandbox_of(ASKS, 1);
+	fd = daemon_accept(&who, &f);
+	p = start_up(s);
+	while (find_holder() == 0)
+		assert_int_equal(corral_process_wait(p, 10, NULL, NULL), -EAGAIN);
+	assert_int_equal(kill(find_holder(), SIGKILL), 0);
+	test_prints(s, "echo a", "a\n", 0);
+	assert_int_equal(corral_process_kill(p), 0);
+	assert_int_equal(corral_process_wait(p, PATIENCE_MS, NULL, NULL), 0);
 	corral_process_free(p);
 	corral_sandbox_free(s);
 	daemon_stop();
@@ -626,25 +787,24 @@ static void test_enclave_question(void **state)
 	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
 	id = daemon_hears_question(fd, path);
 	daemon_answers(fd, 1, id, ANSWER_ALLOW);
-	assert_true(read_asked(enclave, path) >= 0);
 	daemon_awaits(fd, FRAME_GRANTED, &f);
 	id = f.id;
 	daemon_hears_reply(fd, 1, 0, "");
 	assert_true(read_asked(enclave, path) >= 0);
 	/* Revoked it is over: no use is left of the answer. */
 	assert_int_equal(frame_send(fd, FRAME_REVOKE, 5, &id, sizeof(id), NULL, 0), 0);
-	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
 	daemon_awaits(fd, FRAME_GRANT_OVER, &f);
 	daemon_hears_reply(fd, 5, 0, "");
+	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
 	id = daemon_hears_question(fd, path);
 	daemon_answers(fd, 2, id, ANSWER_ONCE);
-	assert_true(read_asked(enclave, path) >= 0);
 	daemon_hears_reply(fd, 2, 0, "");
+	assert_true(read_asked(enclave, path) >= 0);
 	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
 	id = daemon_hears_question(fd, path);
 	daemon_answers(fd, 3, id, ANSWER_DENY);
-	assert_int_equal(read_asked(enclave, path), -EACCES);
 	daemon_hears_reply(fd, 3, 0, "");
+	assert_int_equal(read_asked(enclave, path), -EACCES);
 	/* What the host's own log must not have, the daemon is not asked about. */
 	(void)snprintf(path, sizeof(path), "%s", test_file("staple-of-the-host", "text", 0600));
 	assert_int_equal(read_asked(enclave, path), -EINPROGRESS);
@@ -756,11 +916,10 @@ static void scene_remove(struct scene *s)
 	daemon_stop();
 }
 
-/* An order that the next call carries out. */
+/* An order is carried out without a call. */
 static void scene_grant(struct scene *s, uint64_t id, const char *path, int error, const char *text)
 {
 	daemon_order_grant(s->fd, id, OPERATION_FS_READ, path);
-	assert_int_equal(read_asked(s->enclave, "/nonexistent"), -EACCES);
 	daemon_hears_reply(s->fd, id, error, text);
 }
 
@@ -939,8 +1098,12 @@ int main(void)
 		cmocka_unit_test(test_off),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_stop_without_a_call),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_grant),
+		cmocka_unit_test(test_grant_without_a_call),
+		cmocka_unit_test(test_holder_dies),
+		cmocka_unit_test(test_holder_dies_without_grants),
 		cmocka_unit_test(test_grant_and_update),
 		cmocka_unit_test(test_question_without_daemon),
 		cmocka_unit_test(test_stop_by_descriptor),
