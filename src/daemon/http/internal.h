@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * server.c has the loop and corrald; api-client.c what clients ask and are answered; request.c
- * reads what they send. Bytes, time, charging and events are serve/'s.
+ * server.c has the loop and what corrald says, calls.c what it is told; api-client.c what clients
+ * ask and are answered; request.c reads what they send. Bytes, time, charging and events are those
+ * of serve/.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,7 +78,7 @@ static inline struct api_client *api_client_of(const struct serve_client *base)
 	return container_of(base, struct api_client, base);
 }
 
-/* server.c */
+/* calls.c */
 /* Sends a call to corrald; 0: it is under way. -EBUSY: too many are. */
 int server_call(struct server *s, const struct route_call *call, uint64_t *ret_id);
 /* The client of this call has gone: a call that waits in corrald is not worth running. */

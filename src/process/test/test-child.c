@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "test/fds.h"
 #include "process/child.h"
+#include "test/fds.h"
 #include "wire/frame.h"
 
 #define CHILD_WORD "--child"
