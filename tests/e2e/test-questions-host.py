@@ -26,10 +26,11 @@ PROGRAMS = (*questions.PROGRAMS, "QUESTION_HOST")
 class Host(questions.Run):
     """The same by the library."""
 
-    def __init__(self, place, policy, how="broker", ask_ms=questions.PATIENCE * 1000):
+    def __init__(self, place, policy, how="broker", ask_ms=questions.PATIENCE * 1000, command=("inside.py",)):
         self.place = place
         place.put("policy.json", json.dumps(policy))
-        self.process = subprocess.Popen([HOST, place.path + "/policy.json", place.path + "/work", how, str(ask_ms), "python3", place.path + "/inside.py"],
+        words = ["python3", f"{place.path}/{command[0]}", *command[1:]]
+        self.process = subprocess.Popen([HOST, place.path + "/policy.json", place.path + "/work", how, str(ask_ms), *words],
                                         env=place.env, cwd=place.path + "/work", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.lines = []
@@ -57,6 +58,35 @@ while True:
     say("off")
     time.sleep(0.05)
 """
+
+
+class Stays(Host):
+    """A sandbox with that command. Its program is stopped while the daemon orders, so it makes no call."""
+
+    def __init__(self, place, port, ask_ms=1000):
+        place.put("work/stays.py", STAYS)
+        self.on, self.off = place.path + "/work/on", place.path + "/work/off"
+        super().__init__(place, policy(place, hosts(f"127.0.0.1:{port}")), "plain", ask_ms, ("work/stays.py", str(port), place.path + "/work"))
+
+    def sleep(self):
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def wake(self):
+        os.kill(self.process.pid, signal.SIGCONT)
+
+    def becomes_silent(self):
+        """The command does not run any more."""
+        for file in (self.on, self.off):
+            if os.path.exists(file):
+                os.unlink(file)
+        return not until(lambda: os.path.exists(self.on) or os.path.exists(self.off), 1)
+
+    def becomes(self, path):
+        """The command says so from now on."""
+        for file in (self.on, self.off):
+            if os.path.exists(file):
+                os.unlink(file)
+        return until(lambda: os.path.exists(path))
 
 
 class Enclave(questions.Run):
@@ -302,6 +332,88 @@ def enclave(place):
     run.end()
 
 
+def revoke(place, made):
+    listed = place.api("GET", "/api/grants")[1]["grants"]
+    return place.corral("grants", "remove", next(g["id"] for g in listed if g["target"] == made))
+
+
+def holder(program):
+    """The process that holds what the program joined."""
+    with open(f"/proc/{program}/task/{program}/children", encoding="ascii") as file:
+        for pid in file.read().split():
+            with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+                if comm.read() == "corral-holder\n":
+                    return int(pid)
+    return 0
+
+
+def asleep(place):
+    """A program that makes no call: what the daemon orders is in force, and confirmed, nevertheless."""
+    port = serve()
+    target = f"127.0.0.1:{port}"
+    run = Stays(place, port)
+    sandbox = run.joined()
+    ok(run.becomes(run.off), "a command does not reach a host that is asked about")
+    run.sleep()
+    status, made = grant(place, sandbox, "net.connect", target)
+    ok(status in (200, 201) and run.becomes(run.on), "a program that sleeps: what is granted is in force", status, made)
+    done = revoke(place, target)
+    ok(done.returncode == 0 and run.becomes(run.off), "and what is revoked is cut", done.stderr)
+    status, refused = grant(place, sandbox, "net.connect", "127.0.0.1:1")
+    ok(status in (403, 409) and "ceiling" in json.dumps(refused), "above the ceiling it is refused", status, refused)
+    status, made = grant(place, sandbox, "net.connect", target)
+    ok(status in (200, 201) and run.becomes(run.on), "granted once more")
+    place.kill()
+    place.start()
+    ok(run.becomes(run.on), "it lasts while no daemon is there")
+    run.wake()
+    ok(run.joined() == sandbox and until(lambda: place.api("GET", "/api/grants")[1]["grants"]), "the program joins the next daemon, which hears of the grant")
+    run.sleep()
+    done = revoke(place, target)
+    ok(done.returncode == 0 and run.becomes(run.off), "and can revoke it while the program sleeps", done.stderr)
+    grant(place, sandbox, "net.connect", target)
+    ok(run.becomes(run.on), "granted again")
+    os.kill(holder(run.process.pid), signal.SIGKILL)
+    ok(until(lambda: run.becomes_silent()), "a session whose holder was killed ends: nothing could take back what it has")
+    run.wake()
+    run.end()
+
+
+def asleep_asked(place):
+    """An answer to what was asked before the program fell asleep, and the end of the sandbox."""
+    port = serve()
+    run = Stays(place, port, questions.PATIENCE * 1000)
+    sandbox = run.joined()
+    q = place.question(f":{port}")
+    run.sleep()
+    ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "once"}) == (200, {"answered": True}) and run.becomes(run.on),
+       "an answer reaches a connection that waits while the program sleeps", q)
+    ok(place.api("DELETE", "/api/sandboxes/" + sandbox)[0] in (200, 202, 204) and until(lambda: run.becomes_silent()), "its commands are ended while it sleeps")
+    run.wake()
+    run.end()
+
+
+def asleep_enclave(place):
+    run = Enclave(place, policy(place))
+    sandbox = run.joined()
+    a = place.path + "/data/a"
+    os.kill(run.process.pid, signal.SIGSTOP)
+    status, made = grant(place, sandbox, "fs.read", a)
+    ok(status in (200, 201), "an enclave that sleeps: a grant is confirmed", status, made)
+    os.kill(run.process.pid, signal.SIGCONT)
+    ok(run.do("read " + a) == "first", "and the next call is judged by it", run.lines)
+    os.kill(run.process.pid, signal.SIGSTOP)
+    done = revoke(place, a)
+    ok(done.returncode == 0, "a revocation is confirmed", done.stderr)
+    os.kill(run.process.pid, signal.SIGCONT)
+    ok(run.do("read " + a) == "asked", "and no call after that is judged by what it was", run.lines)
+    grant(place, sandbox, "fs.read", a)
+    ok(run.do("read " + a) == "first", "granted once more", run.lines)
+    os.kill(holder(run.process.pid), signal.SIGKILL)
+    ok(until(lambda: run.do("read " + a) != "first"), "without its holder an enclave judges without grants", run.lines)
+    run.end()
+
+
 def attacks(place):
     runtime = place.path + "/run/corral"
     run = Host(place, policy(place))
@@ -313,12 +425,15 @@ def attacks(place):
     ok(run.do("try " + runtime + "/token") in ("FileNotFoundError", "PermissionError", "NotADirectoryError"), "a command cannot read the token", run.lines)
     ok(run.do("reach " + runtime + "/api.sock") != "connected" and run.do("reach " + runtime + "/join.sock") != "connected",
        "nor reach the sockets, to answer for itself", run.lines)
+    pid = holder(run.process.pid)
+    ok(pid and run.do(f"try /proc/{pid}/status") in ("FileNotFoundError", "PermissionError") and run.do(f"try /proc/{pid}/fd/3") in ("FileNotFoundError", "PermissionError"),
+       "it does not see the process that has the connection", pid, run.lines)
     run.end()
 
 
 def main():
     with beside_user(__file__, PROGRAMS, QUESTIONS=QUESTIONS):
-        questions.at_once((broker, grants, attacks), (sleeping_host,), (sleeping_run,), (enclave,), (ends,))
+        questions.at_once((broker, grants, attacks), (sleeping_host,), (sleeping_run,), (enclave,), (ends,), (asleep,), (asleep_asked, asleep_enclave))
     return end()
 
 

@@ -18,6 +18,7 @@
 #include "wire/broker.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
+#include "wire/hold.h"
 #include "wire/record.h"
 #include "wire/report.h"
 #include "wire/sockets.h"
@@ -78,6 +79,18 @@ static void fuzz_configure(const uint8_t *data, size_t size)
 	if (!is_read(configure_decode(&c, data, size), &c, sizeof(c)))
 		return;
 	require(configure_encode(&c, &again) == 0);
+	require_same(&again, data, size);
+}
+
+static void fuzz_hold(const uint8_t *data, size_t size)
+{
+	auto_buffer again = { 0 };
+	struct hold_declare d;
+
+	memset(&d, 0x5a, sizeof(d));
+	if (!is_read(hold_declare_decode(&d, data, size), &d, sizeof(d)))
+		return;
+	require(hold_declare_encode(&d, &again) == 0);
 	require_same(&again, data, size);
 }
 
@@ -210,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const fuzz[])(const uint8_t *data, size_t size) = { fuzz_start,
 		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record,
-		fuzz_sockets, fuzz_change, fuzz_broker };
+		fuzz_sockets, fuzz_change, fuzz_broker, fuzz_hold };
 
 	if (size > 0 && data[0] < ROWS(fuzz))
 		fuzz[data[0]](data + 1, size - 1);
