@@ -676,7 +676,7 @@ static int warden_build(struct warden *w, struct error *e)
 	if (r < 0)
 		return r;
 	r = watch_host(w);
-	if (r == 0)
+	if (r == 0 && !w->holds)
 		r = lease_init(&w->lease);
 	if (r < 0)
 		return error_set(e, r, NULL, "the host cannot be watched: %s", strerror(-r));

@@ -34,7 +34,7 @@ PATIENCE = 60
 ROLES = {"corral-relay": "relay", "corral-front": "front", "corral-broker": "broker", "corral-keeper": "keeper", "corral-connect": "connector",
          "corral-launcher": "launcher", "corral-desktop": "back end", "corral-browser": "back end", "corral-calendar": "back end",
          "corral-mail": "back end", "corral-fetch": "fetch", "corral-wasm": "wasm", "corrald": "corrald", "corrald-http": "corrald-http",
-         "corrald-enclave": "corrald-enclave", "sh": "command", "corral": "corral", "corral-warden": "warden", "hold-inspector": "inspector"}
+         "corrald-enclave": "corrald-enclave", "sh": "command", "corral": "corral", "corral-warden": "warden", "corral-holder": "holder", "hold-inspector": "inspector"}
 
 
 def role(pid, top):
