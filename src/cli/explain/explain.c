@@ -36,6 +36,7 @@ struct explain_known {
 
 struct run_explain {
 	const struct run *run;
+	struct call_listener *listener; /* NULL: nothing is watched */
 	struct witness *witness;
 	struct arena arena;
 	struct arena mounts_arena; /* of its own: it must not leave less for the rest */
@@ -69,11 +70,22 @@ int run_explain_new(struct run_explain **ret, const struct run *r)
 	return err;
 }
 
+static void seen(void *context, const struct sight *s);
+
+/* Calls that wait fail. */
+static void explain_unwatch(struct run_explain *e)
+{
+	listener_free(e->listener);
+	witness_free(e->witness);
+	e->listener = NULL;
+	e->witness = NULL;
+}
+
 void run_explain_free(struct run_explain *e)
 {
 	if (!e)
 		return;
-	witness_free(e->witness);
+	explain_unwatch(e);
 	arena_deinit(&e->arena);
 	arena_deinit(&e->mounts_arena);
 	free(e);
@@ -81,14 +93,20 @@ void run_explain_free(struct run_explain *e)
 
 int run_explain_watch(struct run_explain *e, int listener)
 {
-	witness_free(e->witness);
-	e->witness = NULL;
-	return witness_new(&e->witness, listener);
+	int r;
+
+	explain_unwatch(e);
+	r = listener_new(&e->listener, listener);
+	if (r == 0)
+		r = witness_new(&e->witness, e->listener, seen, e);
+	if (r < 0)
+		explain_unwatch(e);
+	return r;
 }
 
 int run_explain_fd(const struct run_explain *e)
 {
-	return e && e->witness ? witness_fd(e->witness) : -1;
+	return e && e->listener ? listener_fd(e->listener) : -1;
 }
 
 const struct denials *run_explain_denials(const struct run *r)
@@ -240,10 +258,8 @@ static void seen(void *context, const struct sight *s)
 
 void run_explain_dispatch(struct run_explain *e)
 {
-	if (witness_dispatch(e->witness, seen, e) == 0)
-		return;
-	witness_free(e->witness);
-	e->witness = NULL;
+	if (listener_dispatch(e->listener) < 0)
+		explain_unwatch(e);
 }
 
 /* Hosts */

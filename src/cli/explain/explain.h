@@ -3,7 +3,7 @@
 /*
  * `--explain`: what a command was denied, and the line that would allow each.
  *
- *     calls (warden/session/witness.h) -> judge: denied? -> denials -> groups -> table, JSON
+ *     calls (holder/witness.h) -> judge: denied? -> denials -> groups -> table, JSON
  *
  * Nothing here is part of the wall. A file counts as denied if the host has it, the policy does not
  * let the command have it, and it is not there inside; what the host has not either is a program

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "cli/explain/explain.h"
 #include "cli/run/run.h"
-#include "warden/session/witness.h"
+#include "holder/witness.h"
 
 enum denial_kind {
 	DENIAL_READ,

@@ -50,7 +50,7 @@ enum session_event_kind {
 	SESSION_CALL,    /* the broker did something, or was asked to and did not: `call_body`, an
 			    event for the log (audit/event.h), and `id`: how many before it are
 			    missing. Without a body only that */
-	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for witness_new(), yours now. The
+	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for listener_new(), yours now. The
 			    command waits until it is answered there */
 };
 

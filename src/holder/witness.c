@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read of a process (its memory, its current folder, its descriptors) belongs to that call
- * only if the call still waits afterwards: a process that was killed meanwhile may have left its
- * number to another. So all is read first, then the kernel is asked whether the call is still
- * there, and only then something is reported.
- *
  * Before its first program the process is still a copy of Corral's own, which nobody may look into.
  * Nothing of it is reported, and nothing is missed: what it runs is known.
  */
-#include "warden/session/witness.h"
+#include "holder/witness.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/seccomp.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -27,50 +19,30 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-#ifndef SECCOMP_USER_NOTIF_FLAG_CONTINUE
-#define SECCOMP_USER_NOTIF_FLAG_CONTINUE 1U
-#endif
-
-enum {
-	AT_ONCE = 64,
-	PAGE = 4096, /* pages may be larger, but not smaller */
-};
+enum { PAGE = 4096 }; /* pages may be larger, but not smaller */
 
 struct witness {
-	int listener, root;
-	const struct notify_call *calls[SECCOMP_NUMBERS];
-	struct seccomp_notif *call; /* as large as the kernel's, which may be newer than we */
-	struct seccomp_notif_resp *answer;
-	size_t call_size;
+	int root;
+	witness_seen *seen;
+	void *context;
 	char paths[NOTIFY_PATHS][PATH_BYTES];
 	struct sockaddr_storage address;
 };
 
-int witness_new(struct witness **ret, int listener)
-{
-	struct seccomp_notif_sizes sizes;
-	auto_fd owned = listener;
-	struct witness *w = calloc(1, sizeof(*w));
-	int r;
+static bool witness_see(void *context, struct call_listener *l, const struct listener_call *c);
 
-	if (!w)
-		return -ENOMEM;
-	w->listener = fd_take(&owned);
-	w->root = -1;
-	r = notify_sizes(&sizes);
+int witness_new(struct witness **ret, struct call_listener *l, witness_seen *seen, void *context)
+{
+	struct witness *w = calloc(1, sizeof(*w));
+	int r = w ? listener_add(l, witness_see, w) : -ENOMEM;
+
 	if (r < 0) {
-		witness_free(w);
+		free(w);
 		return r;
 	}
-	w->call_size =
-		sizes.seccomp_notif > sizeof(*w->call) ? sizes.seccomp_notif : sizeof(*w->call);
-	w->call = calloc(1, w->call_size);
-	w->answer = calloc(1, sizes.seccomp_notif_resp + sizeof(*w->answer));
-	if (!w->call || !w->answer) {
-		witness_free(w);
-		return -ENOMEM;
-	}
-	notify_calls(w->calls, seccomp_native);
+	w->root = -1;
+	w->seen = seen;
+	w->context = context;
 	*ret = w;
 	return 0;
 }
@@ -79,16 +51,8 @@ void witness_free(struct witness *w)
 {
 	if (!w)
 		return;
-	fd_close(&w->listener);
 	fd_close(&w->root);
-	free(w->call);
-	free(w->answer);
 	free(w);
-}
-
-int witness_fd(const struct witness *w)
-{
-	return w->listener;
 }
 
 /* Looking into the process */
@@ -134,7 +98,8 @@ static bool make_absolute(pid_t pid, int folder, char path[PATH_BYTES])
 }
 
 /* A name in the file system, if it has one; else path is left empty. */
-static bool read_address(struct witness *w, uint64_t at, uint64_t size, char path[PATH_BYTES])
+static bool read_address(
+	struct witness *w, pid_t pid, uint64_t at, uint64_t size, char path[PATH_BYTES])
 {
 	struct sockaddr_un *un = (struct sockaddr_un *)&w->address;
 	size_t head = offsetof(struct sockaddr_un, sun_path), n;
@@ -142,7 +107,7 @@ static bool read_address(struct witness *w, uint64_t at, uint64_t size, char pat
 	path[0] = '\0';
 	memset(&w->address, 0, sizeof(w->address));
 	if (size < sizeof(sa_family_t) || size > sizeof(w->address) ||
-		witness_read_memory((pid_t)w->call->pid, at, &w->address, size) != size)
+		witness_read_memory(pid, at, &w->address, size) != size)
 		return false;
 	if (w->address.ss_family != AF_UNIX)
 		return true;
@@ -151,16 +116,17 @@ static bool read_address(struct witness *w, uint64_t at, uint64_t size, char pat
 	n = strnlen(un->sun_path, size - head);
 	memcpy(path, un->sun_path, n);
 	path[n] = '\0';
-	return make_absolute((pid_t)w->call->pid, AT_FDCWD, path);
+	return make_absolute(pid, AT_FDCWD, path);
 }
 
 /* One call */
 
-static bool witness_read_path(struct witness *w, const struct notify_call *c, size_t i)
+static bool witness_read_path(struct witness *w, const struct listener_call *call, size_t i)
 {
+	const struct notify_call *c = call->row;
 	const struct notify_path *p = &c->paths[i];
-	const __u64 *args = w->call->data.args;
-	pid_t pid = (pid_t)w->call->pid;
+	const uint64_t *args = call->args;
+	pid_t pid = call->pid;
 	int folder = p->folder == NOTIFY_ABSENT ? AT_FDCWD : (int)args[p->folder];
 	size_t n;
 
@@ -171,16 +137,16 @@ static bool witness_read_path(struct witness *w, const struct notify_call *c, si
 		return true;
 	}
 	if (p->kind == NOTIFY_CONNECT)
-		return read_address(w, args[p->path], args[c->extra], w->paths[i]);
+		return read_address(w, pid, args[p->path], args[c->extra], w->paths[i]);
 	n = witness_read_memory(pid, args[p->path], w->paths[i], PATH_BYTES);
 	/* Else there is no string, or one that is longer than any path. */
 	return memchr(w->paths[i], '\0', n) && make_absolute(pid, folder, w->paths[i]);
 }
 
-static void witness_tell(
-	struct witness *w, const struct notify_call *c, size_t i, witness_seen *seen, void *context)
+static void witness_tell(struct witness *w, const struct listener_call *call, size_t i)
 {
-	uint64_t extra = c->extra == NOTIFY_ABSENT ? 0 : w->call->data.args[c->extra];
+	const struct notify_call *c = call->row;
+	uint64_t extra = c->extra == NOTIFY_ABSENT ? 0 : call->args[c->extra];
 	bool is_connect = c->paths[i].kind == NOTIFY_CONNECT;
 	enum notify_kind first = c->paths[0].kind;
 	/* Flags of "at" are reported as what they mean. */
@@ -188,7 +154,7 @@ static void witness_tell(
 		c->itself ||
 		((first == NOTIFY_LOOK || first == NOTIFY_CHANGE) && extra & AT_SYMLINK_NOFOLLOW) ||
 		(first == NOTIFY_OPEN && extra & O_NOFOLLOW);
-	const struct sight sight = { .pid = (pid_t)w->call->pid,
+	const struct sight sight = { .pid = call->pid,
 		.kind = c->paths[i].kind,
 		.extra = extra,
 		.itself = itself,
@@ -197,71 +163,30 @@ static void witness_tell(
 		.root = w->root };
 
 	if (sight.path || is_connect || sight.kind == NOTIFY_NAMESPACE)
-		seen(context, &sight);
+		w->seen(w->context, &sight);
 }
 
-/* The row of the call that waits; NULL: it is none of those that are watched. */
-static const struct notify_call *witness_call(const struct witness *w)
+/* It answers nothing: what is named may be another thing by the time the kernel looks. */
+static bool witness_see(void *context, struct call_listener *l, const struct listener_call *c)
 {
-	int number = w->call->data.nr;
-
-	return number >= 0 && number < SECCOMP_NUMBERS ? w->calls[number] : NULL;
-}
-
-/* By what the kernel says of the call, and by nothing in the command's memory. */
-static void witness_answer(struct witness *w)
-{
-	const struct notify_call *c = witness_call(w);
-	bool goes_on = c && c->paths[0].kind != NOTIFY_NAMESPACE;
-
-	*w->answer = (struct seccomp_notif_resp){ .id = w->call->id,
-		.error = goes_on ? 0 : -EPERM,
-		.flags = goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0 };
-	/* That it is gone by now is of no interest. */
-	(void)ioctl(w->listener, SECCOMP_IOCTL_NOTIF_SEND, w->answer);
-}
-
-static void witness_look(struct witness *w, witness_seen *seen, void *context)
-{
-	const struct notify_call *c = witness_call(w);
+	struct witness *w = context;
 	bool has[NOTIFY_PATHS] = { false };
 	bool is_first = w->root < 0;
 	char link[64];
 
-	if (!c)
-		return;
 	for (size_t i = 0; i < NOTIFY_PATHS; i++)
 		has[i] = witness_read_path(w, c, i);
 	if (is_first) {
-		(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)w->call->pid);
+		(void)snprintf(link, sizeof(link), "/proc/%d/root", (int)c->pid);
 		w->root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	/* Does it still wait? */
-	if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &w->call->id) != 0) {
+	if (!listener_still_waits(l)) {
 		if (is_first)
 			fd_close(&w->root);
-		return;
+		return false;
 	}
 	for (size_t i = 0; i < NOTIFY_PATHS; i++)
 		if (has[i])
-			witness_tell(w, c, i, seen, context);
-}
-
-int witness_dispatch(struct witness *w, witness_seen *seen, void *context)
-{
-	for (int i = 0; i < AT_ONCE; i++) {
-		struct pollfd p = { .fd = w->listener, .events = POLLIN };
-
-		if (poll(&p, 1, 0) <= 0)
-			return 0;
-		if (!(p.revents & POLLIN))
-			return -EPIPE;
-		memset(w->call, 0, w->call_size);
-		/* ENOENT: it was killed between the two. */
-		if (ioctl(w->listener, SECCOMP_IOCTL_NOTIF_RECV, w->call) < 0)
-			continue;
-		witness_look(w, seen, context);
-		witness_answer(w);
-	}
-	return 0;
+			witness_tell(w, c, i);
+	return false;
 }

@@ -31,7 +31,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "warden/session/witness.h"
+#include "holder/witness.h"
 #include "wire/frame.h"
 
 enum { SEEN_MAX = 64, WAIT_MS = 60000 };
@@ -76,11 +76,22 @@ static _Noreturn void be_watched(int socket, int (*run)(void))
 	_exit(run());
 }
 
+struct watched {
+	struct call_listener *listener;
+	struct witness *witness;
+};
+
+static void unwatch(struct watched *w)
+{
+	listener_free(w->listener);
+	witness_free(w->witness);
+}
+
 /* The listener of a child that runs that. */
-static struct witness *watch(int (*run)(void), pid_t *ret)
+static struct watched watch(int (*run)(void), struct seen *seen, pid_t *ret)
 {
 	struct frame frame = { 0 };
-	struct witness *w = NULL;
+	struct watched w = { 0 };
 	int pair[2];
 
 	assert_int_equal(frame_pair(pair), 0);
@@ -91,18 +102,19 @@ static struct witness *watch(int (*run)(void), pid_t *ret)
 	close(pair[1]);
 	assert_int_equal(frame_receive(pair[0], &frame), 1);
 	close(pair[0]);
-	assert_int_equal(witness_new(&w, frame_take_fd(&frame, 0)), 0);
+	assert_int_equal(listener_new(&w.listener, frame_take_fd(&frame, 0)), 0);
+	assert_int_equal(witness_new(&w.witness, w.listener, see, seen), 0);
 	frame_deinit(&frame);
 	return w;
 }
 
-static void attend(struct witness *w, struct seen *seen)
+static void attend(const struct watched *w)
 {
-	struct pollfd p = { .fd = witness_fd(w), .events = POLLIN };
+	struct pollfd p = { .fd = listener_fd(w->listener), .events = POLLIN };
 
 	do
 		assert_int_equal(poll(&p, 1, WAIT_MS), 1);
-	while (witness_dispatch(w, see, seen) == 0);
+	while (listener_dispatch(w->listener) == 0);
 }
 
 static int end_of(pid_t pid)
@@ -117,11 +129,11 @@ static int end_of(pid_t pid)
 static void look_at(int (*run)(void), struct seen *seen)
 {
 	pid_t pid;
-	struct witness *w = watch(run, &pid);
+	struct watched w = watch(run, seen, &pid);
 
 	memset(seen, 0, sizeof(*seen));
-	attend(w, seen);
-	witness_free(w);
+	attend(&w);
+	unwatch(&w);
 	assert_int_equal(end_of(pid), 0);
 }
 
@@ -396,17 +408,17 @@ static int waiting(void)
 static void takes_a_kill(void **state)
 {
 	pid_t pid;
-	struct witness *w = watch(waiting, &pid);
-	struct pollfd p = { .fd = witness_fd(w), .events = POLLIN };
+	struct watched w = watch(waiting, &seen, &pid);
+	struct pollfd p = { .fd = listener_fd(w.listener), .events = POLLIN };
 
 	(void)state;
 	memset(&seen, 0, sizeof(seen));
 	assert_int_equal(poll(&p, 1, WAIT_MS), 1);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(end_of(pid), SIGKILL);
-	attend(w, &seen);
+	attend(&w);
 	assert_int_equal(seen.n, 0);
-	witness_free(w);
+	unwatch(&w);
 }
 
 /* If nobody is there to look, calls fail; nothing waits for ever, and nothing is let through. */
@@ -415,15 +427,56 @@ static int abandoned(void)
 	return access("/", F_OK) < 0 && errno == ENOSYS ? 0 : 1;
 }
 
+/* Another user of the same listener answers some calls: they are not made, and are seen by those
+ * before it. */
+static bool refuse_access(void *context, struct call_listener *l, const struct listener_call *c)
+{
+	if (c->row->paths[0].kind != NOTIFY_ACCESS)
+		return false;
+	++*(int *)context;
+	listener_answer(l, -EDOM, 0);
+	return true;
+}
+
+static int refused(void)
+{
+	struct stat st;
+
+	return access("/", F_OK) < 0 && errno == EDOM && stat("/", &st) == 0 ? 0 : 1;
+}
+
+static void is_shared(void **state)
+{
+	pid_t pid;
+	struct watched w = watch(refused, &seen, &pid);
+	int n = 0, more = 0;
+	bool has_access = false;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	assert_int_equal(listener_add(w.listener, refuse_access, &n), 0);
+	while (listener_add(w.listener, refuse_access, &n) == 0)
+		more++;
+	assert_int_equal(more, LISTENER_USERS_MAX - 2);
+	attend(&w);
+	unwatch(&w);
+	assert_int_equal(end_of(pid), 0);
+	for (size_t i = 0; i < seen.n && i < SEEN_MAX; i++)
+		has_access = has_access || seen.items[i].kind == NOTIFY_ACCESS;
+	assert_true(has_access);
+	/* By one of them, once. */
+	assert_int_equal(n, 1);
+}
+
 static void fails_closed(void **state)
 {
 	pid_t pid;
-	struct witness *w = watch(abandoned, &pid);
-	struct pollfd p = { .fd = witness_fd(w), .events = POLLIN };
+	struct watched w = watch(abandoned, &seen, &pid);
+	struct pollfd p = { .fd = listener_fd(w.listener), .events = POLLIN };
 
 	(void)state;
 	assert_int_equal(poll(&p, 1, WAIT_MS), 1);
-	witness_free(w);
+	unwatch(&w);
 	assert_int_equal(end_of(pid), 0);
 }
 
@@ -531,6 +584,7 @@ int main(void)
 		cmocka_unit_test(takes_changing_memory),
 		cmocka_unit_test(takes_an_end_under_way),
 		cmocka_unit_test(takes_a_kill),
+		cmocka_unit_test(is_shared),
 		cmocka_unit_test(fails_closed),
 		cmocka_unit_test(takes_signals),
 		cmocka_unit_test(takes_other_filters),
