@@ -10,7 +10,7 @@
  * or nanocrab's (send_email). A caller that uses the second gets AgenShield's codes and names of
  * fields (`also` of their rows).
  *
- * To add a method: a value of the enum, its row, and its handler in the monitor.
+ * To add a method: its row in method-table.h, and its handler in the monitor.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,45 +20,9 @@
 #include "policy/operation.h"
 
 enum method_id {
-	METHOD_PING,
-	METHOD_FS_READ,
-	METHOD_FS_WRITE,
-	METHOD_FS_LIST,
-	METHOD_FS_STAT,
-	METHOD_FS_DELETE,
-	METHOD_NETWORK_HTTP,
-	METHOD_NETWORK_DOWNLOAD,
-	METHOD_SOCKET_OPEN,
-	METHOD_SOCKET_READ,
-	METHOD_SOCKET_WRITE,
-	METHOD_SOCKET_CLOSE,
-	METHOD_EXEC_RUN,
-	METHOD_ENV_GET,
-	METHOD_POLICY_CHECK,
-	METHOD_EVENTS_BATCH,
-	METHOD_OPEN_URL,
-	METHOD_BROWSER_NAVIGATE,
-	METHOD_BROWSER_TEXT,
-	METHOD_BROWSER_SCREENSHOT,
-	METHOD_BROWSER_EVAL_JS,
-	METHOD_BROWSER_CLOSE,
-	METHOD_NOTIFICATIONS_SEND,
-	METHOD_EMAIL_SEND,
-	METHOD_CLIPBOARD_READ,
-	METHOD_CLIPBOARD_WRITE,
-	METHOD_REMINDERS_LIST,
-	METHOD_REMINDERS_ADD,
-	METHOD_REMINDERS_UPDATE,
-	METHOD_REMINDERS_COMPLETE,
-	METHOD_REMINDERS_DELETE,
-	METHOD_CALENDAR_LIST,
-	METHOD_CALENDAR_GET,
-	METHOD_CALENDAR_CREATE,
-	METHOD_CALENDAR_UPDATE,
-	METHOD_CALENDAR_DELETE,
-	METHOD_SECRET_INJECT,
-	METHOD_SKILL_INSTALL,
-	METHOD_SKILL_UNINSTALL,
+#define METHOD(id, handler, ...) METHOD_##id,
+#define METHOD_ASIDE(id, ...) METHOD_##id,
+#include "broker/method-table.h"
 	METHOD_COUNT,
 };
 

@@ -186,14 +186,3 @@ void schema_print_json(const struct schema_field *f, struct json_writer *w, cons
 	}
 	json_close(w);
 }
-
-void schema_print_words(const struct schema_field *rows, struct buffer *out)
-{
-	for (; rows->name; rows++) {
-		buffer_printf(out, "\"%s\"\n", rows->name);
-		if (rows->also && *rows->also)
-			buffer_printf(out, "\"%s\"\n", rows->also);
-		for (size_t i = 0; rows->words && rows->words[i]; i++)
-			buffer_printf(out, "\"%s\"\n", rows->words[i]);
-	}
-}

@@ -4,7 +4,7 @@
  * Typed fields, as data: the one kind of row for parameters of the broker's methods, fields of the
  * daemon's routes, keys of services, options of the command line, keys of formats and columns of
  * the log. A row says what a value is, what bounds it has and what it is for. Checks, error
- * sentences, help, OpenAPI and the words of fuzzers follow from it.
+ * sentences, help and the OpenAPI document follow from it.
  *
  * A value comes as text (an option, a query), as a node (JSON, YAML) or from a frame. All three are
  * checked by the same functions, so that a value which one of them accepts is accepted by the
@@ -128,5 +128,3 @@ void schema_names_hint(
 
 /* The row as a JSON Schema, under that key. */
 void schema_print_json(const struct schema_field *f, struct json_writer *w, const char *key);
-/* The names and words of the rows, each in a line as dictionaries of fuzzers have them. */
-void schema_print_words(const struct schema_field *rows, struct buffer *out);

@@ -241,7 +241,10 @@ void describe_grant(
 			words_add_command(c, g->all[i], out);
 			break;
 		case TARGET_NAME:
-			words_add_variable(g->all[i], out);
+			if (op == OPERATION_ENV)
+				words_add_variable(g->all[i], out);
+			else
+				buffer_adds(out, g->all[i]);
 			break;
 		case TARGET_SERVICE:
 			buffer_adds(out, strcmp(g->all[i], "*") == 0 ? "every service" : g->all[i]);

@@ -7,8 +7,8 @@
  * been taken over by them: whatever it sends gains no more than the same call of an honest front
  * would, and what breaks a rule ends it.
  *
- * A method has a handler: a row in broker/monitor/handlers.c. It runs in the loop's thread and must
- * not block there. It answers at once, or later:
+ * A method has a handler, which its row in broker/method-table.h names. It runs in the loop's
+ * thread and must not block there. It answers at once, or later:
  *
  *     it does something slow      monitor_work(): in one of a few threads, then back in the loop
  *     it waits for a descriptor   watchers and timers of monitor_loop(), and a cancel hook
