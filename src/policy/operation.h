@@ -5,9 +5,9 @@
  * printed, compared and explained, and one row per list of struct permissions says what is in it.
  * (A service has a row of its own: service-table.h.)
  *
- * To add an operation: a value of the enum, its name in operation-names.c, its row in operation.c,
- * the functions that the row names, and how policy.c decides it. Layers above have at most one
- * array of their own, indexed by the operation, for words and functions that only they need.
+ * To add an operation: CONTRIBUTING.md ("Adding to a table") has the files. Where operations
+ * differ by what their targets are, code asks for the `target` of the row, not which operation it
+ * is. Layers above have at most one array of their own, indexed by the operation.
  */
 #include <stdbool.h>
 #include <stddef.h>

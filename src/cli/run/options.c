@@ -210,6 +210,25 @@ static int run_options_check(const struct run *r, struct call *c)
 			.target = &(o)->no_broker                                                \
 	}
 
+#define LIMIT_ROWS(o, values)                                                                    \
+	{ { "timeout", SCHEMA_DURATION,                                                          \
+		  .help = "stop the command after this time: 500ms, 30s, 5m …" },                \
+		0, "TIME", .target = &(values)[LIMIT_TIMEOUT_MS], .take = take_some },           \
+		{ { "memory", SCHEMA_SIZE,                                                       \
+			  .help = "limit the memory of all its processes: 512M, 2G …" },         \
+			0, "SIZE", .target = &(values)[LIMIT_MEMORY], .take = take_memory },     \
+		{ { "pids", SCHEMA_NUMBER, .max = LIMIT_NONE - 1,                                \
+			  .help = "limit the number of processes and threads" },                 \
+			0, "N", .target = &(values)[LIMIT_PIDS], .take = take_some },            \
+		{ { "limits", SCHEMA_CHOICE, .words = run_options_no_limits,                     \
+			  .help = "do not apply the memory and process limits of the profile" }, \
+			0, "none", .target = &(o)->no_limits, .take = take_no_limits },          \
+	{                                                                                        \
+		{ "max-output", SCHEMA_SIZE,                                                     \
+			.help = "limit the output of the command; the rest is dropped" },        \
+			0, "SIZE", .target = &(values)[LIMIT_OUTPUT]                             \
+	}
+
 int run_options(struct run *r)
 {
 	struct run_options *o = &r->options;
@@ -231,21 +250,7 @@ int run_options(struct run *r)
 		AGENT_ROWS(&o->agent),
 		GRANT_ROWS(o),
 		PRESET_ROWS(o),
-		{ { "timeout", SCHEMA_DURATION,
-			  .help = "stop the command after this time: 500ms, 30s, 5m …" },
-			0, "TIME", .target = &limits[LIMIT_TIMEOUT_MS], .take = take_some },
-		{ { "memory", SCHEMA_SIZE,
-			  .help = "limit the memory of all its processes: 512M, 2G …" },
-			0, "SIZE", .target = &limits[LIMIT_MEMORY], .take = take_memory },
-		{ { "pids", SCHEMA_NUMBER, .max = LIMIT_NONE - 1,
-			  .help = "limit the number of processes and threads" },
-			0, "N", .target = &limits[LIMIT_PIDS], .take = take_some },
-		{ { "limits", SCHEMA_CHOICE, .words = run_options_no_limits,
-			  .help = "do not apply the memory and process limits of the profile" },
-			0, "none", .target = &o->no_limits, .take = take_no_limits },
-		{ { "max-output", SCHEMA_SIZE,
-			  .help = "limit the output of the command; the rest is dropped" },
-			0, "SIZE", .target = &limits[LIMIT_OUTPUT] },
+		LIMIT_ROWS(o, limits),
 		{ { "no-cache", SCHEMA_FLAG,
 			  .help = "read long policies anew, and keep nothing of them" },
 			.target = &o->no_cache },
