@@ -14,10 +14,10 @@
 #include "base/array.h"
 #include "base/fd.h"
 
-int mount_open(int root, const char *path)
+static int mount_open_with(int root, const char *path, uint64_t flags)
 {
 	const struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.flags = flags | O_NOFOLLOW | O_CLOEXEC,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_IN_ROOT,
 	};
 	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
@@ -27,6 +27,16 @@ int mount_open(int root, const char *path)
 	/* Without a ".." in the path this is one case: a mount on the way was taken off while the
 	 * kernel was in it, because the host replaced or removed what it stood on. */
 	return errno == EXDEV ? -ENOENT : -errno;
+}
+
+int mount_open(int root, const char *path)
+{
+	return mount_open_with(root, path, O_PATH);
+}
+
+int mount_open_file(int root, const char *path)
+{
+	return mount_open_with(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 static uint64_t mount_attributes(unsigned flags)

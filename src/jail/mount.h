@@ -18,6 +18,8 @@ enum {
 /* Opens a path of the tree under `root` without following any link. O_PATH. -ENOENT also if what
  * was there was taken away meanwhile. */
 int mount_open(int root, const char *path);
+/* The same, to be read. */
+int mount_open_file(int root, const char *path);
 /*
  * A detached copy of what fd (O_PATH) stands for, with all that is mounted below it. Only what
  * `flags` names is possible in it; set-user-id bits never count.

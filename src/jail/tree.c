@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "jail/broker-folder.h"
 #include "jail/mount.h"
@@ -134,6 +135,57 @@ static int tree_entry_copied(const struct building *b, const struct plan_entry *
 			       source, tree_flags(entry), b->ground->root, tree_inside(entry));
 }
 
+/* The bytes of one file, up to a bound. -ESTALE: it has grown since it was looked at. */
+static int tree_copy_bytes(int from, int to)
+{
+	char bytes[1 << 16];
+	size_t left = PLAN_STAND_IN_BYTES;
+
+	for (;;) {
+		ssize_t n = read(from, bytes, sizeof(bytes));
+		int r;
+
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		if ((size_t)n > left)
+			return -ESTALE;
+		left -= (size_t)n;
+		r = file_write_all(to, bytes, (size_t)n);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* A copy in the folder around it, with the mode and time of the host's file. */
+static int tree_entry_stand_in(const struct building *b, const struct plan_entry *entry)
+{
+	auto_fd from = mount_open_file(b->ground->host, tree_inside(entry));
+	auto_fd to = -1;
+	struct timespec times[2];
+	struct stat st;
+	int r;
+
+	if (from < 0)
+		return from == -ELOOP ? -ESTALE : from;
+	if (fstat(from, &st) < 0)
+		return -errno;
+	if (st.st_dev != entry->dev || st.st_ino != entry->ino || !S_ISREG(st.st_mode))
+		return -ESTALE;
+	/* Never in a folder of the host. */
+	if (!b->ours)
+		return -EINVAL;
+	to = openat(b->ground->root, tree_inside(entry),
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return -errno;
+	r = tree_copy_bytes(from, to);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	if (r == 0 && (fchmod(to, st.st_mode & 0777) < 0 || futimens(to, times) < 0))
+		r = -errno;
+	return r;
+}
+
 /* What the plan looked at must still be there: same device, same inode. */
 static int tree_entry_bind(const struct building *b, const struct plan_entry *entry)
 {
@@ -145,6 +197,8 @@ static int tree_entry_bind(const struct building *b, const struct plan_entry *en
 		return 0; /* the root was made first */
 	if (entry->copied)
 		return tree_entry_copied(b, entry);
+	if (entry->stands_in)
+		return tree_entry_stand_in(b, entry);
 	source = mount_open(b->ground->host, tree_inside(entry));
 	if (source < 0)
 		return source;

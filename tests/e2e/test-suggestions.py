@@ -133,10 +133,14 @@ def explained_options(tap):
         status, text = s.corral("run", "--write", f"{data}/conf", *more, "--", "sh", "-c", replace)
         tap.ok(status == 0 and open(f"{data}/conf", encoding="ascii").read() == "new\n", "which helps", text)
         s.write(f"{s.home}/.tool.json", "{}")
+        status, text = s.corral("run", "--explain", "--write", f"{s.home}/.tool.json", "--", "sh", "-c", "echo x >~/x; mv ~/x ~/.tool.json")
+        tap.ok(status == 0 and text == "" and open(f"{s.home}/.tool.json", encoding="ascii").read() == "x\n",
+               "a single file of the home can be replaced", text)
+        os.link(f"{s.home}/.tool.json", f"{s.home}/.tool.second")
         status, text = s.corral("run", "--explain", "--write", f"{s.home}/.tool.json", "--", "sh", "-c",
                                 "echo x >~/x; mv ~/x ~/.tool.json; rm ~/x; exit 1")
         tap.ok("can be changed but not replaced" in text and not options_in(text),
-               "a single file of the home: said, and the home is not suggested", text)
+               "one with two names cannot: said, and the home is not suggested", text)
         # What other programs run later.
         subprocess.run(["git", "init", "-q", s.work], check=True, env=s.env)
         helps(tap, s, "what runs later", [], ["sh", "-c", "echo x >.git/config"])

@@ -315,7 +315,7 @@ static bool explain_judge_is_mount(const struct judge_question *q)
 	const struct plan_entry *entry = plan_at(q->run->plan, q->real);
 
 	return (kind == NOTIFY_MAKE || kind == NOTIFY_REMOVE) && q->exists && entry &&
-	       entry->kind == PLAN_BIND && !entry->is_dir && entry->writable;
+	       entry->kind == PLAN_BIND && !entry->is_dir && entry->writable && !entry->stands_in;
 }
 
 static int denied_replacement(struct judge_question *q)

@@ -470,6 +470,7 @@ void run_audit_exited(struct run *r, const struct report *report, uint64_t dropp
 	if (!r->audit.trail)
 		return;
 	run_explain_audit(r);
+	run_replaced_record(r, &to);
 	if (r->private.n_groups)
 		holder_record_files(&to, AUDIT_NONE, r->private.groups[0].path,
 			r->private.is_cut ? "more files than that were written to private folders, "

@@ -178,15 +178,36 @@ static int absolute_pattern(struct run *r, const char *text, struct buffer *out)
 	return out->failed ? error_no_memory(r->call->error) : 0;
 }
 
+/* A file in a folder of the home that is there: if the command makes it, it is kept (replaced.c).
+ */
+static bool is_made_later(const struct run *r, const char *path)
+{
+	const char *home = r->load.variables.values[VARIABLE_HOME];
+	char folder[PATH_BYTES];
+	size_t len = (size_t)(strrchr(path, '/') - path);
+
+	if (!home || !path_is_below(path, home) || len == 0 || len >= sizeof(folder))
+		return false;
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	return access(folder, W_OK) == 0;
+}
+
 /* Most likely it was misspelt: inside it is absent, or made in a folder that is not kept. */
-static void note_missing(const struct run *r, const struct grant_kind *k, const char *path)
+static int note_missing(struct run *r, const struct grant_kind *k, const char *path)
 {
 	auto_output o = output_for(STDERR_FILENO);
+	struct options_list *missing = &r->missing;
+	const bool is_write = k->list == LIST_FS_WRITE;
 
-	if (k->list == LIST_FS_DENY || k->list == LIST_DANGEROUSLY_ALLOW || r->options.json ||
-		preset_is_origin(k->option) || access(path, F_OK) == 0 || errno != ENOENT ||
-		(k->list == LIST_FS_WRITE && is_workspace(r, path)))
-		return;
+	if (k->list == LIST_FS_DENY || k->list == LIST_DANGEROUSLY_ALLOW ||
+		access(path, F_OK) == 0 || errno != ENOENT || (is_write && is_workspace(r, path)))
+		return 0;
+	if (is_write &&
+		ARENA_PUSH(r->call->arena, missing->items, missing->n, missing->cap, path) < 0)
+		return error_no_memory(r->call->error);
+	if (r->options.json || preset_is_origin(k->option) || (is_write && is_made_later(r, path)))
+		return 0;
 	output_note(&o);
 	buffer_printf(&o.text, "%s: ", k->option);
 	output_foreign(&o, path);
@@ -196,6 +217,7 @@ static void note_missing(const struct run *r, const struct grant_kind *k, const 
 			  "first"
 			: "");
 	(void)output_write(&o, STDERR_FILENO, NULL);
+	return 0;
 }
 
 /* The path that a text without wildcards means; shells leave the ~ of --read=~/data to us. */
@@ -234,8 +256,8 @@ static int grant_file(struct run *r, const struct grant_kind *k, const char *tex
 		ret = run_grants_plain_path(r, k, text, &path);
 		if (ret < 0 || !path)
 			return ret;
-		note_missing(r, k, path);
-		return grant_path(r, k, path);
+		ret = note_missing(r, k, path);
+		return ret < 0 ? ret : grant_path(r, k, path);
 	}
 	if (text[0] != '/' && !is_variable)
 		ret = absolute_pattern(r, text, &pattern);

@@ -165,6 +165,18 @@ void run_private_tell(const struct run *r, struct output *o);
 struct json_writer;
 void run_private_print(const struct run *r, struct json_writer *w);
 void run_private_end(struct run *r);
+/* Opens what is in one of the private folders, by the number of its entry, by no link. */
+int run_private_open(int own, const char *number, const char *path, uint64_t flags);
+
+/* replaced.c: after the plan, and when all processes of the command are dead. */
+int run_replaced_begin(struct run *r);
+void run_replaced_finish(struct run *r);
+void run_replaced_tell(const struct run *r, struct output *o);
+void run_replaced_print(const struct run *r, struct json_writer *w);
+void run_replaced_print_later(const struct run *r, struct json_writer *w);
+struct launch_record;
+void run_replaced_record(const struct run *r, const struct launch_record *to);
+void run_replaced_end(struct run *r);
 
 /* later.c: while there is nothing else to do; returns whether there is more. */
 bool run_later_idle(struct run *r);

@@ -298,6 +298,7 @@ void run_later_print(const struct run *r, struct json_writer *w)
 	}
 	if (run_claude_is_changed(r))
 		json_put_text(w, NULL, r->claude.path);
+	run_replaced_print_later(r, w);
 	json_close(w);
 	json_put_count(w, "runs_later_omitted", report.left);
 	json_put_flag(w, "runs_later_complete", !report.is_cut);

@@ -117,6 +117,15 @@ static void run_private_count(const struct private_look *l, const char *path)
 		p->groups[p->n_groups++] = group;
 }
 
+/* A file that was granted: what became of it is said elsewhere. */
+static bool run_private_is_put_back(const struct run *r, const char *path)
+{
+	for (size_t i = 0; i < r->replaced.n; i++)
+		if (strcmp(r->replaced.items[i].path, path) == 0)
+			return true;
+	return false;
+}
+
 /* A name in a folder; what the plan has put there is no matter of the command. */
 static int run_private_take(
 	struct private_look *l, const char *folder, const struct private_entry *e)
@@ -135,7 +144,8 @@ static int run_private_take(
 		return 0;
 	}
 	planned = plan_at(l->run->plan, full);
-	if ((planned && planned->kind != PLAN_DIR) || run_private_is_passing(l, path, e->name))
+	if ((planned && planned->kind != PLAN_DIR) || run_private_is_put_back(l->run, full) ||
+		run_private_is_passing(l, path, e->name))
 		return 0;
 	if (e->type == DT_REG || e->type == DT_LNK)
 		run_private_count(l, path);
@@ -146,7 +156,7 @@ static int run_private_take(
 			 : -ENOMEM;
 }
 
-static int run_private_open(int own, const char *number, const char *path, uint64_t flags)
+int run_private_open(int own, const char *number, const char *path, uint64_t flags)
 {
 	const struct open_how how = { .flags = flags | O_NOFOLLOW | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV };

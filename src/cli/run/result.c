@@ -152,6 +152,7 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 		run_failed_tell(r, report, &o);
 	run_result_tell_unasked(&o, r, is_unheard);
 	run_result_tell_expired(&o, r);
+	run_replaced_tell(r, &o);
 	run_private_tell(r, &o);
 	run_later_tell(r, &o);
 	run_claude_tell(r, &o);
@@ -288,6 +289,7 @@ void run_result_print(
 	json_put_text(&w, "memory_by", report ? held_by(report->memory_by) : NULL);
 	json_put_text(&w, "pids_by", report ? held_by(report->pids_by) : NULL);
 	json_put_flag(&w, "broker", r->plan && r->plan->has_broker);
+	run_replaced_print(r, &w);
 	run_private_print(r, &w);
 	run_later_print(r, &w);
 	run_network_print(&r->network, &w, "network");

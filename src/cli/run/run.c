@@ -20,6 +20,7 @@ static void run_deinit(struct run *r)
 {
 	session_free(r->session);
 	run_explain_free(r->explain);
+	run_replaced_end(r);
 	run_private_end(r);
 	plan_free(r->plan);
 	run_inside_deinit(r);
@@ -163,6 +164,7 @@ static int make_plan(struct run *r)
 		.public_is_open = r->mode,
 		.guarded = r->guarded,
 		.n_guarded = r->n_guarded,
+		.replaces = true,
 		.explain = r->options.explain,
 		.asks_hosts = run_live_may_reach_hosts(r),
 		.ask_ms = run_live_ask_ms(r),
@@ -285,8 +287,10 @@ static int run_confined(struct run *r)
 	/* Before anything is said on it. */
 	run_stdio_settle(s);
 	terminal_restore(&s->raw);
-	if (ret == 0 && outcome.end != RUN_END_REFUSED)
+	if (ret == 0 && outcome.end != RUN_END_REFUSED) {
+		run_replaced_finish(r);
 		run_private_look(r);
+	}
 	if (ret == 0)
 		ret = end_status(r, s, &outcome);
 	run_stdio_close(s);
@@ -331,6 +335,7 @@ static int (*const steps[])(struct run *r) = {
 	run_inside,
 	run_audit_find,
 	make_plan,
+	run_replaced_begin,
 	run_audit_check,
 	prepare_explain,
 	find_cwd,

@@ -26,6 +26,7 @@
 #include "cli/profile/runs-later.h"
 #include "cli/run/audit.h"
 #include "cli/run/network.h"
+#include "host/replace.h"
 #include "jail/plan/plan.h"
 #include "launch/broker.h"
 #include "holder/live.h"
@@ -79,6 +80,28 @@ struct run_private {
 		bool is_folder, is_home;
 	} groups[RUN_PRIVATE_GROUPS];
 	size_t n_groups;
+};
+
+/* Granted files of the home that the command may replace (run/replaced.c). */
+enum { RUN_REPLACED_MAX = 64 };
+enum run_replaced_end {
+	RUN_REPLACED_SAME, /* there is nothing to do */
+	RUN_REPLACED_PUT,
+	RUN_REPLACED_GONE,    /* the copy was removed */
+	RUN_REPLACED_STRANGE, /* it is a link, a folder, a pipe … */
+	RUN_REPLACED_LARGE,
+	RUN_REPLACED_BOTH, /* the host's file was changed: the copy is beside it */
+	RUN_REPLACED_FAILED,
+};
+struct run_replaced {
+	struct run_replaced_file {
+		const char *path;
+		struct replace host;
+		enum run_replaced_end end;
+		int error;
+		const char *beside; /* the name of the copy, if both are kept */
+	} items[RUN_REPLACED_MAX];
+	size_t n;
 };
 
 /* What was asked for. */
@@ -169,6 +192,8 @@ struct run {
 	size_t n_env;
 
 	struct run_private private;
+	struct run_replaced replaced;
+	struct options_list missing; /* files of --write that are not there, absolute */
 	struct run_network network;  /* what it did there */
 	struct run_explain *explain; /* --explain, --json: what it was denied; else NULL */
 	bool is_told;                /* what went wrong was said at length already */

@@ -176,7 +176,8 @@ struct planner {
 	size_t n_programs; /* of them */
 	size_t n_ready;    /* places that were looked at and asked about */
 	size_t n_doors;    /* places that are granted sockets */
-	bool lifts;        /* some layer takes files out of the baseline */
+	size_t n_stand_ins;
+	bool lifts; /* some layer takes files out of the baseline */
 	struct plan_glob *globs;
 	size_t n_globs, cap_globs;
 	struct plan_glob *exec_globs; /* true globs over programs, and folders of programs */

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "jail/plan/internal.h"
@@ -367,6 +369,25 @@ static bool plan_nodes_is_passing(const struct planner *p, const struct plan_nod
 	return true;
 }
 
+/* Programs replace their settings by renaming a new file over them, which no mount lets them. */
+static bool plan_nodes_stands_in(struct planner *p, const struct plan_node *node)
+{
+	const struct plan_node *up = &p->nodes[node->up];
+	struct stat st;
+
+	if (!p->options->replaces || node->kind != PLAN_BIND || node->access != PLAN_WRITE ||
+		node->is_dir || node->copied || up->kind != PLAN_TMP ||
+		!path_is_below(node->path, p->plan->home_real) ||
+		p->n_stand_ins == PLAN_STAND_INS_MAX)
+		return false;
+	if (lstat(node->path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_dev != node->dev ||
+		st.st_ino != node->ino || st.st_nlink != 1 || st.st_uid != geteuid() ||
+		st.st_size > PLAN_STAND_IN_BYTES || access(node->path, R_OK | W_OK) < 0)
+		return false;
+	p->n_stand_ins++;
+	return true;
+}
+
 static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, enum plan_kind kind)
 {
 	const struct plan_node *up = &p->nodes[node->up];
@@ -380,6 +401,7 @@ static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, 
 		.writable = kind == PLAN_TMP || node->access == PLAN_WRITE,
 		.exec = node->exec && kind != PLAN_DIR && kind != PLAN_MASK,
 		.copied = kind == PLAN_BIND && node->copied,
+		.stands_in = kind == PLAN_BIND && plan_nodes_stands_in(p, node),
 		.passing = kind == PLAN_MASK && plan_nodes_is_passing(p, node),
 		/* In a copy the host can't rename anything. */
 		.over = on_bind && !up->copied &&

@@ -46,6 +46,9 @@ struct plan_entry {
 	bool writable; /* BIND; TMP is always */
 	bool exec;     /* programs in it may run; false: mounted noexec */
 	bool copied;   /* BIND: from the copy of a skill (plan.skill), not from the host */
+	/* BIND: no mount, but a copy of the host's file, in the folder of the session's own around
+	 * it. Programs can replace it; the holder puts it back (plan_options.replaces). */
+	bool stands_in;
 	bool over;    /* stands on a BIND, so that the host can pull it off by renaming: watch it */
 	bool passing; /* on a socket that a server of the host may remove, or the way to it */
 	uint64_t dev, ino; /* BIND, MASK: what was looked at, which the tree checks once more */
@@ -68,7 +71,9 @@ enum {
 	PLAN_RANGES_MAX = 8,
 	PLAN_SOCKETS_MAX = 64,
 	PLAN_LITERALS_MAX = 256,
-	PLAN_LISTENERS_MAX = 256
+	PLAN_LISTENERS_MAX = 256,
+	PLAN_STAND_INS_MAX = 32,
+	PLAN_STAND_IN_BYTES = 8 << 20,
 };
 
 /* Of ports, of 127.0.0.0/8 and ::1. */
@@ -180,6 +185,12 @@ struct plan_options {
 	 * that do not exist are masked when they appear. */
 	const char *const *hidden;
 	size_t n_hidden;
+	/*
+	 * The holder puts files back, so a single file in the private home that may be written can
+	 * be a copy (plan_entry.stands_in): a mount can be written, and not replaced. Only regular
+	 * files of this user with one name, up to PLAN_STAND_IN_BYTES; all others are mounts.
+	 */
+	bool replaces;
 	/* A relay even where no host is granted: it connects to none, and records each attempt. */
 	bool explain;
 	/* Hosts may be granted while it runs: there is a relay, whatever is granted now. */

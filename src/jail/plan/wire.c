@@ -17,7 +17,8 @@ enum {
 	HAS_TEXT = 1 << 4,
 	IS_COPIED = 1 << 5,
 	IS_PASSING = 1 << 6,
-	ENTRY_FLAGS = 127,
+	IS_STAND_IN = 1 << 7,
+	ENTRY_FLAGS = 255,
 };
 
 /* Of the plan. */
@@ -64,7 +65,7 @@ static void plan_wire_add_entry(const struct plan_entry *e, struct buffer *out)
 		.flags = (e->is_dir ? IS_DIR : 0) | (e->writable ? IS_WRITABLE : 0) |
 			 (e->exec ? IS_EXEC : 0) | (e->over ? IS_OVER : 0) |
 			 (e->text ? HAS_TEXT : 0) | (e->copied ? IS_COPIED : 0) |
-			 (e->passing ? IS_PASSING : 0),
+			 (e->passing ? IS_PASSING : 0) | (e->stands_in ? IS_STAND_IN : 0),
 	};
 
 	buffer_add(out, &entry, sizeof(entry));
@@ -137,9 +138,12 @@ static int plan_wire_read_entry(struct reader *r, struct plan_entry *e)
 		.exec = head.flags & IS_EXEC,
 		.over = head.flags & IS_OVER,
 		.copied = head.flags & IS_COPIED,
-		.passing = head.flags & IS_PASSING };
+		.passing = head.flags & IS_PASSING,
+		.stands_in = head.flags & IS_STAND_IN };
 	e->path = reader_string(r);
 	e->text = head.flags & HAS_TEXT ? reader_string(r) : NULL;
+	if (e->stands_in && (e->kind != PLAN_BIND || e->is_dir || e->copied || !e->writable))
+		return -EPROTO;
 	if (!e->path || e->path[0] != '/' || (head.flags & HAS_TEXT && !e->text))
 		return -EPROTO;
 	/* Those two are nothing without. */
