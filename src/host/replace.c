@@ -124,7 +124,7 @@ static int replace_settle(const struct replace *r, const char *name, const struc
 int replace_put(const struct replace *r, const void *data, size_t len, mode_t mode)
 {
 	char name[NAME_MAX + 1];
-	struct stat made;
+	struct stat made = { 0 };
 	int err = replace_is_same(r) ? replace_make(r, data, len, mode, name, &made)
 				     : REPLACE_CHANGED;
 
@@ -142,7 +142,7 @@ int replace_put_beside(
 	const struct replace *r, const void *data, size_t len, mode_t mode, char ret[NAME_MAX + 1])
 {
 	char name[NAME_MAX + 1], other[NAME_MAX + 1];
-	struct stat made;
+	struct stat made = { 0 };
 	int err = replace_make(r, data, len, mode, name, &made);
 
 	if (err < 0)

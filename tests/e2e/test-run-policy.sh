@@ -211,6 +211,8 @@ status_is 0 "--read: and the command runs"
 run run --read file --write new -- true
 err_empty "--read and --write: nothing to tell"
 run run --write "$HOME/new" -- true
+err_empty "--write: a file of the home that is not there is made by the command, or not"
+run run --write "$HOME/none/new" -- true
 err_has "files written there are lost" "--write: a message says that the folder does not exist"
 run_refuses 125 "--read: empty" "the path is empty" --read '' -- true
 run_refuses 125 "--net: no host" "--net" --net 'ht!tp' -- true
@@ -395,5 +397,20 @@ for line in "kill 1" "test -n x"; do
 	run policy check -p builtins.yaml --op exec --target "$line"
 	status_is 1 "policy check: $line is denied"
 done
+
+# --- the system's own links into /usr ---
+echo 'fs: {read: [/usr/**]}' >"$scratch/usr.yaml"
+run_prints ok "/usr/** has /bin: a program by that name" --policy "$scratch/usr.yaml" -- /bin/echo ok
+printf '#!/bin/sh\necho ok\n' >"$scratch/script" && chmod 755 "$scratch/script"
+run_prints ok "and a script of /bin/sh" --policy "$scratch/usr.yaml" --read "$scratch/script" -- "$scratch/script"
+echo 'fs: {read: [/usr/**], deny: [/usr/bin/id]}' >"$scratch/usr.yaml"
+run run --policy "$scratch/usr.yaml" -- sh -c /bin/id
+status_is 126 "what is denied there is so by the link"
+echo 'fs: {read: [/usr/**], deny: [/bin/**]}' >"$scratch/usr.yaml"
+run run --policy "$scratch/usr.yaml" -- /bin/id
+status_is 126 "a link that is denied stays so"
+echo 'fs: {read: [/usr/lib/**, /usr/bin/cat]}' >"$scratch/usr.yaml"
+run run --policy "$scratch/usr.yaml" -- /bin/id
+status_is 126 "a part of what is behind it does not bring it"
 
 done_testing

@@ -206,13 +206,10 @@ void run_replaced_tell(const struct run *r, struct output *o)
 {
 	static const char *const texts[] = {
 		[RUN_REPLACED_GONE] = " was removed by the command: yours is kept",
-		[RUN_REPLACED_STRANGE] =
-			" is no regular file for the command any more: yours is kept",
+		[RUN_REPLACED_STRANGE] = " became no regular file inside: yours is kept",
 		[RUN_REPLACED_LARGE] = " became larger than 8 MiB: yours is kept as it was",
-		[RUN_REPLACED_BOTH] = " was changed by another program meanwhile: what the command "
-				      "wrote is beside it, in ",
-		[RUN_REPLACED_FAILED] =
-			" cannot be replaced by what the command wrote, which is gone: ",
+		[RUN_REPLACED_BOTH] = " was changed by another program: the command's is in ",
+		[RUN_REPLACED_FAILED] = " cannot be replaced, so the change is gone: ",
 	};
 
 	for (size_t i = 0; i < r->replaced.n; i++) {

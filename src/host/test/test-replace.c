@@ -255,7 +255,7 @@ static void *racer(void *data)
 
 static void test_race(void **state)
 {
-	int dir = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC), won = 0;
+	int dir = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pthread_t thread;
 
 	(void)state;
@@ -269,13 +269,11 @@ static void test_race(void **state)
 			continue;
 		err = replace_put(&r, "ours", 4, 0600);
 		assert_true(err == 0 || err == REPLACE_CHANGED);
-		won += err == 0;
 		replace_close(&r);
 	}
 	is_over = true;
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	(void)close(dir);
-	print_message("%d of 2000 were replaced\n", won);
 	has("victim", "victim");
 }
 
