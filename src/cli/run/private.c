@@ -43,8 +43,9 @@ static const char *const passing[] = { "*.lock", "*.lck", "*.tmp", "*.tmp.*", "*
 static const char *const passing_in_home[] = { ".cache", ".npm/_cacache", ".npm/_logs", ".npm/_npx",
 	".npm/_update-notifier-last-checked", ".cargo/registry", ".cargo/git", ".cargo/.*",
 	".rustup/tmp", "go/pkg", ".m2/repository", ".gradle/caches", ".gradle/daemon",
-	".bun/install/cache", ".local/share/pnpm/store", ".local/share/uv", ".nv", ".fontconfig",
-	".dbus", ".pki", ".node_repl_history", ".python_history" };
+	".bun/install/cache", ".local/share/pnpm/store", ".nv", ".fontconfig", ".dbus", ".pki",
+	".*_history", ".viminfo*", ".lesshst*", ".wget-hsts", ".rnd", ".config/go/telemetry",
+	".config/configstore" };
 static const char *const passing_in_tmp[] = { "tmp*", "*-tmp*", "cc??????.*", "go-build*", "pip-*",
 	"npm-*", "node-compile-cache", "v8-compile-cache*", "jiti", "tsx-*", "uv-*", "rustc*",
 	"cargo-*", "pytest-of-*", "hsperfdata_*", "bun-*", "bunx-*", "claude-*", "clr-debug-pipe*",
