@@ -35,6 +35,8 @@ KEYS = {
     ("offline",): "PRESET_OFFLINE",
     ("identity",): "PRESET_IDENTITY",
     ("shared",): "PRESET_SHARED",
+    ("runs_later", "protect"): "PRESET_PROTECT",
+    ("runs_later", "report"): "PRESET_REPORT",
     ("seed",): "PRESET_SEED",
     ("note",): "PRESET_NOTE",
 }

@@ -165,6 +165,44 @@ agent codex 'cat $CODEX_HOME/*' --seed-state
 out_is mine "--seed-state: only once"
 is "$(cat "$HOME/.codex/config.toml")" model "and the user's own stay as they are"
 
+# --- the state of bare runs, shared ---
+# Of each agent: one file that is there, and one that is not, which its bare runs execute; and one that they do not.
+shared() { # shared NAME OLD NEW PLAIN REPORTED
+	name=$1 old=$2 new=$3 plain=$4
+	mkdir -p "$HOME/$(dirname "$old")"
+	[ ! -L "$HOME/$old" ] || rm "$HOME/$old"
+	echo mine >"$HOME/$old"
+	agent "$name" "cd \"$HOME\" && echo evil >$old; mkdir -p $(dirname "$new") && echo evil >$new; mkdir -p $(dirname "$plain") && echo fine >$plain; mv $(dirname "$old") .x; cd - >/dev/null" --shared-state
+	is "$(cat "$HOME/$old")" mine "$name: shared: what bare runs execute is protected: $old"
+	is "$(cat "$HOME/$plain")" fine "$name: shared: the rest of its state is written"
+	err_has "created $HOME/$5 " "$name: shared: what is new is reported: $new"
+	rm -rf "${HOME:?}/$5"
+}
+shared codex .codex/config.toml .codex/packages/bin/codex .codex/sessions/x .codex/packages
+shared codex .codex/bin/codex .codex/daemon.pid .codex/sessions/x .codex/daemon.pid
+shared claude .claude/settings.json .claude/plugins/x .claude/projects/x .claude/plugins
+shared gemini .gemini/settings.json .gemini/extensions/x .gemini/tmp/x .gemini/extensions
+shared opencode .config/opencode/opencode.json .config/opencode/plugin/x.js .local/share/opencode/x .config/opencode/plugin
+echo '{"mcpServers": {}}' >"$HOME/.claude.json"
+agent claude 'echo "{\"mcpServers\": {\"x\": 1}}" >~/.claude.json' --shared-state
+err_has ".claude.json names other servers" "claude: shared: servers in ~/.claude.json are reported"
+echo secret >"$HOME/.codex/auth.json"
+agent codex 'cat ~/.codex/auth.json' --shared-state
+out_is secret "codex: shared: it has its login"
+agent gemini 'cat ~/.codex/auth.json' --shared-state
+out_lacks secret "codex: shared: and no other agent has"
+settings=.config/opencode/opencode.json
+run run --write "$HOME/.config/opencode" -- sh -c 'echo evil >~/$1; mkdir ~/.config/opencode/tool' - "$settings"
+is "$(cat "$HOME/$settings")" mine "--write of such a folder: what its agent executes is protected"
+err_has "created $HOME/.config/opencode/tool " "--write of such a folder: and reported"
+cd "$HOME/.config/opencode" || exit 1
+run run -- sh -c 'echo evil >opencode.json; mkdir tools'
+is "$(cat "$HOME/$settings")" mine "work in such a folder: the same"
+err_has "created tools " "work in such a folder: and reported"
+cd "$scratch/work" || exit 1
+run run --write "$HOME/$settings" -- sh -c 'echo new >~/$1' - "$settings"
+is "$(cat "$HOME/$settings")" new "granted by name, it is written"
+
 # --- two at once ---
 mkfifo ready end
 echo 'echo a >$CODEX_HOME/a; echo >ready; read -r _ <end' >script

@@ -9,11 +9,14 @@
  * Code, and gets neither its login nor its hosts.
  */
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/file.h"
 #include "cli/output.h"
 #include "cli/preset/preset.h"
 #include "cli/run/run.h"
@@ -199,19 +202,45 @@ static int preset_add_argument(struct run *r, const struct run_preset *p, const 
 		       : 0;
 }
 
+/* What is not there yet could not be granted: a folder, or a file of settings. */
+static int preset_make_shared(const char *path, bool is_folder)
+{
+	static const char empty[] = "{}\n";
+	auto_fd fd = -1;
+
+	if (is_folder)
+		return mkdir(path, S_IRWXU) < 0 && errno != EEXIST ? -errno : 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	return file_write_all(fd, empty, sizeof(empty) - 1);
+}
+
+/* The user's own, with the login in it, which the baseline denies to others. */
 static int preset_add_shared(struct run *r, const struct run_preset *p, const char *text)
 {
 	struct run_presets *all = &r->presets;
-	const char *path;
+	const char *home = r->load.variables.values[VARIABLE_HOME];
+	const size_t len = strlen(text);
+	const bool is_folder = text[len - 1] == '/';
+	const char *path = home ? arena_printf(r->call->arena, "%s%.*s", home,
+					  (int)(len - 1 - is_folder), text + 1)
+				: NULL;
+	int ret;
 
-	if (!r->options.shared_state || !preset_is_agent(p->preset))
+	if (!r->options.shared_state || !home)
 		return 0;
-	path = arena_printf(
-		r->call->arena, "%s%s", r->load.variables.values[VARIABLE_HOME], text + 1);
 	if (!path ||
 		ARENA_PUSH(r->call->arena, all->shared, all->n_shared, all->cap_shared, path) < 0)
 		return error_no_memory(r->call->error);
-	return access(path, F_OK) == 0 ? preset_add(r, p, LIST_FS_WRITE, text) : 0;
+	ret = preset_make_shared(path, is_folder);
+	if (ret < 0)
+		return error_set(
+			r->call->error, ret, NULL, "--shared-state: %s: %s", path, strerror(-ret));
+	if (!is_folder)
+		run_claude_watch(r, path);
+	ret = preset_add(r, p, LIST_FS_WRITE, path);
+	return ret < 0 ? ret : preset_add(r, p, LIST_DANGEROUSLY_ALLOW, path);
 }
 
 static int preset_tell(struct run *r, const struct run_preset *p, const char *text)

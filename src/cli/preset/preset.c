@@ -2,6 +2,7 @@
 #include "cli/preset/preset.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,26 @@ bool preset_is_origin(const char *file)
 {
 	return file && strncmp(file, PRESET_ORIGIN, strlen(PRESET_ORIGIN)) == 0 &&
 	       preset_find(file + strlen(PRESET_ORIGIN)) >= 0;
+}
+
+int preset_runs_later_each(const char *home, preset_runs_later *one, void *data)
+{
+	static const enum preset_key keys[] = { PRESET_PROTECT, PRESET_REPORT };
+	int r = 0;
+
+	for (size_t i = 0; i < preset_data_count * 2; i++) {
+		const char *text;
+
+		for (size_t k = 0; r == 0 && (text = preset_text((int)(i / 2), keys[i % 2], k));
+			k++) {
+			char path[PATH_BYTES];
+
+			if (snprintf(path, sizeof(path), "%s%s", home, text + 1) <
+				(int)sizeof(path))
+				r = one(data, path, "its agent runs it, or obeys it", i % 2 == 0);
+		}
+	}
+	return r;
 }
 
 /* Hosts */

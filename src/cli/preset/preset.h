@@ -34,7 +34,9 @@ enum preset_key {
 	PRESET_ENV,           /* NAME or NAME=value */
 	PRESET_OFFLINE,       /* the same, in the profile offline only */
 	PRESET_IDENTITY,      /* "git": who the user is, as git's variables */
-	PRESET_SHARED,        /* a folder or file of the user's that bare runs use */
+	PRESET_SHARED,        /* a file of the user's that bare runs use; a folder ends in / */
+	PRESET_PROTECT,       /* what these execute of it, or obey: kept from being written, */
+	PRESET_REPORT,        /* or only reported */
 	PRESET_SEED,          /* FROM TO: a file of the user's, and its name in the folder */
 	PRESET_NOTE,          /* said at each run */
 };
@@ -68,6 +70,10 @@ int preset_keep(int preset, const char *home, const char *work_dir, char real[PA
  * is nothing to copy, or it is no regular file of the user's own (a link, for example).
  */
 int preset_seed(const char *keep, const char *from, const char *to, struct error *e);
+
+/* Calls for each file of the user's that bare runs of a known agent execute; path: absolute. */
+typedef int preset_runs_later(void *data, const char *path, const char *what, bool is_protected);
+int preset_runs_later_each(const char *home, preset_runs_later *one, void *data);
 
 /* "HOST:PORT" of a URL with http or https, in the arena. NULL: it is none. */
 const char *preset_host_of(struct arena *a, const char *url);

@@ -341,6 +341,14 @@ static int runs_later_find_twins(struct runs_later *d)
 	return r < 0 ? r : runs_later_follow(d);
 }
 
+int runs_later_add_path(struct runs_later *d, const char *path, const char *what, bool is_protected)
+{
+	const unsigned uses = THREAT_SOON | (is_protected ? THREAT_PROTECT : THREAT_REPORT);
+	int r = runs_later_add(d, path, what, uses, PLACE_LEAD);
+
+	return r < 0 ? r : runs_later_follow(d);
+}
+
 int runs_later_meet(struct runs_later *d, const struct runs_later *from)
 {
 	const struct runs_later_places *p = from->places;

@@ -46,6 +46,9 @@ int runs_later_open(struct runs_later *d, const char *folder);
  * True if there is more. */
 bool runs_later_idle(struct runs_later *d);
 void runs_later_close(struct runs_later *d);
+/* Adds a path below it, whether it is there or not; is_protected: or else only reported. */
+int runs_later_add_path(
+	struct runs_later *d, const char *path, const char *what, bool is_protected);
 /* Adds what links lead to in this folder from protected places of another one. */
 int runs_later_meet(struct runs_later *d, const struct runs_later *from);
 /* Denies writing those that exist, by a rule of p. */

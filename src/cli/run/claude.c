@@ -88,6 +88,12 @@ static int run_claude_make(const char *folder, const char *file)
 	return write(fd, empty, sizeof(empty) - 1) < 0 ? -errno : 0;
 }
 
+void run_claude_watch(struct run *r, const char *file)
+{
+	r->claude.path = file;
+	r->claude.error = run_claude_read(file, &r->claude.before);
+}
+
 int run_claude_begin(struct run *r)
 {
 	const char *home = r->load.variables.values[VARIABLE_HOME];
@@ -104,8 +110,7 @@ int run_claude_begin(struct run *r)
 	}
 	if (run_claude_make(folder, file) < 0)
 		return 0; /* the plan says what is not there */
-	r->claude.path = file;
-	r->claude.error = run_claude_read(file, &r->claude.before);
+	run_claude_watch(r, file);
 	return permissions_add(r->mode, &r->mode->fs_write, "$HOME/.claude.json", &where) < 0
 		       ? error_no_memory(r->call->error)
 		       : 0;

@@ -9,6 +9,7 @@
  * file means what it says, and nothing is added to it.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "cli/output.h"
+#include "cli/preset/preset.h"
 #include "cli/run/internal.h"
 #include "codec/json-writer.h"
 #include "host/links.h"
@@ -85,6 +87,55 @@ static int run_later_add_granted(struct run *r)
 	return ret;
 }
 
+/* What an agent's preset shares with its bare runs; files have their own way. */
+static int run_later_add_shared(struct run *r)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < r->presets.n_shared; i++)
+		ret = run_later_add(r, r->presets.shared[i]);
+	return ret;
+}
+
+/* By a look at names: most runs grant the working folder alone, and nobody works in ~/.codex. */
+static bool run_later_may_have(const struct run *r, const char *path)
+{
+	const char *work = r->load.variables.values[VARIABLE_WORK_DIR];
+
+	for (size_t i = 0; i < r->later.n; i++) {
+		const char *folder = r->later.items[i].folder;
+
+		if (!work || strcmp(folder, work) != 0 || path_is_below(path, folder))
+			return true;
+	}
+	return false;
+}
+
+/* A preset_runs_later: what bare runs of agents execute, where a folder that is granted has it. */
+static int run_later_add_agents(void *data, const char *path, const char *what, bool is_protected)
+{
+	struct run *r = data;
+	char folder[PATH_BYTES], real[PATH_BYTES];
+	int ret = 0;
+
+	if (!run_later_may_have(r, path))
+		return 0;
+	/* By its folder without links: it may be one itself, which is a place, too. */
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	if (links_follow(folder, NULL, NULL, real) < 0 ||
+		snprintf(folder, sizeof(folder), "%s%s", real, strrchr(path, '/')) >=
+			(int)sizeof(folder))
+		return 0;
+	for (size_t i = 0; ret == 0 && i < r->later.n; i++) {
+		struct runs_later *d = &r->later.items[i];
+		const size_t len = strlen(d->folder);
+
+		if (path_is_below(folder, d->folder) && folder[len])
+			ret = runs_later_add_path(d, folder + len + 1, what, is_protected);
+	}
+	return ret;
+}
+
 /* What a file that extends the profile grants by name, as --write would. */
 static int run_later_allow_written(struct run *r)
 {
@@ -118,6 +169,7 @@ static int run_later_meet(struct run *r)
 
 int run_later_begin(struct run *r)
 {
+	const char *home = r->load.variables.values[VARIABLE_HOME];
 	bool is_builtin = r->builtin.name;
 	int ret = 0;
 
@@ -130,6 +182,10 @@ int run_later_begin(struct run *r)
 		ret = run_later_add_mode(r);
 	if (ret == 0)
 		ret = run_later_add_granted(r);
+	if (ret == 0)
+		ret = run_later_add_shared(r);
+	if (ret == 0 && home && preset_runs_later_each(home, run_later_add_agents, r) < 0)
+		ret = error_no_memory(r->call->error);
 	if (ret == 0)
 		ret = run_later_meet(r);
 	for (size_t i = 0; ret == 0 && i < r->later.n; i++)

@@ -289,9 +289,9 @@ int run_layers(struct run *r)
 		r->profile.permissions, r->profile.limits }
 					: r->load.builtin;
 	if (ret == 0)
-		ret = run_later_begin(r);
-	if (ret == 0)
 		ret = preset_attach(r);
+	if (ret == 0)
+		ret = run_later_begin(r);
 	if (ret == 0)
 		ret = run_ssh_agent(r);
 	if (ret == 0)

@@ -222,6 +222,8 @@ int run_guard(struct run *r, const char *path);
 /* run/claude.c: in an agent mode, what the mode grants for Claude Code. After r->mode, before the
  * grants. */
 int run_claude_begin(struct run *r);
+/* Its own settings at this place are reported if they start something else afterwards. */
+void run_claude_watch(struct run *r, const char *file);
 /* run/agents.c: in an agent mode, the login of the agent that is run is open to it. */
 int run_agents_open(struct run *r);
 void run_claude_end(struct run *r);
