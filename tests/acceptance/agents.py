@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 
 import model
 
@@ -210,6 +212,32 @@ def settings(tap, s):
     tap.ok("server1" in shown, f"{name}: though it would with that state", shown)
 
 
+def login(tap, s):
+    """The browser of the user calls back at a fixed port of the loopback; with a wrong state the agent says so."""
+    name = "codex: the call-back of a login reaches it"
+    try:
+        socket.create_server(("127.0.0.1", 1455)).close()
+    except OSError:
+        tap.skip(name, "third-party cases not present: port 1455 is in use")
+        return
+    with subprocess.Popen(s.words("login"), cwd=s.work, env=s.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as p:
+        seen = ""
+        for line in p.stdout:
+            seen += line
+            if "oauth/authorize" in line:
+                break
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:1455/auth/callback?code=x&state=wrong", timeout=60) as answer:
+                got = answer.status
+        except urllib.error.HTTPError as e:
+            got = e.code
+        except OSError as e:
+            got = e
+        p.terminate()
+    tap.ok(got == 400, name, got, seen)
+
+
 def user_files(tap, s):
     """Nothing of the user's was made or changed beside the state."""
     a = s.agent
@@ -245,6 +273,8 @@ def main():
             reach(tap, s)
             user_files(tap, s)
             settings(tap, s)
+            if agent.name == "codex":
+                login(tap, s)
             s.server.shutdown()
     print(f"1..{tap.number}")
     return 1 if tap.failures else 0

@@ -165,6 +165,36 @@ agent codex 'cat $CODEX_HOME/*' --seed-state
 out_is mine "--seed-state: only once"
 is "$(cat "$HOME/.codex/config.toml")" model "and the user's own stay as they are"
 
+# At a terminal it is asked for.
+cat >ask.py <<'END'
+import os, pty, sys
+answer, words = sys.argv[1], sys.argv[2:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(words[0], words)
+text = b""
+while b"[y/N]" not in text:
+    text += os.read(terminal, 4096)
+os.write(terminal, answer.encode() + b"\n")
+try:
+    while True:
+        more = os.read(terminal, 4096)
+        if not more:
+            break
+        text += more
+except OSError:
+    pass
+os.waitpid(child, 0)
+sys.stdout.buffer.write(text)
+END
+echo 'cat $CODEX_HOME/*' >script
+for answer in n y; do
+	rm -rf "${agents:?}"
+	timeout 60 python3 ask.py "$answer" "$CORRAL" run --read "$modules" -- codex >"$scratch/out" 2>"$scratch/err"
+	[ "$(grep -c model "$scratch/out")" = "$([ "$answer" = y ] && echo 1 || echo 0)" ]
+	ok $? "a terminal: the answer $answer decides whether settings are copied"
+done
+
 # --- the state of bare runs, shared ---
 # Of each agent: one file that is there, and one that is not, which its bare runs execute; and one that they do not.
 shared() { # shared NAME OLD NEW PLAIN REPORTED

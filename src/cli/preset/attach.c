@@ -23,6 +23,7 @@
 #include "policy/match/glob.h"
 
 static const char preset_none[] = "none";
+enum { ANSWER_BYTES = 64 };
 
 static int preset_add(
 	struct run *r, const struct run_preset *p, enum permission_list list, const char *text)
@@ -292,7 +293,41 @@ static int preset_seed_all(struct run *r, const struct run_preset *p)
 	return ret < 0 ? ret : 0;
 }
 
-static void preset_tell_state(const struct run *r, const struct run_preset *p)
+/* Whether a row of the preset's is there to be copied. */
+static bool preset_has_seed(const struct run *r, const struct run_preset *p)
+{
+	const char *home = r->load.variables.values[VARIABLE_HOME], *row;
+
+	for (size_t i = 0; (row = preset_text(p->preset, PRESET_SEED, i)); i++) {
+		const char *from = arena_printf(
+			r->call->arena, "%s%.*s", home, (int)(strcspn(row, " ") - 1), row + 1);
+
+		if (from && access(from, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Who sits at a terminal is asked, once: when the folder is made. Anything but a yes is a no. */
+static bool preset_ask_seed(const struct run *r, const struct run_preset *p)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	char answer[ANSWER_BYTES] = "";
+
+	if (r->options.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) ||
+		!preset_has_seed(r, p))
+		return false;
+	output_note(&o);
+	buffer_printf(&o.text,
+		"%s: copy your settings and your login of it into the sandbox's own state? [y/N] ",
+		preset_name(p->preset));
+	(void)output_write(&o, STDERR_FILENO, NULL);
+	/* A terminal returns a line at a time. */
+	return read(STDIN_FILENO, answer, sizeof(answer) - 1) > 0 &&
+	       (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static void preset_tell_state(const struct run *r, const struct run_preset *p, bool is_seeded)
 {
 	auto_output o = output_for(STDERR_FILENO);
 
@@ -302,7 +337,7 @@ static void preset_tell_state(const struct run *r, const struct run_preset *p)
 	buffer_printf(&o.text, "%s: its settings, login and history are kept in ",
 		preset_name(p->preset));
 	output_foreign(&o, p->keep);
-	buffer_adds(&o.text, r->options.seed_state
+	buffer_adds(&o.text, is_seeded
 				     ? ", which starts as a copy of yours\n"
 				     : ", not where bare runs have theirs: remove that folder and "
 				       "add --seed-state to start with a copy of yours, or use "
@@ -341,9 +376,11 @@ static int preset_prepare_keep(struct run *r, struct run_preset *p)
 	if (!p->keep)
 		return error_no_memory(r->call->error);
 	if (preset_is_agent(p->preset) && is_new) {
-		ret = r->options.seed_state ? preset_seed_all(r, p) : 0;
+		const bool is_seeded = r->options.seed_state || preset_ask_seed(r, p);
+
+		ret = is_seeded ? preset_seed_all(r, p) : 0;
 		if (ret == 0)
-			preset_tell_state(r, p);
+			preset_tell_state(r, p, is_seeded);
 	}
 	return ret < 0 ? ret : preset_add_keep(r, p);
 }
