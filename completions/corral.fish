@@ -76,7 +76,7 @@ complete -c corral -n "__fish_seen_subcommand_from profile show run shell" -l ex
 complete -c corral -n "__fish_seen_subcommand_from inspect approve" -f -a '(__fish_complete_directories)'
 
 complete -c corral -n $running -l profile -x -a 'workspace readonly offline' -d 'Where to start from'
-complete -c corral -n $running -l with -x -a 'npm pip uv cargo go maven git github docker playwright jupyter claude codex gemini opencode none' -d 'What a tool needs'
+complete -c corral -n $running -l with -x -a 'npm pip uv cargo go maven git github docker playwright jupyter claude codex gemini opencode openclaw aider none' -d 'What a tool needs'
 complete -c corral -n $running -l seed-state -d 'An agent starts with a copy of your state'
 complete -c corral -n $running -l shared-state -d 'An agent uses the state of its bare runs'
 complete -c corral -n "__fish_seen_subcommand_from run" -l skill -r -a '(__fish_complete_directories)' -d 'Run the entry of this skill'
