@@ -312,8 +312,20 @@ def test_hostile_items():
 
 def test_configuration():
     configure("calendar: {folder: " + calendars + "}\n")
-    answers, err = run(call("reminders.list"), SHOPPING)
-    ok(codes(answers) == [-32005] and "set-up reminders" in json.dumps(answers), "without a section: what to run", answers, err)
+    default = environment.get("XDG_DATA_HOME", home + "/.local/share") + "/reminders"
+    answers, err = run(call("reminders.list") + call("reminders.add", "list=Shopping", "title=Milk") + call("reminders.list"), SHOPPING)
+    ok(codes(answers) == [None] * 3 and answers[0]["lists"] == [] and titles(answers[2]) == ["Milk"],
+       "without a section: a folder of one's own, and a granted list is made", answers, err)
+    ok(os.stat(default).st_mode & 0o777 == 0o700 and os.listdir(default) == ["Shopping"], "only its owner may look in", default)
+    answers, err = run(call("reminders.add", "list=Other", "title=x") + call("reminders.add", "list=../x", "title=x"), SHOPPING)
+    ok(None not in codes(answers) and os.listdir(default) == ["Shopping"], "what is not granted is not made", answers, err)
+    every = {"reminders": {"access": "readwrite"}}
+    answers, err = run("".join(call("reminders.add", "list=" + name, "title=x") for name in ("../x", ".x", "a/b", "..", "")), every)
+    ok(None not in codes(answers) and sorted(os.listdir(default)) == ["Shopping"] and not os.path.exists(default + "/../x"),
+       "a list has a plain name, whatever is granted", answers, err)
+    os.symlink(scratch, default + "/Linked")
+    answers, err = run(call("reminders.add", "list=Linked", "title=x"), every)
+    ok(None not in codes(answers) and not [n for n in os.listdir(scratch) if n.endswith(".ics")], "a link is no list", answers, err)
     configure("reminders: {folder: " + scratch + "/nowhere}\n")
     answers, err = run(call("reminders.list"), SHOPPING)
     ok(codes(answers) == [-32005] and "cannot be opened" in json.dumps(answers), "without the folder: which one", answers, err)

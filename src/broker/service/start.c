@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fd.h"
 #include "base/words.h"
 #include "broker/service/config.h"
@@ -170,6 +172,63 @@ static int start_reduce_layers(const struct service_session *s, struct service_s
 	return r == -ENOMEM ? error_no_memory(e) : r;
 }
 
+/* The folders of a path from there on: only their owner may look in. */
+static int start_make_folders(char *path, size_t from)
+{
+	for (char *p = strchr(path + from + 1, '/'); p; p = strchr(p + 1, '/')) {
+		int r;
+
+		*p = '\0';
+		r = mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+		*p = '/';
+		if (r < 0)
+			return r;
+	}
+	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* ~/.local/share/FOLDER, made if it is not there. What is above the home is not ours to make. */
+static const char *start_make_folder(
+	struct service_start *start, const struct service_session *s, struct error *e)
+{
+	const char *data = service_variable(s, "XDG_DATA_HOME"), *name = start->backend->folder;
+	const bool is_set = data && data[0] == '/';
+	char *path = is_set    ? arena_printf(&start->arena, "%s/%s", data, name)
+		     : s->home ? arena_printf(&start->arena, "%s/.local/share/%s", s->home, name)
+			       : NULL;
+	int r = path ? 0 : -ENOENT;
+
+	if (r == 0 && !s->looks_only)
+		r = start_make_folders(path, is_set ? 0 : strlen(s->home));
+	if (r == 0)
+		return path;
+	(void)error_set(e, r, NULL, "%s: its folder %s cannot be made: %s", start->backend->name,
+		path ? path : name, strerror(-r));
+	error_hint(
+		e, "name another one: corral service set-up %s folder=PATH", start->backend->name);
+	return NULL;
+}
+
+/* What a service that needs no server has without set-up. */
+static int start_default_section(struct service_start *start, const struct service_session *s,
+	const struct service_section **ret, struct error *e)
+{
+	struct service_section *section = arena_calloc(&start->arena, 1, sizeof(*section));
+	struct value_item *items = arena_calloc(&start->arena, 2, sizeof(*items));
+	const char *folder = section && items ? start_make_folder(start, s, e) : NULL;
+
+	if (!section || !items)
+		return error_no_memory(e);
+	if (!folder)
+		return -ENOENT;
+	items[0] = (struct value_item){ .key = "folder", .text = folder };
+	items[1] = (struct value_item){ .key = "make_lists", .text = "true" };
+	*section =
+		(struct service_section){ .name = start->backend->section, .items = items, .n = 2 };
+	*ret = section;
+	return 0;
+}
+
 static int start_find_section(struct service_start *start, const struct service_session *s,
 	struct service_config *config, const struct service_section **ret, struct error *e)
 {
@@ -184,12 +243,25 @@ static int start_find_section(struct service_start *start, const struct service_
 	if (r < 0)
 		return r;
 	*ret = service_config_find(config, b->section);
+	if (!*ret && b->folder)
+		return start_default_section(start, s, ret, e);
 	if (*ret || !b->needs_section)
 		return 0;
 	(void)error_set(e, -ENOENT, NULL, "%s is not configured: services.yaml has no `%s`",
 		b->name, b->section);
 	error_hint(e, "run: corral service set-up %s", b->name);
 	return -ENOENT;
+}
+
+/* Where what it serves is, for people. */
+static const char *start_uses(const struct service_section *section)
+{
+	static const char *const keys[] = { "folder", "url", "server" };
+	const char *value = NULL;
+
+	for (size_t i = 0; !value && i < ROWS(keys); i++)
+		value = service_section_get(section, keys[i]);
+	return value ? value : "";
 }
 
 static int start_chromium(struct service_start *ret, const struct service_session *s,
@@ -235,6 +307,8 @@ int service_start_prepare(struct service_start *ret, const struct service_backen
 	r = start_find_program(ret, s, e);
 	if (r == 0)
 		r = start_find_section(ret, s, &config, &section, e);
+	if (r == 0 && section)
+		ret->uses = arena_strdup(&ret->arena, start_uses(section));
 	if (r == 0)
 		r = start_find_variables(ret, s, section, e);
 	if (r == 0)

@@ -41,6 +41,7 @@ struct service_start {
 	int fds[2];                /* that go along with the setup */
 	size_t n_fds;
 	struct arena arena;
+	const char *uses; /* a folder or a server; "" or NULL: it needs none */
 };
 
 /* The value of a variable of the user's; NULL: it is not set. */

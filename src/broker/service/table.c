@@ -36,6 +36,8 @@ static const char *const zone_variables[] = { "TZ", NULL };
 #define CALENDAR_KEYS {                                                                        \
 	{ "folder", SCHEMA_FILE, false,                                             \
 		.help = "a folder with one folder for each list, as vdirsyncer has it" },              \
+	{ "make_lists", SCHEMA_FLAG, false,                                         \
+		.help = "in a folder: a list that is granted and is not there is made" },              \
 	{ "url", SCHEMA_LINE, false, .help = "a CalDAV server: https://HOST/PATH" },        \
 	{ "user", SCHEMA_LINE, false, .help = "to log in with" },                           \
 	{ "password_file", SCHEMA_FILE, false, .help = "a file of mode 0600", .is_secret = true },         \
@@ -124,7 +126,7 @@ const struct service_backend service_backends[] = {
 		.section = "reminders",
 		.program = "corral-calendar",
 		.help = "reads and writes reminders in folders or on a CalDAV server",
-		.needs_section = true,
+		.folder = "reminders",
 		.build = "build Corral with -Dcalendar=enabled (needs libical)",
 		.variables = zone_variables,
 		.keys = CALENDAR_KEYS,
@@ -136,7 +138,7 @@ const struct service_backend service_backends[] = {
 		.section = "calendar",
 		.program = "corral-calendar",
 		.help = "reads and writes events in folders or on a CalDAV server",
-		.needs_section = true,
+		.folder = "calendars",
 		.build = "build Corral with -Dcalendar=enabled (needs libical)",
 		.variables = zone_variables,
 		.keys = CALENDAR_KEYS,

@@ -31,6 +31,9 @@ struct service_backend {
 	/* Without its section in services.yaml it is not started, and calls are refused with
 	 * `example` as a hint. */
 	bool needs_section;
+	/* Without its section it has this folder in XDG_DATA_HOME, which is made; NULL: it has
+	 * none. */
+	const char *folder;
 	const char *build; /* what to do where the program was not installed */
 	/* A Chromium is started with it, whose pipes go along with its setup: first the one that it
 	 * writes to (broker/service/chromium.h). */

@@ -45,6 +45,10 @@ static int try_prepare(struct arena *a, const struct service_session *s,
 		return -ENOMEM;
 	ret->is_installed = access(ret->program, X_OK) == 0;
 	ret->is_ready = r == 0;
+	if (r == 0 && start->uses && *start->uses) {
+		ret->text = arena_printf(a, "%s: %s", b->help, start->uses);
+		return ret->text ? 0 : -ENOMEM;
+	}
 	return r < 0 ? try_keep(a, &e, ret) : 0;
 }
 

@@ -370,7 +370,7 @@ static void caldav_free(struct store *s)
 int caldav_new(struct store **ret, struct dav_client *client, enum item_kind kind)
 {
 	static const struct store_calls calls = { caldav_lists, caldav_each, caldav_add,
-		caldav_replace, caldav_remove, caldav_free };
+		caldav_replace, caldav_remove, caldav_free, NULL };
 	struct caldav *d = sodium_init() < 0 ? NULL : calloc(1, sizeof(*d));
 
 	if (!d) {

@@ -94,6 +94,8 @@ static int calendar_begin(struct backend *b, struct serve *serve, struct error *
 	icalerror_set_errors_are_fatal(false);
 	calendar_set_zone(b);
 	backend_set_state(b, serve);
+	serve->makes_lists = has_folder && backend_config(b, "make_lists") &&
+			     strcmp(backend_config(b, "make_lists"), "true") == 0;
 	return has_folder ? calendar_open_folder(b, &serve->store, why)
 			  : calendar_open_server(b, &serve->store, serve->kind, why);
 }

@@ -60,12 +60,28 @@ bool serve_allows(const struct serving *s, const char *access, const struct stor
 	return backend_allows(s->call->backend, "%s.%s:%s", s->serve->service, access, list->name);
 }
 
+/* One that may be written, and is not there, where lists are made as they are needed. */
+static int serve_make(struct serving *s, const char *access, const char *name)
+{
+	struct store *store = s->serve->store;
+	const struct store_list list = { .name = name };
+
+	if (!s->serve->makes_lists || !store->calls->make || strcmp(access, "write") != 0 ||
+		!serve_allows(s, access, &list))
+		return -ENOENT;
+	return store->calls->make(store, name, &s->lists, &s->error);
+}
+
 int serve_list(
 	struct serving *s, const char *access, const char *name, const struct store_list **ret)
 {
 	const struct store_list *list;
 	int r = store_list_find(&s->lists, name, &list, &s->error);
 
+	if (r == -ENOENT && serve_make(s, access, name) == 0) {
+		s->error = (struct error){ 0 };
+		r = store_list_find(&s->lists, name, &list, &s->error);
+	}
 	if (r < 0)
 		return r;
 	if (!serve_allows(s, access, list))

@@ -23,6 +23,7 @@ struct serve {
 	struct store *store;
 	const char *service; /* "reminders", "calendar" */
 	enum item_kind kind;
+	bool makes_lists; /* those that are granted and are not there */
 };
 
 /* A call that is handled. */

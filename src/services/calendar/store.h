@@ -71,6 +71,9 @@ struct store {
 		int (*remove)(struct store *s, const struct store_list *list,
 			const struct store_item *old, struct error *e);
 		void (*free)(struct store *s);
+		/* A new list of this name, which joins `all`. NULL: the store makes none. */
+		int (*make)(struct store *s, const char *name, struct store_lists *all,
+			struct error *e);
 	} * calls;
 	uint64_t until_ms; /* CLOCK_MONOTONIC: the caller waits no longer */
 };

@@ -620,10 +620,29 @@ static void vdir_free(struct store *s)
 	free(v);
 }
 
+/* The folder has the list's own name, so there is none such yet; what else has it is no list. */
+static int vdir_make(struct store *s, const char *name, struct store_lists *all, struct error *e)
+{
+	struct vdir *v = vdir_of(s);
+	int r = 0;
+
+	if (!store_name_is_valid(name, strlen(name)) || strchr(name, '/') ||
+		!vdir_is_folder_name(name))
+		return error_set(e, -EINVAL, NULL, "no folder can be called `%s`", name);
+	if (all->n >= STORE_LISTS_MAX)
+		return error_set(e, -ENOSPC, NULL, "there are %d lists already", STORE_LISTS_MAX);
+	if (mkdirat(v->root, name, 0700) < 0)
+		r = -errno;
+	if (r == 0)
+		r = vdir_add_list(v, name, all);
+	return r < 0 ? error_set(e, r, NULL, "the list `%s` cannot be made: %s", name, strerror(-r))
+		     : 0;
+}
+
 int vdir_new(struct store **ret, int root)
 {
 	static const struct store_calls calls = { vdir_lists, vdir_each, vdir_add, vdir_replace,
-		vdir_remove, vdir_free };
+		vdir_remove, vdir_free, vdir_make };
 	struct vdir *v = sodium_init() < 0 ? NULL : calloc(1, sizeof(*v));
 
 	if (!v) {
