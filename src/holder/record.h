@@ -14,6 +14,10 @@
 #include "wire/record.h"
 #include "wire/report.h"
 
+/* In the record of a confinement: whether files and programs that are denied are recorded. */
+#define HOLDER_FILES_WATCHED "files: watched"
+#define HOLDER_FILES_NOT_WATCHED "files: not watched"
+
 /* Of which command, and when. */
 struct holder_record {
 	struct audit_trail *trail;

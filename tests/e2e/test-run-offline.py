@@ -76,6 +76,11 @@ def log(scene):
     rows = [json.loads(l) for l in text.splitlines() if l.startswith("{")]
     ok([(r["target"], r["program"]) for r in rows if r["action"] == "net.name"] == [("a.example.com", "getent")],
        "the log has the name and the program", text)
+    walls = [r["reason"] for r in rows if r["action"] == "confinement"]
+    ok(len(walls) == 1 and "; files: not watched" in walls[0], "and that files were not watched", walls)
+    scene.corral("run", "--audit", path + "2", "--explain", "--", "true")
+    status, text = scene.corral("audit", "export", "--format", "jsonl", path + "2")
+    ok("; files: watched" in text, "with --explain they are", text)
 
 
 def attacks(scene):

@@ -59,7 +59,7 @@ static void verb_daemon_age(struct output *o, uint64_t started_ms)
 
 /* ps */
 
-enum { PS_PID = 18, PS_AGE = 27, PS_DENIED = 33, PS_NAME = 41, PS_COMMAND = 62 };
+enum { PS_PID = 18, PS_AGE = 27, PS_DENIED = 33, PS_FILES = 41, PS_NAME = 54, PS_COMMAND = 75 };
 
 static void ps_print_row(struct output *o, const struct node *b)
 {
@@ -70,6 +70,8 @@ static void ps_print_row(struct output *o, const struct node *b)
 	verb_daemon_age(o, verb_daemon_number(b, "started_ms"));
 	output_pad(o, PS_DENIED);
 	output_foreign(o, node_get_text(b, "denied"));
+	output_pad(o, PS_FILES);
+	output_foreign(o, node_get_text(b, "files"));
 	output_pad(o, PS_NAME);
 	output_cut(o, OUTPUT_PLAIN, node_get_text(b, "name"), PS_COMMAND - PS_NAME - 1);
 	output_pad(o, PS_COMMAND);
@@ -87,7 +89,7 @@ static int ps_print(struct call *c, const struct node *answer)
 		return output_write(&o, STDOUT_FILENO, c->error);
 	}
 	output_styled(&o, OUTPUT_BOLD,
-		"ID                PID      AGE   DENIED  NAME                 "
+		"ID                PID      AGE   DENIED  FILES        NAME                 "
 		"COMMAND");
 	buffer_addc(&o.text, '\n');
 	node_for_each(b, list)
@@ -106,7 +108,8 @@ const struct verb verb_ps = {
 	.summary = "list the sandboxes that run",
 	.description =
 		"Lists the sandboxes that joined the daemon, corrald(8): id, pid, age, how "
-		"much they were denied, what their policy is mostly about, and the program. "
+		"much they were denied, whether files are watched (--explain; else only hosts and "
+		"calls count as denied), what their policy is mostly about, and the program. "
 		"The id is the session in the audit log.\n"
 		"Exit status: 0 listed, also if there is none; 2 an error, such as no daemon.",
 	.examples = "corral ps\n"

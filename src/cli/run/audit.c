@@ -181,6 +181,10 @@ static void run_audit_tell_walls(struct run *r)
 	else
 		buffer_adds(&walls, "not confined; nothing else is recorded; the command could "
 				    "change this log");
+	/* Without a witness, nothing of files and programs is denied on record. */
+	if (r->plan)
+		buffer_printf(&walls, "; %s",
+			r->options.explain ? HOLDER_FILES_WATCHED : HOLDER_FILES_NOT_WATCHED);
 	for (enum limit i = 0; r->plan && i < LIMIT_COUNT; i++) {
 		if (r->limits.values[i] == LIMIT_NONE)
 			continue;

@@ -174,8 +174,8 @@ void run_replaced_finish(struct run *r);
 void run_replaced_tell(const struct run *r, struct output *o);
 void run_replaced_print(const struct run *r, struct json_writer *w);
 void run_replaced_print_later(const struct run *r, struct json_writer *w);
-struct launch_record;
-void run_replaced_record(const struct run *r, const struct launch_record *to);
+struct holder_record;
+void run_replaced_record(const struct run *r, const struct holder_record *to);
 void run_replaced_end(struct run *r);
 
 /* later.c: while there is nothing else to do; returns whether there is more. */

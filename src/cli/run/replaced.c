@@ -29,7 +29,7 @@
 #include "cli/run/internal.h"
 #include "codec/json-writer.h"
 #include "host/links.h"
-#include "launch/record.h"
+#include "holder/record.h"
 #include "policy/baseline.h"
 
 /* Before */
@@ -272,13 +272,13 @@ void run_replaced_print_later(const struct run *r, struct json_writer *w)
 			json_put_text(w, NULL, r->replaced.items[i].path);
 }
 
-void run_replaced_record(const struct run *r, const struct launch_record *to)
+void run_replaced_record(const struct run *r, const struct holder_record *to)
 {
 	for (size_t i = 0; i < r->replaced.n; i++) {
 		const struct run_replaced_file *f = &r->replaced.items[i];
 
 		if (f->end == RUN_REPLACED_PUT || f->end == RUN_REPLACED_BOTH)
-			launch_record_files(to, AUDIT_ALLOWED, f->path,
+			holder_record_files(to, AUDIT_ALLOWED, f->path,
 				f->end == RUN_REPLACED_PUT
 					? "replaced by what the command left in its place"
 					: "changed by another program meanwhile: both are kept",

@@ -23,6 +23,7 @@
 #include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/watch/security-watch.h"
+#include "holder/record.h"
 
 enum { SANDBOXES_ACCEPT_MAX = 32, SANDBOX_TURN_MAX = 64, SANDBOX_LAST_MAX = 4096 };
 
@@ -33,6 +34,7 @@ static void sandboxes_put_members(const struct sandbox *b, struct json_writer *w
 	json_put_count(w, "started_ms", b->who.started_ms);
 	json_put_count(w, "events", b->events);
 	json_put_count(w, "denied", b->denied);
+	json_put_text(w, "files", b->is_watched ? "watched" : "not watched");
 	json_put_flag(w, "stopping", b->is_stopping);
 	json_put_text(w, "name", b->who.name);
 	json_put_text(w, "command", b->who.command);
@@ -234,6 +236,8 @@ static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 		acks_note(b, journal_record(b->s, &e));
 	b->events++;
 	b->denied += e.decision == AUDIT_DENIED;
+	if (e.action == AUDIT_CONFINEMENT)
+		b->is_watched = strstr(e.reason, HOLDER_FILES_WATCHED);
 	b->s->api.metrics.decisions[e.decision]++;
 	json_open_map(&w, NULL);
 	json_put_text(&w, "id", b->who.id);

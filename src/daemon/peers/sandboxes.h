@@ -30,6 +30,7 @@ struct sandbox {
 	struct arena arena; /* of the texts below */
 	struct join who;    /* .id is NULL before it said so */
 	uint64_t events, denied;
+	bool is_watched; /* files and programs that are denied are recorded, too */
 	struct acks acks;
 	bool is_stopping;
 	struct questions *questions; /* and its grants; NULL: none yet */

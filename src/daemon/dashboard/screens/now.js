@@ -36,6 +36,7 @@ function Box({ box, ended }) {
       <span>${ended ? "ran" : "for"} ${span(age)}</span>
       <span>${plural(box.events ?? 0, "event")}</span>
       ${box.denied > 0 && html`<span class="denied-count">${count(box.denied)} denied</span>`}
+      ${box.files === "not watched" && html`<span class="soft">files: not watched</span>`}
       ${box.stopping && html`<${Badge} tone="ask">ending<//>`}
       ${box.kind && box.kind !== "run" && html`<${Badge}>${visible(box.kind)}<//>`}
     </span></a></li>`;
