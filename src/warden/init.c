@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -49,6 +50,7 @@ struct running {
 	uint64_t began;            /* clock_ns() */
 	struct report report;      /* what it used so far, and what was done to it */
 	bool busy;                 /* there is more to reap */
+	int n_server_looks;        /* for servers that nobody can reach */
 	struct asked_socket asked; /* names that it asks for, without a network */
 };
 
@@ -312,6 +314,48 @@ static void init_hear_asked(struct running *run)
 			run->init->socket, FRAME_RECORD, run->id, body.data, body.len, NULL, 0);
 }
 
+/*
+ * A server that was started to be used from outside waits in vain. Looked for twice, when the
+ * command has run for a while: not at all in the life of most commands.
+ */
+static const int server_looks_ms[] = { 1000, 4000 };
+
+static int init_until_look(const struct running *run, int otherwise)
+{
+	const uint64_t now = (clock_ns(CLOCK_MONOTONIC) - run->began) / 1000000;
+	uint64_t at;
+
+	if (!run->init->is_unpublished || run->n_server_looks == (int)ROWS(server_looks_ms))
+		return otherwise;
+	at = (uint64_t)server_looks_ms[run->n_server_looks];
+	if (now >= at)
+		return 0;
+	return otherwise < 0 || at - now < (uint64_t)otherwise ? (int)(at - now) : otherwise;
+}
+
+static void init_look_for_servers(struct running *run)
+{
+	char program[OWNER_NAME_BYTES] = "", target[32];
+	auto_buffer body = { 0 };
+	uint16_t port;
+
+	if (init_until_look(run, 1) != 0)
+		return;
+	run->n_server_looks++;
+	port = owner_listens(program);
+	if (port == 0)
+		return;
+	run->n_server_looks = ROWS(server_looks_ms);
+	(void)snprintf(target, sizeof(target), "listen:%u", port);
+	if (record_encode(&(struct record){ .kind = RECORD_FAILED,
+				  .target = target,
+				  .port = port,
+				  .program = program },
+		    &body) == 0)
+		(void)frame_send(
+			run->init->socket, FRAME_RECORD, run->id, body.data, body.len, NULL, 0);
+}
+
 static void attend(struct running *run)
 {
 	struct pollfd fds[] = {
@@ -324,12 +368,14 @@ static void attend(struct running *run)
 	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &run->limits) : -1;
 	int over;
 
+	wait = init_until_look(run, wait);
 	if (run->busy)
 		wait = 0;
 	if (poll(fds, ROWS(fds), wait) < 0)
 		return;
 	if (fds[2].revents)
 		init_restore(run->init);
+	init_look_for_servers(run);
 	if (fds[4].revents)
 		init_hear_asked(run);
 	if (fds[3].revents)

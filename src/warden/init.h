@@ -17,10 +17,11 @@
 #include "wire/ledger.h"
 
 struct init {
-	int socket;   /* to the warden */
-	int rules;    /* Landlock's, to be entered by the command; -1: we are behind them */
-	int names;    /* of a single command without a network (warden/asked.h); -1: none */
-	bool explain; /* its calls are to be watched (jail/notify.h) */
+	int socket;          /* to the warden */
+	int rules;           /* Landlock's, to be entered by the command; -1: we are behind them */
+	int names;           /* of a single command without a network (warden/asked.h); -1: none */
+	bool is_unpublished; /* a server of it could be reached by nobody: that is reported */
+	bool explain;        /* its calls are to be watched (jail/notify.h) */
 	struct ledger *ledger; /* what it uses counts with others' (wire/ledger.h); NULL: alone */
 	/* If this is the zygote of a single command: covers to look after; else NULL. */
 	struct watch *watch;

@@ -22,6 +22,9 @@ enum {
 	PROCESSES_MAX = 1024,
 	LINKS_MAX = 16384, /* of all processes together */
 	WORDS_BYTES = 4096,
+	LISTENERS_MAX = 16,
+	STATE_LISTEN = 10,
+	PORT_EPHEMERAL = 32768, /* from here on the kernel gives ports to who asks for any */
 };
 
 static void owner_close(DIR **d)
@@ -30,37 +33,45 @@ static void owner_close(DIR **d)
 		(void)closedir(*d);
 }
 
-/* "  sl  local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode …" */
-static uint64_t owner_inode_in(const char *table, uint16_t port)
-{
-	for (const char *line = strchr(table, '\n'); line; line = strchr(line + 1, '\n')) {
-		unsigned at;
-		uint64_t inode;
+/* A row of a table of sockets. */
+struct owner_row {
+	unsigned port, state;
+	uint64_t inode;
+};
 
-		if (sscanf(line + 1,
-			    "%*u: %*32[0-9A-F]:%4x %*32[0-9A-F]:%*x %*x %*x:%*x %*x:%*x %*x %*u "
-			    "%*u "
-			    "%20" SCNu64,
-			    &at, &inode) == 2 &&
-			at == port && inode > 0)
-			return inode;
+/* The row behind *line, and the end of it; false: there is none.
+ * "  sl  local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode …" */
+static bool owner_next_row(const char **line, struct owner_row *ret)
+{
+	while ((*line = strchr(*line, '\n'))) {
+		++*line;
+		if (sscanf(*line,
+			    "%*u: %*32[0-9A-F]:%4x %*32[0-9A-F]:%*x %2x %*x:%*x %*x:%*x %*x %*u "
+			    "%*u %20" SCNu64,
+			    &ret->port, &ret->state, &ret->inode) == 3 &&
+			ret->inode > 0)
+			return true;
 	}
-	return 0;
+	return false;
 }
+
+static const char *const owner_tables[2][2] = { { "/proc/self/net/tcp", "/proc/self/net/tcp6" },
+	{ "/proc/self/net/udp", "/proc/self/net/udp6" } };
 
 static uint64_t owner_inode(bool is_udp, uint16_t port)
 {
-	static const char *const tables[2][2] = { { "/proc/self/net/tcp", "/proc/self/net/tcp6" },
-		{ "/proc/self/net/udp", "/proc/self/net/udp6" } };
-	uint64_t inode = 0;
-
-	for (size_t i = 0; inode == 0 && i < 2; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		auto_buffer text = { 0 };
+		struct owner_row row;
+		const char *line;
 
-		if (file_read(tables[is_udp][i], TABLE_BYTES, &text) == 0)
-			inode = owner_inode_in(buffer_text(&text), port);
+		if (file_read(owner_tables[is_udp][i], TABLE_BYTES, &text) < 0)
+			continue;
+		for (line = buffer_text(&text); owner_next_row(&line, &row);)
+			if (row.port == port)
+				return row.inode;
 	}
-	return inode;
+	return 0;
 }
 
 static bool owner_has(int proc, const char *pid, const char *socket, size_t *links)
@@ -154,10 +165,9 @@ static void owner_name(int proc, const char *pid, char ret[OWNER_NAME_BYTES])
 		owner_put_script(proc, pid, ret);
 }
 
-void owner_find(bool is_udp, uint16_t port, char ret[OWNER_NAME_BYTES])
+static void owner_of_inode(uint64_t inode, char ret[OWNER_NAME_BYTES])
 {
 	__attribute__((cleanup(owner_close))) DIR *d = NULL;
-	const uint64_t inode = owner_inode(is_udp, port);
 	const struct dirent *e;
 	size_t links = 0, n = 0;
 	char socket[64];
@@ -174,4 +184,32 @@ void owner_find(bool is_udp, uint16_t port, char ret[OWNER_NAME_BYTES])
 		owner_name(dirfd(d), e->d_name, ret);
 		return;
 	}
+}
+
+void owner_find(bool is_udp, uint16_t port, char ret[OWNER_NAME_BYTES])
+{
+	owner_of_inode(owner_inode(is_udp, port), ret);
+}
+
+uint16_t owner_listens(char ret[OWNER_NAME_BYTES])
+{
+	int looks = LISTENERS_MAX;
+
+	for (size_t i = 0; i < 2; i++) {
+		auto_buffer text = { 0 };
+		struct owner_row row;
+		const char *line;
+
+		if (file_read(owner_tables[0][i], TABLE_BYTES, &text) < 0)
+			continue;
+		for (line = buffer_text(&text); looks > 0 && owner_next_row(&line, &row);) {
+			if (row.state != STATE_LISTEN || row.port >= PORT_EPHEMERAL)
+				continue;
+			looks--;
+			owner_of_inode(row.inode, ret);
+			if (*ret)
+				return (uint16_t)row.port;
+		}
+	}
+	return 0;
 }

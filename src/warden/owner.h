@@ -19,3 +19,6 @@ enum { OWNER_NAME_BYTES = 64 };
  * an interpreter runs one ("npm", not "node"). Printable ASCII; "" if it is not found.
  */
 void owner_find(bool is_udp, uint16_t port, char ret[OWNER_NAME_BYTES]);
+/* A port on which a program here waits for connections, and its name. 0: there is none; ports that
+ * the kernel chooses do not count. */
+uint16_t owner_listens(char ret[OWNER_NAME_BYTES]);

@@ -723,6 +723,7 @@ void zygote_run(const struct zygote *z)
 	init.watch = s.watch;
 	init.rules = s.rules;
 	init.names = s.names;
+	init.is_unpublished = s.plan->network != PLAN_NETWORK_HOST && s.plan->n_ports == 0;
 	init.ledger = s.ledger;
 	if (z->single)
 		init_run(&init);

@@ -52,6 +52,19 @@ def ask(host, port):
         return type(e).__name__
 
 
+def unpublished():
+    """A server that nobody can reach: which port, and the option; what is suggested helps."""
+    port = free_port()
+    child = subprocess.Popen([CORRAL, "run", "--", "python3", "-c", SERVER, str(port)], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=work, env=environment, text=True)
+    try:
+        line = child.stderr.readline()
+    finally:
+        child.terminate()
+        child.communicate(timeout=SECONDS)
+    ok(f"waits for connections on port {port}" in line and f"--listen {port} " in line, "a server that nobody can reach", line)
+
+
 def serve(words, port, hosts=("127.0.0.1",), outer=None):
     """What each of these addresses of the host says, on `outer` or the same port, while the server runs."""
     child = subprocess.Popen([*words, "python3", "-c", SERVER, str(port)], stdin=subprocess.DEVNULL,
@@ -93,6 +106,7 @@ with tempfile.TemporaryDirectory() as scratch:
     if subprocess.run([CORRAL, "doctor"], capture_output=True, env=environment, check=False).returncode != 0:
         print("1..0 # SKIP kernel: no sandbox can be had here")
         sys.exit(0)
+    unpublished()
     port = free_port()
     got = serve([], port)
     ok(got == ["inside"], "bare, the server is reached", got)

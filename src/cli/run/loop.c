@@ -66,10 +66,31 @@ static void run_loop_tell_record(struct run_loop_state *l)
 	run_stdio_say(l->stdio, buffer_text(&o.text));
 }
 
+static void run_loop_tell_server(const struct run_loop_state *l, const struct record *record)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	const char *profile = l->run->options.profile;
+
+	if (l->run->options.json || run_stdio_is_drawn(l->stdio) ||
+		(profile && strcmp(profile, "offline") == 0))
+		return;
+	output_note(&o);
+	output_foreign(&o, record->program);
+	buffer_printf(&o.text,
+		" waits for connections on port %u, where nothing outside can reach it: --listen "
+		"%u lets programs of this machine\n",
+		record->port, record->port);
+	run_stdio_say(l->stdio, buffer_text(&o.text));
+}
+
 static void run_loop_on_record(struct run_loop_state *l, struct record record)
 {
 	struct run *r = l->run;
 
+	if (strncmp(record.target, "listen:", 7) == 0) {
+		run_loop_tell_server(l, &record);
+		return;
+	}
 	if (record.dns && run_network_complete(r, &record) < 0)
 		record.rule = record.reason = record.remedy = "";
 	run_audit_network(r, &record);

@@ -324,17 +324,19 @@ static int on_exited(struct session *s, struct command *c)
 	return 0;
 }
 
-/* A name that a command without a network asked for (warden/asked.h). Why it is denied is the
- * holder's to say. */
+/* A name that a command without a network asked for (warden/asked.h), why it is denied is the
+ * holder's to say; or a port on which it waits for connections that cannot come: RECORD_FAILED. */
 static int on_asked(struct session *s, const struct command *c)
 {
 	struct session_event event = { .kind = SESSION_RECORD, .id = c->id, .fd = -1 };
 	struct record record;
 	int r = record_decode(&record, s->frame.body, s->frame.len);
 
-	if (r < 0 || record.kind != RECORD_DENIED || !record.dns ||
-		s->plan->network != PLAN_NETWORK_NONE)
-		return r < 0 ? r : -EPROTO;
+	if (r < 0)
+		return r;
+	if (!(record.kind == RECORD_DENIED && record.dns) &&
+		!(record.kind == RECORD_FAILED && record.port))
+		return -EPROTO;
 	if (!*record.program && c->program && strlen(c->program) < RECORD_PROGRAM_MAX)
 		record.program = c->program;
 	event.record = &record;
