@@ -143,6 +143,15 @@ def explained_options(tap):
                "one with two names cannot: said, and the home is not suggested", text)
         # What other programs run later.
         subprocess.run(["git", "init", "-q", s.work], check=True, env=s.env)
+        for name in ("one", "a/two", "b/c/three"):
+            s.write(f"{s.home}/.tool/{name}")
+            s.write(f"{s.home}/.config/other/{name}")
+        more = helps(tap, s, "a program's own folder", [], ["sh", "-c", "cat ~/.tool/one ~/.tool/a/two ~/.config/other/b/c/three"])
+        tap.ok(more == ["--read", s.home + "/.tool", "--read", s.home + "/.config/other/b/c/three"] or
+               more == ["--read", s.home + "/.config/other/b/c/three", "--read", s.home + "/.tool"],
+               "which is one line, and not more than that folder", more)
+        more = helps(tap, s, "the same, below .config", [], ["sh", "-c", "cat ~/.config/other/one ~/.config/other/b/c/three"])
+        tap.ok(more == ["--read", s.home + "/.config/other"], "which is not .config", more)
         helps(tap, s, "what runs later", [], ["sh", "-c", "echo x >.git/config"])
 
 

@@ -12,11 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/explain/internal.h"
 
 enum {
 	FILES_MIN = 3,   /* of one folder */
 	FOLDERS_MIN = 4, /* in one folder */
+	OWN_MIN = 2,     /* of a program's own folder in the home */
 	ROUNDS = 4,
 };
 
@@ -164,6 +166,52 @@ static int widen_crowds(
 	return ret;
 }
 
+/*
+ * A program's own folder in the home, "~/.claude" or "~/.config/tool", of a path below it: programs
+ * keep more than one file there, and ask for them one after the other. NULL: it is in none.
+ */
+static const char *explain_group_own_folder(const struct run *r, const char *path, struct arena *a)
+{
+	static const char *const shared[] = { ".config", ".cache", ".local/share", ".local/state",
+		".local/lib" };
+	const char *home = r->load.variables.values[VARIABLE_HOME], *name, *end;
+	size_t len = home ? strlen(home) : 0;
+
+	if (len <= 1 || strncmp(path, home, len) != 0 || path[len] != '/' || path[len + 1] != '.')
+		return NULL;
+	name = path + len + 1;
+	for (size_t i = 0; i < ROWS(shared); i++) {
+		const size_t n = strlen(shared[i]);
+
+		if (strncmp(name, shared[i], n) == 0 && name[n] == '/')
+			name += n + 1;
+	}
+	end = strchr(name, '/');
+	/* Nothing of what several programs share: .local/bin. */
+	if (!end || strncmp(path + len + 1, ".local/bin/", 11) == 0 ||
+		strncmp(name, ".local/", 7) == 0)
+		return NULL;
+	return arena_strndup(a, path, (size_t)(end - path));
+}
+
+/* Two or more of one program's folder are that folder. */
+static void widen_own_folders(const struct run *r, struct denials *l, struct arena *a)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct denial *d = &l->items[i];
+		const char *folder =
+			is_file_kind(d) ? explain_group_own_folder(r, d->path, a) : NULL;
+		size_t n = 0;
+
+		for (size_t k = 0; folder && k < l->n; k++)
+			n += is_file_kind(&l->items[k]) && path_is_below(l->items[k].path, folder);
+		if (n < OWN_MIN || run_explain_is_protected(r, folder) || access(folder, X_OK) < 0)
+			continue;
+		d->path = folder;
+		d->is_folder = true;
+	}
+}
+
 /* By a rule, or by what no grant lifts: no folder around it helps. And what is not to be granted at
  * all does not stand for others. */
 static bool is_fixed(const struct run *r, const struct denial *d)
@@ -223,6 +271,8 @@ int run_explain_group(
 			is_loaded(d->path))
 			err = widen(r, d, a);
 	}
+	absorb(ret);
+	widen_own_folders(r, ret, a);
 	absorb(ret);
 	if (err == 0)
 		err = widen_crowds(r, ret, a, false, FILES_MIN);
