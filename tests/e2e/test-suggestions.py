@@ -247,6 +247,8 @@ def network(tap):
             connect = ["python3", "-c", "import socket; socket.socket(socket.AF_UNIX).connect("
                        f"'{s.root}/data/socket')"]
             if os.access("/usr/bin/python3", os.X_OK):
+                status, text = s.corral("run", "--explain", "--", "/usr/bin/python3", *connect[1:])
+                tap.ok("the program behind it is not confined" in text, "a socket of the host: what stands behind it", text)
                 helps(tap, s, "a socket of the host", [], ["/usr/bin/python3", *connect[1:]])
         status, text = s.corral("run", "--", "getent", "ahosts", "evil.example.com")
         tap.ok(status != 0 and "this run has no network" in text and

@@ -16,6 +16,7 @@
 #include "policy/match/command.h"
 #include "policy/explain.h"
 #include "policy/match/glob.h"
+#include "threat/threat.h"
 
 enum { LEAVES_MAX = 256 };
 
@@ -266,6 +267,23 @@ static bool explain_line_is_of_skill(
 	return true;
 }
 
+/* A socket of the host is never offered without what stands behind it. */
+static void explain_line_add_behind(const struct denial *d, struct denial_words *w)
+{
+	const char *what = NULL;
+
+	if (strncmp(d->path, "unix:", 5) != 0 || !w->line.len)
+		return;
+	for (size_t i = 0; !what && i < threat_sockets_n; i++)
+		if (glob_match_text(threat_name(&threat_sockets[i]), d->path + 5))
+			what = threat_what(&threat_sockets[i]);
+	if (what)
+		buffer_printf(&w->line, " (%s; no policy holds behind it)", what);
+	else
+		buffer_adds(&w->line, " (the program behind it is not confined, and does for the "
+				      "command what it does for you)");
+}
+
 void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w)
 {
 	struct request request = { .op = run_explain_kinds[d->kind].op, .target = d->path };
@@ -316,4 +334,5 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 		explain_line_add_line(r, d, &request, &decision, w);
 	else if (!explain_line_add_secret(r, d, &decision, w))
 		explain_remedy(&request, &decision, &w->line);
+	explain_line_add_behind(d, w);
 }

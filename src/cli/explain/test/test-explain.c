@@ -86,7 +86,10 @@ static const struct row rows[] = {
 		{ "--read /home/v/d", "", "" } },
 	{ "a socket that no policy can name", { "c unix:/run/*" }, { "" } },
 	{ "a host", { "c api.example.com:8443" }, { "--net api.example.com:8443" } },
-	{ "a socket", { "c unix:/run/door" }, { "--net unix:/run/door" } },
+	{ "a socket", { "c unix:/run/door" },
+		{ "--net unix:/run/door (the program behind it is not confined, and does for the "
+		  "command "
+		  "what it does for you)" } },
 };
 
 static void add(struct denials *l, struct arena *a, const char *text, uint64_t at)
