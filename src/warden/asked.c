@@ -100,7 +100,7 @@ static size_t asked_answer(
 static void asked_serve_one(struct asked_server *s)
 {
 	uint8_t query[QUERY_MAX], reply[REPLY_MAX];
-	struct sockaddr_in from;
+	struct sockaddr_in from = { 0 };
 	socklen_t from_len = sizeof(from);
 	ssize_t n = recvfrom(SERVER, query, sizeof(query), MSG_DONTWAIT | MSG_TRUNC,
 		(struct sockaddr *)&from, &from_len);

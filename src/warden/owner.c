@@ -39,17 +39,32 @@ struct owner_row {
 	uint64_t inode;
 };
 
-/* The row behind *line, and the end of it; false: there is none.
- * "  sl  local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode …" */
+/* So many fields further in the line, or its end. */
+static const char *owner_skip(const char *p, int fields)
+{
+	for (int i = 0; i < fields; i++) {
+		p += strspn(p, " ");
+		p += strcspn(p, " \n");
+	}
+	return p + strspn(p, " ");
+}
+
+/*
+ * The row in the line after *line, and where that begins; false: there is none. What is no number
+ * is 0, and a row without an inode is left out.
+ * "  sl  local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode …"
+ */
 static bool owner_next_row(const char **line, struct owner_row *ret)
 {
 	while ((*line = strchr(*line, '\n'))) {
-		++*line;
-		if (sscanf(*line,
-			    "%*u: %*32[0-9A-F]:%4x %*32[0-9A-F]:%*x %2x %*x:%*x %*x:%*x %*x %*u "
-			    "%*u %20" SCNu64,
-			    &ret->port, &ret->state, &ret->inode) == 3 &&
-			ret->inode > 0)
+		const char *local = owner_skip(++*line, 1), *state = owner_skip(local, 2);
+		const size_t port = strcspn(local, ": \n");
+
+		*ret = (struct owner_row){ .state = (unsigned)strtoul(state, NULL, 16),
+			.inode = strtoull(owner_skip(state, 6), NULL, 10) };
+		if (local[port] == ':')
+			ret->port = (unsigned)strtoul(local + port + 1, NULL, 16);
+		if (ret->inode > 0 && ret->port > 0)
 			return true;
 	}
 	return false;
@@ -107,7 +122,7 @@ static void owner_put(const char *path, char ret[OWNER_NAME_BYTES])
 	size_t n = 0;
 
 	for (const char *c = slash ? slash + 1 : path; *c && n + 1 < OWNER_NAME_BYTES; c++)
-		ret[n++] = *c > ' ' && *c < 127 ? *c : '?';
+		ret[n++] = (char)(*c > ' ' && *c < 127 ? *c : '?');
 	ret[n] = '\0';
 }
 
