@@ -168,6 +168,16 @@ const struct confinement confinements[PROCESS_ROLES] = {
 		.no_ports = true,
 		.no_core = true,
 		.is_hidden = true },
+	[PROCESS_VAULT] = { .name = "vault",
+		.program = "corral-vault",
+		.task = "holds the user's secrets, and gives them by frames",
+		.comm = "corral-vault",
+		.n_fds = CHILD_FDS + CHILD_FDS_MAX,
+		.filter = { INERT, .shared = true, .keys = true },
+		.granted = "the folder of the vault, to read and write; the user's keyring",
+		.no_ports = true,
+		.no_core = true,
+		.is_hidden = true },
 	[PROCESS_ZYGOTE] = { .name = "zygote and init",
 		.program = "corral, corral-warden",
 		.task = "builds the sandbox, and is its first process",
@@ -211,6 +221,9 @@ const struct confinement confinements[PROCESS_ROLES] = {
 	[PROCESS_ENCLAVE] = { .name = "enclave",
 		.program = "corrald-enclave",
 		.task = "holds the enclave of /api/invoke" },
+	[PROCESS_SOURCE] = { .name = "source of a secret",
+		.program = "that the user named",
+		.task = "prints a value for the vault, and ends" },
 };
 
 int confinement_begin(enum process_role role)

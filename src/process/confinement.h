@@ -28,6 +28,7 @@ enum process_role {
 	PROCESS_WORKER,
 	PROCESS_COMPILER,
 	PROCESS_INSPECTOR,
+	PROCESS_VAULT,
 	PROCESS_CONFINED, /* how many these are */
 	/* They have steps of their own. */
 	PROCESS_ZYGOTE = PROCESS_CONFINED,
@@ -41,6 +42,7 @@ enum process_role {
 	PROCESS_LAUNCHER,
 	PROCESS_DAEMON,
 	PROCESS_ENCLAVE,
+	PROCESS_SOURCE,
 	PROCESS_ROLES,
 };
 

@@ -135,6 +135,14 @@ enum frame_type {
 	FRAME_HOLD_PULL,       /* program -> holder. And back, after all that there is; no body */
 	FRAME_HOLDER, /* host -> warden; fds: a socket to its holder, which sends GRANTS and
 			 ANSWER there */
+	/* corral-vault, those who start it and those who may ask it: vault/message.h */
+	FRAME_VAULT_CALL,   /* starter -> vault; id: chosen by the starter */
+	FRAME_VAULT_ANSWER, /* vault -> starter, client; the same id */
+	FRAME_VAULT_CLIENT, /* starter -> vault; fds: a socket for one sandbox */
+	FRAME_VAULT_GET,    /* client -> vault; id: chosen by the client */
+	FRAME_VAULT_SOURCE, /* vault -> starter, by its second socket: what a source has */
+	FRAME_VAULT_VALUE,  /* starter -> vault, by that socket; the same id: what it has; or, to
+			       FRAME_EVENT, that it is in the log */
 	FRAME_TYPE_COUNT,
 };
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
+#include <linux/keyctl.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -117,6 +118,10 @@ static const struct seccomp_rule_text texts[RULES] = {
 	 * wait, most of a minute each time. The new kind is a delegation.
 	 */
 	[RULE_FCNTL] = RULE(ALLOW, WHEN(ERROR(EINVAL), ARG(1, F_SETLEASE, SET_DELEGATION))),
+	/* To keep a key and to find it again: nothing that joins keyrings, or asks for keys. */
+	[RULE_KEYCTL] = RULE(ERROR(EPERM),
+		WHEN(ALLOW, ARG(0, KEYCTL_REVOKE, KEYCTL_SETPERM, KEYCTL_LINK, KEYCTL_UNLINK,
+				    KEYCTL_SEARCH, KEYCTL_READ, KEYCTL_SET_TIMEOUT))),
 	/* Otherwise as on a kernel without it: programs turn to shm_open or a temporary file. */
 	[RULE_MEMFD_NOEXEC] =
 		RULE(ERROR(ENOSYS), WHEN(ALLOW, ARG_MASKED(1, NOEXEC_SEAL, NOEXEC_SEAL))),

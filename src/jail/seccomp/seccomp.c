@@ -129,6 +129,10 @@ void seccomp_table_base(
 		seccomp_table_set(ret, CALL_execve, RULE_EPERM);
 		seccomp_table_set(ret, CALL_execveat, RULE_EPERM);
 	}
+	if (o->keys) {
+		seccomp_table_set(ret, CALL_add_key, RULE_ALLOW);
+		seccomp_table_set(ret, CALL_keyctl, RULE_KEYCTL);
+	}
 	/* Each of these rules permits no more than the one that it takes the place of. */
 	for (size_t i = 0; o->closed && i < ROWS(closed); i++)
 		seccomp_table_set(ret, closed[i].call, closed[i].rule);

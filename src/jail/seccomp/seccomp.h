@@ -25,6 +25,7 @@ struct seccomp_options {
 	bool only_unix;  /* no sockets but AF_UNIX, and of these streams */
 	bool no_sockets; /* no socket at all: what is open stays */
 	bool no_exec;    /* no program */
+	bool keys;       /* may keep a key in the user's keyring (vault/keys.h) */
 };
 
 /* Both need no_new_privs or CAP_SYS_ADMIN. Negative errno. */

@@ -35,6 +35,7 @@ enum seccomp_rule {
 	RULE_CLONE_WATCHED, /* the base filter's, where notify_install() may follow */
 	RULE_FCNTL,
 	RULE_IOCTL,
+	RULE_KEYCTL,
 	RULE_MEMFD_NOEXEC,
 	RULE_MODE_1,
 	RULE_MODE_2,

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -229,6 +230,38 @@ static void own_processes_can_do_less(void **state)
 	assert_int_equal(end_of(child), 0);
 }
 
+/* With `keys` a key can be kept and found; no keyring is joined, and no helper is asked. */
+static int keeps_keys(void)
+{
+	const long none = syscall(
+		SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, "user", "corral:test:none", 0UL);
+
+	if (none >= 0 || errno == EPERM)
+		return 1;
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno != EPERM)
+		return 2;
+	if (syscall(SYS_request_key, "user", "corral:test:none", NULL, 0) >= 0 || errno != EPERM)
+		return 3;
+	return syscall(SYS_keyctl, KEYCTL_GET_PERSISTENT, -1, KEY_SPEC_PROCESS_KEYRING) < 0 &&
+			       errno == EPERM
+		       ? 0
+		       : 4;
+}
+
+static void one_process_may_keep_keys(void **state)
+{
+	const struct seccomp_options o = { .keys = true, .closed = true };
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_base(&o) < 0)
+			_exit(BROKEN);
+		_exit(keeps_keys());
+	}
+	assert_int_equal(end_of(child), 0);
+}
+
 static int closed_to_the_network(void)
 {
 	int pair[2], here[2];
@@ -311,6 +344,7 @@ int main(void)
 		cmocka_unit_test(x32_is_killed),
 		cmocka_unit_test(ordinary_work_goes_on),
 		cmocka_unit_test(own_processes_can_do_less),
+		cmocka_unit_test(one_process_may_keep_keys),
 		cmocka_unit_test(own_processes_without_sockets),
 		cmocka_unit_test(own_processes_with_unix_sockets),
 		cmocka_unit_test(install_reports_failure),
