@@ -106,7 +106,7 @@ _corral()
 
 	# A command, or the second word of one.
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words='run shell policy inspect approve skills prompt profile audit service dashboard ps status events questions grants security doctor --help --version'
+		words='run shell policy inspect approve skills prompt profile audit service vault dashboard ps status events questions grants security doctor --help --version'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = policy ]; then
 		words='check explain show merge intersect subset lint list history save remove undo record rules --help'
 	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = profile ]; then
@@ -125,8 +125,22 @@ _corral()
 		words='list test set-up --help'
 	elif [ "$COMP_CWORD" -eq 3 ] && [ "$command" = service ] && [[ $cur != -* ]]; then
 		words='browser calendar clipboard email notifications reminders'
+	elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = vault ]; then
+		words='init set list uses grant revoke rotate remove lock unlock import export doctor --help'
 	elif [[ $cur == -* ]]; then
 		case "$command $sub" in
+		'vault init') words='--key --passphrase-file --help' ;;
+		'vault set') words='--from --keep --expires-in --passphrase-file --help' ;;
+		'vault rotate') words='--passphrase --expires-in --passphrase-file --help' ;;
+		'vault unlock') words='--for --key --restored --passphrase-file --help' ;;
+		'vault grant') words='--in --to --passphrase-file --help' ;;
+		'vault revoke') words='--to --all --passphrase-file --help' ;;
+		'vault list') words='--json --passphrase-file --help' ;;
+		'vault uses') words='--limit --newest --since --json --help' ;;
+		'vault doctor') words='--json --help' ;;
+		'vault import') words='--replace --passphrase-file --help' ;;
+		'vault export') words='--yes --passphrase-file --help' ;;
+		vault*) words='--passphrase-file --help' ;;
 		'policy check' | 'policy explain') words='--policy --stored --system --op --target --arg --method --set --json --help' ;;
 		'policy show') words='--from --mode --data-dir --extra --format --json --help' ;;
 		'policy merge' | 'policy intersect') words='--format --json --help' ;;

@@ -2,7 +2,7 @@
 #
 # Completion of corral(1) for fish. Installed as share/fish/vendor_completions.d/corral.fish.
 
-set -l commands run shell policy inspect approve skills prompt profile audit service dashboard ps status events questions grants security doctor
+set -l commands run shell policy inspect approve skills prompt profile audit service vault dashboard ps status events questions grants security doctor
 set -l audit tail list stats export verify prove check-proof
 set -l policy check explain show merge intersect subset lint list history save remove undo record rules
 set -l top "not __fish_seen_subcommand_from $commands"
@@ -24,6 +24,22 @@ complete -c corral -n '__fish_seen_subcommand_from skills' -l config -r -d 'The 
 complete -c corral -n $top -f -a profile -d 'Show a profile, or write one for another sandbox'
 complete -c corral -n $top -f -a audit -d 'Read and verify audit logs'
 complete -c corral -n $top -f -a service -d 'List, test and set up services'
+complete -c corral -n $top -f -a vault -d 'Keep secrets, and say which hosts they may go to'
+set -l vault init set list uses grant revoke rotate remove lock unlock import export doctor
+complete -c corral -n "__fish_seen_subcommand_from vault; and not __fish_seen_subcommand_from $vault" -f -a "$vault"
+complete -c corral -n '__fish_seen_subcommand_from vault' -l passphrase-file -r -d 'Read the passphrase from a file'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from set' -l from -x -a 'file: env: cmd: secret-service:' -d 'Where the value is'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from set' -l keep -x -d 'How long a value of the source is kept'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from set rotate' -l expires-in -x -d 'When the value expires'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from rotate' -l passphrase -d 'Another passphrase'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from grant' -l in -x -a 'header query body form' -d 'Places in a request'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from grant revoke' -l to -x -d 'Only for this sandbox'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from revoke' -l all -d 'All grants'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from unlock' -l for -x -d 'How long the kernel keeps the key'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from unlock' -l restored -d 'Accept an older file'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from init unlock' -l key -x -a systemd-creds -d 'What opens the vault, too'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from import' -l replace -d 'Replace values'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from export' -s y -l yes -d 'Do not ask'
 complete -c corral -n '__fish_seen_subcommand_from service; and not __fish_seen_subcommand_from list test set-up' -f -a 'list test set-up'
 complete -c corral -n '__fish_seen_subcommand_from service; and __fish_seen_subcommand_from test set-up' -f -a 'browser calendar clipboard email notifications reminders'
 complete -c corral -n $top -f -a dashboard -d 'Open the page of the daemon'

@@ -27,6 +27,7 @@ static const struct verb *const verbs[] = {
 	&verb_profile,
 	&verb_audit,
 	&verb_service,
+	&verb_vault,
 	&verb_dashboard,
 	&verb_ps,
 	&verb_status,

@@ -78,6 +78,7 @@ extern const struct verb verb_grants;
 extern const struct verb verb_dashboard;
 extern const struct verb verb_security;
 extern const struct verb verb_service;
+extern const struct verb verb_vault;
 extern const struct verb verb_audit;
 extern const struct verb verb_audit_tail;
 extern const struct verb verb_audit_stats;

@@ -67,7 +67,7 @@ class Scene:
             shutil.copytree(data / name, self.work / name)
         self.environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.folder / "run"),
                             "ASAN_OPTIONS": "detect_leaks=0", "CORRALD": "/nonexistent", "CORRAL_PROGRAM": build.program("corral"),
-                            "CORRAL_WARDEN": build.program("corral-warden")}
+                            "CORRAL_WARDEN": build.program("corral-warden"), "CORRAL_VAULT": build.program("corral-vault")}
         self.shapes = {}
 
     def start(self, *words):
@@ -135,6 +135,19 @@ class Scene:
         self.take("service set-up", "service", "set-up", "clipboard")
         self.take("doctor", "doctor")
         self.take("security", "security")
+        self.vault_cases()
+
+    def vault_cases(self):
+        file = self.folder / "passphrase"
+        file.write_text("correct horse battery")
+        file.chmod(0o600)
+        given = ("--passphrase-file", str(file))
+        self.run("vault", "init", *given)
+        self.run("vault", "set", "TOKEN", "--from", "env:HOME", *given)
+        self.run("vault", "grant", "TOKEN", "api.example.com:443", "--to", "weather", *given)
+        self.take("vault list", "vault", "list", *given)
+        self.take("vault uses", "vault", "uses", "TOKEN")
+        self.take("vault doctor", "vault", "doctor")
 
     def run_cases(self):
         log = str(self.folder / "log.db")

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `corral vault set`, `rotate` and `remove`: single values. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "cli/output.h"
+#include "cli/vault/internal.h"
+#include "cli/vault/prompt.h"
+
+struct values_settings {
+	const char *from;
+	uint64_t keep_s, expires_in_s;
+	bool passphrase;
+};
+
+/* What stands behind the name would be the value, in sight of every process. */
+static int verb_vault_check_words(struct call *c, size_t most)
+{
+	if (c->n <= most)
+		return 0;
+	(void)error_set(c->error, -EINVAL, NULL,
+		"a value is not given as an argument: other processes can see it, "
+		"and the shell remembers it");
+	error_hint(c->error, "type it, or pipe it: %s %s < FILE", c->name, c->words[0]);
+	return -EINVAL;
+}
+
+/* A value that is typed, or all of standard input. */
+static int verb_vault_read_value(struct vault_session *s, const char *name, struct secret *ret)
+{
+	char question[VAULT_NAME_MAX + 64];
+	int r;
+
+	if (!isatty(STDIN_FILENO))
+		return prompt_read_input(ret, s->call->error);
+	(void)snprintf(question, sizeof(question),
+		"Value of %.*s (it is not shown): ", VAULT_NAME_MAX, name);
+	r = prompt_read(question, ret, s->call->error);
+	return r;
+}
+
+static int verb_vault_set_run(struct call *c)
+{
+	struct vault_message m = { .op = VAULT_SET }, answer;
+	struct values_settings v = { 0 };
+	auto_secret value = { 0 };
+	auto_vault_session s = { 0 };
+	const struct options_row rows[] = {
+		{ "from", 0, "SOURCE",
+			"where the value is: file:PATH, env:NAME, cmd:PROGRAM "
+			"WORD...,\nsecret-service:NAME=VALUE,...",
+			options_text, &v.from, OPTIONS_OPTIONAL },
+		{ "keep", 0, "TIME", "how long a value of the source is kept, if it does not say",
+			vault_take_duration, &v.keep_s, OPTIONS_OPTIONAL },
+		{ "expires-in", 0, "TIME", "the value is not given out after this time",
+			vault_take_duration, &v.expires_in_s, OPTIONS_OPTIONAL },
+		SESSION_PASSPHRASE(&s),
+	};
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = verb_vault_check_words(c, 1);
+	if (r == 0 && v.from ? v.expires_in_s > 0 : v.keep_s > 0)
+		r = options_misused(c, "--keep is for a source, and --expires-in for a value");
+	if (r == 0)
+		r = vault_session_begin(&s, c);
+	if (r == 0 && !v.from)
+		r = verb_vault_read_value(&s, c->words[0], &value);
+	if (r < 0)
+		return r;
+	m.name = c->words[0];
+	m.text = v.from;
+	m.secret = value.data;
+	m.secret_len = (uint32_t)value.len;
+	m.number = v.from           ? v.keep_s
+		   : v.expires_in_s ? clock_ms(CLOCK_REALTIME) / 1000 + v.expires_in_s
+				    : 0;
+	r = vault_session_call(&s, &m, &answer);
+	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
+}
+
+static int verb_vault_rekey(struct vault_session *s)
+{
+	struct vault_message m = { .op = VAULT_LIST }, answer;
+	auto_secret passphrase = { 0 };
+	int r = vault_session_call(s, &m, &answer);
+
+	/* The file had the old one. */
+	s->passphrase_file = NULL;
+	if (r == 0)
+		r = isatty(STDIN_FILENO) ? vault_session_new_passphrase(s, &passphrase)
+					 : prompt_read_input(&passphrase, s->call->error);
+	if (r < 0)
+		return r;
+	m = (struct vault_message){
+		.op = VAULT_REKEY, .secret = passphrase.data, .secret_len = (uint32_t)passphrase.len
+	};
+	r = vault_session_call_locked(s, &m, &answer);
+	if (r == 0)
+		vault_session_note("the vault has another key; only the new passphrase opens it");
+	return r;
+}
+
+static bool verb_vault_has_source(struct vault_session *s, const char *name, int *ret)
+{
+	auto_document list = { 0 };
+	const struct node *secrets;
+
+	*ret = vault_session_ask(s, VAULT_LIST, &list);
+	secrets = *ret < 0 ? NULL : node_get(list.root, "secrets");
+	for (const struct node *x = secrets ? secrets->first : NULL; x; x = x->next)
+		if (strcmp(node_get_text(x, "name"), name) == 0)
+			return *node_get_text(x, "source");
+	return false;
+}
+
+static int verb_vault_rotate_value(struct vault_session *s, const struct values_settings *v)
+{
+	struct vault_message m = { .op = VAULT_ROTATE, .name = s->call->words[0] }, answer;
+	auto_secret value = { 0 };
+	int r = 0;
+
+	if (!verb_vault_has_source(s, m.name, &r) && r == 0)
+		r = verb_vault_read_value(s, m.name, &value);
+	if (r < 0)
+		return r;
+	m.secret = value.data;
+	m.secret_len = (uint32_t)value.len;
+	m.number = v->expires_in_s ? clock_ms(CLOCK_REALTIME) / 1000 + v->expires_in_s : 0;
+	return vault_session_call(s, &m, &answer);
+}
+
+static int verb_vault_rotate_run(struct call *c)
+{
+	struct values_settings v = { 0 };
+	auto_vault_session s = { 0 };
+	const struct options_row rows[] = {
+		{ "passphrase", 0, NULL, "another passphrase and another key for the whole vault",
+			options_flag, &v.passphrase, OPTIONS_OPTIONAL },
+		{ "expires-in", 0, "TIME", "the value is not given out after this time",
+			vault_take_duration, &v.expires_in_s, OPTIONS_OPTIONAL },
+		SESSION_PASSPHRASE(&s),
+	};
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = verb_vault_check_words(c, 1);
+	if (r == 0 && v.passphrase == (c->n == 1))
+		r = options_misused(c, "name a secret, or give --passphrase");
+	if (r == 0)
+		r = vault_session_begin(&s, c);
+	if (r == 0)
+		r = v.passphrase ? verb_vault_rekey(&s) : verb_vault_rotate_value(&s, &v);
+	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
+}
+
+static int verb_vault_remove_run(struct call *c)
+{
+	auto_vault_session s = { 0 };
+	const struct options_row rows[] = { SESSION_PASSPHRASE(&s) };
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = vault_session_begin(&s, c);
+	for (size_t i = 0; r == 0 && i < c->n; i++) {
+		const struct vault_message m = { .op = VAULT_REMOVE, .name = c->words[i] };
+		struct vault_message answer;
+
+		r = vault_session_call(&s, &m, &answer);
+	}
+	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
+}
+
+const struct verb verb_vault_set = {
+	.name = "set",
+	.synopsis = "[OPTION]... NAME",
+	.summary = "keep a value, or say where it is",
+	.description =
+		"Asks for the value without showing it, or reads it from standard input, without "
+		"the end of its last "
+		"line. With --from the vault keeps only where the value is. A file must be the "
+		"user's own, with mode "
+		"0600. A program must be one that no command in a sandbox could have changed; it "
+		"gets no variables, no "
+		"input and a minute, and prints the value, or JSON with `value` and `expires` or "
+		"`expires_in`. A value that "
+		"expires is kept, and asked for again when its time is over.\n"
+		"A name that is there is refused: `corral vault rotate` gives it another value.",
+	.examples = "corral vault set GITHUB_TOKEN\n"
+		    "corral vault set NPM_TOKEN < token.txt\n"
+		    "corral vault set GITHUB_TOKEN --from 'cmd:/usr/bin/gh auth token' --keep 1h\n"
+		    "corral vault set PYPI_TOKEN --from file:/home/me/.config/pypi-token\n",
+	.operand = "NAME",
+	.min = 1,
+	.max = 2,
+	.run = verb_vault_set_run,
+};
+
+const struct verb verb_vault_rotate = {
+	.name = "rotate",
+	.synopsis = "[OPTION]... NAME | --passphrase",
+	.summary = "give a secret another value, or the vault another passphrase",
+	.description = "Replaces the value of a secret and keeps its grants; of a secret with a "
+		       "source, asks the source now.\n"
+		       "With --passphrase all is encrypted anew, with another key. Keys that "
+		       "systemd-creds keeps, and the file "
+		       "vault.old, are gone then.",
+	.examples = "corral vault rotate GITHUB_TOKEN\n"
+		    "corral vault rotate --passphrase\n",
+	.operand = "NAME",
+	.max = 2,
+	.run = verb_vault_rotate_run,
+};
+
+const struct verb verb_vault_remove = {
+	.name = "remove",
+	.synopsis = "[OPTION]... NAME...",
+	.summary = "remove secrets with their grants",
+	.description = "Removes secrets. The file vault.old in the vault's folder has them until "
+		       "the next change.",
+	.examples = "corral vault remove NPM_TOKEN\n",
+	.operand = "NAME",
+	.min = 1,
+	.max = 256,
+	.run = verb_vault_remove_run,
+};

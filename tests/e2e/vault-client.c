@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process that starts corral-vault, and others that ask it by sockets which they were handed, as
+ * the processes of a sandbox will be.
+ *
+ *     vault-client get N PRINCIPAL NAME HOST:PORT PLACE   each of N processes prints a line: the
+ * value, or ! and the error vault-client bad PRINCIPAL                          a client that
+ * breaks the protocol: prints what it gets vault-client hold prints "up", and waits for the end of
+ * its input
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "vault/client.h"
+
+enum { CHILDREN_MAX = 32 };
+
+static int fail(const char *what, const struct error *e)
+{
+	(void)fprintf(stderr, "%s: %s\n", what, e->text);
+	return 1;
+}
+
+static int get(int socket, char **words)
+{
+	static struct frame f;
+	struct secret room = { 0 };
+	struct vault_message m = { .op = VAULT_GET, .name = words[0], .text = words[1] }, answer;
+
+	if (vault_places_parse(words[2], &m.places) < 0 ||
+		vault_message_send(socket, FRAME_VAULT_GET, 7, &m, &room) < 0 ||
+		frame_receive(socket, &f) != 1 || f.type != FRAME_VAULT_ANSWER || f.id != 7 ||
+		vault_message_decode(&answer, f.body, f.len) < 0)
+		return dprintf(STDOUT_FILENO, "! gone\n") < 0;
+	if (answer.error < 0)
+		return dprintf(STDOUT_FILENO, "! %s\n", answer.text) < 0;
+	return dprintf(STDOUT_FILENO, "%.*s\n", (int)answer.secret_len,
+		       (const char *)answer.secret) < 0;
+}
+
+/* A frame that only the starter may send. */
+static int bad(int socket)
+{
+	static struct frame f;
+	struct secret room = { 0 };
+	const struct vault_message m = { .op = VAULT_LIST };
+
+	if (vault_message_send(socket, FRAME_VAULT_CALL, 1, &m, &room) < 0)
+		return 1;
+	return printf("%s\n", frame_receive(socket, &f) == 1 ? "answered" : "hung up") < 0;
+}
+
+/* Serves the vault until all children have ended. */
+static int serve(struct vault_client *c, int n)
+{
+	int status, failed = 0;
+
+	while (n > 0) {
+		struct pollfd p = { .fd = vault_client_service_fd(c), .events = POLLIN };
+
+		if (poll(&p, 1, 20) == 1 && vault_client_serve(c) < 0)
+			return 1;
+		while (n > 0 && waitpid(-1, &status, WNOHANG) > 0) {
+			failed |= status != 0;
+			n--;
+		}
+		if (n > 0 && waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD)
+			return 1;
+	}
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	struct vault_client *c = NULL;
+	struct error e = { 0 };
+	const bool gets = argc == 7 && strcmp(argv[1], "get") == 0;
+	const int n = gets ? atoi(argv[2]) : argc == 3 ? 1 : 0;
+	char byte;
+	int r = 0;
+
+	if (vault_client_start(&c, &e) < 0)
+		return fail("start", &e);
+	for (int i = 0; i < n && i < CHILDREN_MAX; i++) {
+		int pair[2];
+		pid_t pid;
+
+		if (frame_pair(pair) < 0 ||
+			vault_client_add(c, gets ? argv[3] : argv[2], pair[0]) < 0)
+			return fail("add", &e);
+		pid = fork();
+		if (pid == 0) {
+			(void)close(pair[0]);
+			_exit(gets ? get(pair[1], argv + 4) : (bad(pair[1]) | fflush(stdout)));
+		}
+		(void)close(pair[0]);
+		(void)close(pair[1]);
+	}
+	if (n == 0)
+		r = puts("up") < 0 || fflush(stdout) != 0 || read(STDIN_FILENO, &byte, 1) < 0;
+	else
+		r = serve(c, n);
+	vault_client_end(c);
+	return r;
+}
