@@ -212,9 +212,16 @@ def scene_inspector():
     held("inspector", [os.environ["HOLD_INSPECTOR"], scratch])
 
 
+def scene_vault():
+    process = subprocess.Popen([os.environ["VAULT_CLIENT"], "hold"], cwd=home, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
+    show("vault", process.pid)
+    process.communicate("")
+
+
 SCENES = {"run": scene_run, "explain": scene_explain, "writes": scene_tier3, "notifications": scene_notifications,
           "clipboard": scene_clipboard, "open": scene_open, "reminders": scene_reminders, "mail": scene_mail, "fetch": scene_fetch, "host": scene_host,
-          "daemon": scene_daemon, "wasm": scene_wasm, "compile": scene_compile, "inspector": scene_inspector}
+          "daemon": scene_daemon, "wasm": scene_wasm, "compile": scene_compile, "inspector": scene_inspector, "vault": scene_vault}
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import rights_view  # noqa: E402
 from broker_tap import USER, end, ok  # noqa: E402
 
 SCENES = ["run", "explain", "writes", "notifications", "clipboard", "open", "reminders", "mail", "fetch", "host", "daemon", "wasm", "compile",
-          "inspector"]
+          "inspector", "vault"]
 NEEDS = {  # variables that are empty where the build has none of it
          "notifications": "BACKENDS", "clipboard": "BACKENDS", "open": "BACKENDS", "reminders": "CALENDAR", "mail": "MAIL",
          "fetch": "CORRAL_FETCH", "host": "QUESTION_HOST", "daemon": "CORRALD",
@@ -33,7 +33,7 @@ PATIENCE = 60
 # The role of a process by its name; those that have none of their own are named below.
 ROLES = {"corral-relay": "relay", "corral-front": "front", "corral-broker": "broker", "corral-keeper": "keeper", "corral-connect": "connector",
          "corral-launcher": "launcher", "corral-desktop": "back end", "corral-browser": "back end", "corral-calendar": "back end",
-         "corral-mail": "back end", "corral-fetch": "fetch", "corral-wasm": "wasm", "corrald": "corrald", "corrald-http": "corrald-http",
+         "corral-mail": "back end", "corral-vault": "vault", "corral-fetch": "fetch", "corral-wasm": "wasm", "corrald": "corrald", "corrald-http": "corrald-http",
          "corrald-enclave": "corrald-enclave", "sh": "command", "corral": "corral", "corral-warden": "warden", "corral-holder": "holder", "hold-inspector": "inspector"}
 
 
@@ -202,7 +202,7 @@ def copies():
 
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL", "CORRALD", "CORRALD_HTTP", "CORRALD_ENCLAVE", "CORRAL_WASM",
-            "CORRAL_FETCH", "HOLD_INSPECTOR", "QUESTION_HOST")
+            "CORRAL_FETCH", "CORRAL_VAULT", "HOLD_INSPECTOR", "QUESTION_HOST", "VAULT_CLIENT")
 
 
 def main():
