@@ -37,7 +37,7 @@ complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcom
 complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from revoke' -l all -d 'All grants'
 complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from unlock' -l for -x -d 'How long the kernel keeps the key'
 complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from unlock' -l restored -d 'Accept an older file'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from init unlock' -l key -x -a systemd-creds -d 'What opens the vault, too'
+complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from init unlock' -l key -x -a 'systemd-creds secret-service' -d 'What opens the vault, too'
 complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from import' -l replace -d 'Replace values'
 complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from export' -s y -l yes -d 'Do not ask'
 complete -c corral -n '__fish_seen_subcommand_from service; and not __fish_seen_subcommand_from list test set-up' -f -a 'list test set-up'

@@ -90,7 +90,7 @@ int vault_client_serve(struct vault_client *c)
 	if (f->type == FRAME_EVENT)
 		r = client_record(c, f, &e);
 	else if (f->type == FRAME_VAULT_SOURCE && vault_message_decode(&m, f->body, f->len) == 0)
-		r = source_read(m.text, NULL, &value, &e);
+		r = source_read(m.text, &value, &e);
 	else
 		return -EPROTO;
 	answer.error = r < 0 ? r : 0;

@@ -145,8 +145,8 @@ static int source_wait(pid_t pid, uint64_t until_ms)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
 }
 
-static int source_start(const char *const *argv, const char *program, const struct secret *input,
-	int *ret_output, pid_t *ret)
+static int source_start(const char *const *argv, const char *program, const char *const *given,
+	const struct secret *input, int *ret_output, pid_t *ret)
 {
 	auto_arena a = { 0 };
 	const char *const *env = NULL;
@@ -161,9 +161,9 @@ static int source_start(const char *const *argv, const char *program, const stru
 		.place = STARTING_SESSION };
 	struct starting with = s;
 
-	if (r == 0)
+	if (r == 0 && !given)
 		r = source_environment(&a, &env);
-	with.env = env;
+	with.env = given ? given : env;
 	/* Less than a pipe holds. */
 	if (r == 0 && input)
 		r = file_write_all(in[1], input->data, input->len);
@@ -178,23 +178,16 @@ static int source_start(const char *const *argv, const char *program, const stru
 	return r;
 }
 
-int source_run(
-	const char *const *argv, const struct secret *input, struct secret *ret, struct error *e)
+/* program: where argv[0] leads. env: NULL for the one that programs of users get. */
+static int source_take_output(const char *const *argv, const char *program, const char *const *env,
+	const struct secret *input, struct secret *ret, struct error *e)
 {
 	const uint64_t until = wait_until(SOURCE_MS);
 	auto_secret value = { 0 };
-	char real[PATH_BYTES];
 	auto_fd output = -1;
 	pid_t pid = -1;
-	int r, status;
+	int r = source_start(argv, program, env, input, &output, &pid), status;
 
-	if (!path_is_normal(argv[0], strlen(argv[0])) || !planted_is_out_of_reach(argv[0], real)) {
-		(void)error_set(e, -EPERM, NULL,
-			"%s is not there, or commands in sandboxes could change it", argv[0]);
-		error_hint(e, "use a program that the system installed, such as one in /usr/bin");
-		return -EPERM;
-	}
-	r = source_start(argv, real, input, &output, &pid);
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot start %s: %s", argv[0], strerror(-r));
 	r = source_read_fd(output, until, &value);
@@ -214,6 +207,52 @@ int source_run(
 	*ret = value;
 	value = (struct secret){ 0 };
 	return 0;
+}
+
+int source_run(
+	const char *const *argv, const struct secret *input, struct secret *ret, struct error *e)
+{
+	char real[PATH_BYTES];
+
+	if (!path_is_normal(argv[0], strlen(argv[0])) || !planted_is_out_of_reach(argv[0], real)) {
+		(void)error_set(e, -EPERM, NULL,
+			"%s is not there, or commands in sandboxes could change it", argv[0]);
+		error_hint(e, "use a program that the system installed, such as one in /usr/bin");
+		return -EPERM;
+	}
+	return source_take_output(argv, real, NULL, input, ret, e);
+}
+
+int source_run_service(
+	const char *const *words, const struct secret *input, struct secret *ret, struct error *e)
+{
+	const char *named = secure_getenv("CORRAL_SECRET_SERVICE");
+	const char *program = named && *named ? named : CORRAL_SECRET_SERVICE_PATH;
+	const char *argv[] = { "corral-secret-service", words[0], words[1],
+		words[1] ? words[2] : NULL, NULL };
+	const char *address = secure_getenv("DBUS_SESSION_BUS_ADDRESS");
+	auto_arena a = { 0 };
+	const char *env[] = {
+		address && *address
+			? arena_printf(&a, "DBUS_SESSION_BUS_ADDRESS=%s", address)
+			: arena_printf(&a, "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/%u/bus",
+				  (unsigned)geteuid()),
+		NULL
+	};
+	int r = !env[0] ? -ENOMEM : access(program, X_OK) < 0 ? -errno : 0;
+
+	if (r == 0)
+		r = source_take_output(argv, program, env, input, ret, NULL);
+	if (r == -EIO) {
+		(void)error_set(e, r, NULL,
+			"the Secret Service does not answer, is locked, or has no such item, or "
+			"several");
+		error_hint(e, "log in to a desktop with a keyring, and unlock it; secret-tool "
+			      "lists items");
+	} else if (r < 0) {
+		(void)error_set(e, r, NULL, "%s: %s", program, strerror(-r));
+	}
+	return r;
 }
 
 /* "2026-11-18T04:00:00Z", with a fraction or an offset too; or seconds. 0: it is neither. */
@@ -331,16 +370,7 @@ static int source_read_program(const char *words, struct source_value *ret, stru
 			       output.data, output.len, clock_ms(CLOCK_REALTIME) / 1000, ret, e);
 }
 
-static int source_read_service(
-	const char *attributes, const char *service, struct source_value *ret, struct error *e)
-{
-	(void)attributes;
-	(void)service;
-	(void)ret;
-	return error_set(e, -EOPNOTSUPP, NULL, "this Corral was built without the Secret Service");
-}
-
-int source_read(const char *text, const char *service, struct source_value *ret, struct error *e)
+int source_read(const char *text, struct source_value *ret, struct error *e)
 {
 	struct source_value v = { 0 };
 	const char *rest = NULL;
@@ -348,10 +378,15 @@ int source_read(const char *text, const char *service, struct source_value *ret,
 
 	if (kind < 0)
 		return kind;
-	r = kind == SOURCE_FILE  ? source_read_file(rest, &v, e)
-	    : kind == SOURCE_ENV ? source_read_variable(rest, &v, e)
-	    : kind == SOURCE_CMD ? source_read_program(rest, &v, e)
-				 : source_read_service(rest, service, &v, e);
+	if (kind == SOURCE_FILE)
+		r = source_read_file(rest, &v, e);
+	else if (kind == SOURCE_ENV)
+		r = source_read_variable(rest, &v, e);
+	else if (kind == SOURCE_CMD)
+		r = source_read_program(rest, &v, e);
+	else
+		r = source_run_service(
+			(const char *const[]){ "get", rest, NULL }, NULL, &v.value, e);
 	if (r == 0)
 		*ret = v;
 	else

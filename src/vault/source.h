@@ -21,8 +21,7 @@ struct source_value {
 	uint64_t expires_s;  /* 0: not known */
 };
 
-/* service: the program for the Secret Service; NULL: there is none. */
-int source_read(const char *text, const char *service, struct source_value *ret, struct error *e);
+int source_read(const char *text, struct source_value *ret, struct error *e);
 /* What the output of a program means; for tests, too. -EINVAL. */
 int source_parse(
 	const void *output, size_t len, uint64_t now_s, struct source_value *ret, struct error *e);
@@ -30,3 +29,9 @@ int source_parse(
  * NULL. */
 int source_run(
 	const char *const *argv, const struct secret *input, struct secret *ret, struct error *e);
+/*
+ * Runs corral-secret-service (services/secret/) with these words, which end with NULL, on the
+ * session bus of this process: "get" and attributes, or "set", a label and attributes.
+ */
+int source_run_service(
+	const char *const *words, const struct secret *input, struct secret *ret, struct error *e);

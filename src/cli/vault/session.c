@@ -8,7 +8,7 @@
 
 #include "cli/output.h"
 #include "cli/vault/prompt.h"
-#include "cli/vault/systemd.h"
+#include "cli/vault/stored-key.h"
 #include "codec/json.h"
 #include "jail/limits/rlimits.h"
 #include "jail/privilege.h"
@@ -93,10 +93,10 @@ static int vault_session_unlock_stored(struct vault_session *s, uint64_t remembe
 		struct error why = { 0 };
 		auto_secret key = { 0 };
 
-		if (strcmp(m.text, vault_slot_names[VAULT_SLOT_SYSTEMD]) != 0)
+		if (stored_key_kind(m.text) == VAULT_SLOT_NONE)
 			continue;
-		r = systemd_decrypt(
-			node_get_text(status.root, "id"), node_get_text(k, "blob"), &key, &why);
+		r = stored_key_take(stored_key_kind(m.text), node_get_text(status.root, "id"),
+			node_get_text(k, "blob"), &key, &why);
 		if (r < 0) {
 			vault_session_note("%s; the passphrase is asked for instead", why.text);
 			continue;

@@ -12,8 +12,9 @@
 #include "cli/audit/writer.h"
 #include "cli/output.h"
 #include "cli/vault/internal.h"
-#include "cli/vault/systemd.h"
+#include "cli/vault/stored-key.h"
 #include "codec/json.h"
+#include "vault/source.h"
 
 enum { LIST_NAME = 2, LIST_KIND = 28, LIST_TEXT = 40, DOCTOR_NAME = 6, DOCTOR_TEXT = 24 };
 
@@ -173,9 +174,19 @@ static struct doctor_finding verb_vault_try_systemd(struct error *why)
 	int r = secret_copy(&key, "corral vault doctor tries this.", 32);
 
 	if (r == 0)
-		r = systemd_encrypt("doctor", &key, &blob, why);
+		r = stored_key_keep(VAULT_SLOT_SYSTEMD, "doctor", &key, &blob, why);
 	return (struct doctor_finding){ "systemd-creds", r == 0, false,
 		r == 0 ? "can keep a key of the vault" : why->text, why->hint };
+}
+
+/* Opens a session, and keeps nothing. */
+static struct doctor_finding verb_vault_try_service(struct error *why)
+{
+	auto_secret got = { 0 };
+	int r = source_run_service((const char *const[]){ "probe", NULL }, NULL, &got, why);
+
+	return (struct doctor_finding){ "secret-service", r == 0, false,
+		r == 0 ? "can keep a key of the vault, and values" : why->text, why->hint };
 }
 
 static int verb_vault_print_findings(
@@ -205,7 +216,7 @@ static int verb_vault_print_findings(
 
 static int verb_vault_doctor_run(struct call *c)
 {
-	struct error why = { 0 };
+	struct error why = { 0 }, no_service = { 0 };
 	auto_document status = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = { OPTIONS_JSON(&s.json) };
@@ -241,6 +252,7 @@ static int verb_vault_doctor_run(struct call *c)
 				: "the kernel gives this process no keys, as in many containers",
 			"every command asks for the passphrase" },
 		verb_vault_try_systemd(&why),
+		verb_vault_try_service(&no_service),
 	};
 
 	return verb_vault_print_findings(&s, findings, ROWS(findings));

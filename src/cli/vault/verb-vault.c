@@ -7,13 +7,13 @@
 #include "base/array.h"
 #include "cli/output.h"
 #include "cli/vault/internal.h"
-#include "cli/vault/systemd.h"
+#include "cli/vault/stored-key.h"
 #include "policy/format/unit.h"
 
 enum { VERB_VAULT_REMEMBER_S = 8 * 3600 };
 
-/* A key of the vault is kept by systemd-creds, too. */
-static int verb_vault_store_key(struct vault_session *s)
+/* A key of the vault is kept elsewhere, too. */
+static int verb_vault_store_key(struct vault_session *s, enum vault_slot_kind kind)
 {
 	struct vault_message m = { .op = VAULT_SLOT_BEGIN }, answer;
 	auto_document status = { 0 };
@@ -25,33 +25,28 @@ static int verb_vault_store_key(struct vault_session *s)
 	if (r == 0)
 		r = vault_session_ask(s, VAULT_STATUS, &status);
 	if (r == 0)
-		r = systemd_encrypt(node_get_text(status.root, "id"), &key, &blob, s->call->error);
+		r = stored_key_keep(
+			kind, node_get_text(status.root, "id"), &key, &blob, s->call->error);
 	if (r < 0)
 		return r;
 	m = (struct vault_message){ .op = VAULT_SLOT_ADD,
-		.text = vault_slot_names[VAULT_SLOT_SYSTEMD],
+		.text = vault_slot_names[kind],
 		.secret = blob.data,
 		.secret_len = (uint32_t)blob.len };
 	r = vault_session_call(s, &m, &answer);
 	if (r == 0)
-		vault_session_note("systemd-creds opens the vault, too");
+		vault_session_note("%s opens the vault, too", vault_slot_names[kind]);
 	return r;
 }
 
 static int verb_vault_check_key(struct call *c, const char *key)
 {
-	static const char *const known[] = { "passphrase", "systemd-creds" };
 	static const struct options_row row = { .name = "key" };
 
-	for (size_t i = 0; i < ROWS(known); i++)
-		if (!key || strcmp(key, known[i]) == 0)
-			return 0;
-	return options_unknown_word(c, &row, key, known, ROWS(known));
-}
-
-static bool verb_vault_is_stored(const char *key)
-{
-	return key && strcmp(key, "systemd-creds") == 0;
+	if (!key || stored_key_kind(key) != VAULT_SLOT_NONE)
+		return 0;
+	return options_unknown_word(c, &row, key, vault_slot_names + VAULT_SLOT_SYSTEMD,
+		VAULT_SLOT_KINDS - VAULT_SLOT_SYSTEMD);
 }
 
 static int verb_vault_init_run(struct call *c)
@@ -61,7 +56,8 @@ static int verb_vault_init_run(struct call *c)
 	const char *key = NULL;
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "key", 0, "KIND", "what opens the vault beside its passphrase: systemd-creds",
+		{ "key", 0, "KIND",
+			"what opens the vault beside its passphrase: systemd-creds, secret-service",
 			options_text, &key, OPTIONS_OPTIONAL },
 		SESSION_PASSPHRASE(&s),
 	};
@@ -82,7 +78,7 @@ static int verb_vault_init_run(struct call *c)
 	if (r < 0)
 		return r;
 	vault_session_note("the vault was made; without its passphrase nothing opens it");
-	r = verb_vault_is_stored(key) ? verb_vault_store_key(&s) : 0;
+	r = key ? verb_vault_store_key(&s, stored_key_kind(key)) : 0;
 	return r < 0 ? r : STATUS_YES;
 }
 
@@ -112,7 +108,8 @@ static int verb_vault_unlock_run(struct call *c)
 		{ "for", 0, "TIME",
 			"how long the kernel keeps the key: 8h if not given, 7d at most",
 			verb_vault_take_duration, &seconds, OPTIONS_OPTIONAL },
-		{ "key", 0, "KIND", "from now on this opens the vault, too: systemd-creds",
+		{ "key", 0, "KIND",
+			"from now on this opens the vault, too: systemd-creds, secret-service",
 			options_text, &key, OPTIONS_OPTIONAL },
 		{ "restored", 0, NULL, "accept an older file that was put back on purpose",
 			options_flag, &is_restored, OPTIONS_OPTIONAL },
@@ -127,8 +124,8 @@ static int verb_vault_unlock_run(struct call *c)
 		r = vault_session_begin(&s, c);
 	if (r == 0)
 		r = vault_session_unlock(&s, seconds, is_restored ? VAULT_FLAG_RESTORED : 0);
-	if (r == 0 && verb_vault_is_stored(key))
-		r = verb_vault_store_key(&s);
+	if (r == 0 && key)
+		r = verb_vault_store_key(&s, stored_key_kind(key));
 	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
 }
 
