@@ -19,7 +19,7 @@ import threading
 import broker_tap
 from broker_tap import end, ok
 
-PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRALD", "CORRALD_HTTP", "SANDBOX_CALL")
+PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_VAULT", "CORRALD", "CORRALD_HTTP", "SANDBOX_CALL")
 CORRAL = os.path.abspath(os.environ["CORRAL"])
 DATA = pathlib.Path(os.environ["DATA"])
 
@@ -106,6 +106,20 @@ def policies(place):
     ok(done.returncode == 2 and str(version) in done.stderr, "a version that is none is an error", done)
     version.unlink()
     place.corral("policy", "remove", "team")
+
+
+def vault(place):
+    passphrase = place.path / "passphrase"
+    passphrase.write_text("correct horse battery")
+    passphrase.chmod(0o600)
+    given = ("--passphrase-file", str(passphrase))
+    ok(place.corral("vault", "init", *given).returncode == 0, "a vault is made")
+    file = place.state / "vault/vault"
+    before = file.read_bytes().replace(b"corral vault 1\n", b"corral vault 2\n", 1)
+    file.write_bytes(before)
+    for words in (("unlock",), ("list",), ("remove", "X")):
+        refused(place.corral("vault", *words, *given), "vault", "vault", 2, f"vault {words[0]}: a vault of a newer version is refused")
+    ok(file.read_bytes() == before, "and stays as it is")
 
 
 def services(place):
@@ -250,6 +264,7 @@ def main():
         approvals(place)
         policies(place)
         services(place)
+        vault(place)
         if os.environ.get("CORRALD"):
             daemon(place)
             missed(place)
