@@ -84,6 +84,9 @@ int preset_of_program(const char *real, const char *home)
 	for (int i = 0; i < (int)preset_data_count; i++) {
 		const char *pattern;
 
+		/* Every run asks, and patterns take time: all of an agent's have its name. */
+		if (!strstr(real, preset_name(i)))
+			continue;
 		for (size_t k = 0; (pattern = preset_text(i, PRESET_PROGRAM, k)); k++) {
 			if (preset_program_matches(pattern, real, home))
 				return i;

@@ -63,8 +63,10 @@ static void test_data(void **state)
 			assert_int_equal(listen_parse(text, &port, NULL, NULL), 0);
 		for (size_t k = 0; (text = preset_text(i, PRESET_LOGIN, k)); k++)
 			assert_int_equal(listen_parse(strchr(text, ' ') + 1, &port, NULL, NULL), 0);
-		for (size_t k = 0; (text = preset_text(i, PRESET_PROGRAM, k)); k++)
+		for (size_t k = 0; (text = preset_text(i, PRESET_PROGRAM, k)); k++) {
 			assert_int_equal(glob_check(text[0] == '~' ? text + 1 : text, NULL), 0);
+			assert_non_null(strstr(text, preset_name(i)));
+		}
 		for (size_t k = 0; (text = preset_text(i, PRESET_SEED, k)); k++)
 			assert_true(strncmp(text, "~/", 2) == 0 && strchr(text, ' '));
 		for (size_t k = 0; (text = preset_text(i, PRESET_SHARED, k)); k++)
