@@ -37,7 +37,7 @@ struct serve_session {
 	struct watcher watch;
 };
 
-struct serve_answer {
+struct held_answer {
 	uint64_t asker;
 	struct answer a;
 };
@@ -76,7 +76,7 @@ struct holder_process {
 	struct buffer *notes; /* encoded events */
 	size_t n_notes, cap_notes;
 	uint64_t n_missing;
-	struct serve_answer answers[HOLDER_LIVE_QUESTIONS_MAX];
+	struct held_answer answers[HOLDER_LIVE_QUESTIONS_MAX];
 	size_t n_answers;
 	struct error failed; /* something cannot be taken back */
 };
@@ -348,7 +348,7 @@ static void serve_fail(void *context, const char *why)
 	serve_tell_news(s);
 }
 
-static void serve_answer(void *context, uint64_t asker, const struct answer *a)
+static void held_answer(void *context, uint64_t asker, const struct answer *a)
 {
 	struct holder_process *s = context;
 	const uint64_t number = (asker & SERVE_NUMBER_MASK) >> SERVE_NUMBER_SHIFT;
@@ -358,7 +358,7 @@ static void serve_answer(void *context, uint64_t asker, const struct answer *a)
 
 	copy.pattern = "";
 	if (number == 0 && s->n_answers < ROWS(s->answers)) {
-		s->answers[s->n_answers++] = (struct serve_answer){ asker, copy };
+		s->answers[s->n_answers++] = (struct held_answer){ asker, copy };
 		serve_tell_news(s);
 	} else if (x && answer_encode(&copy, &body) == 0 &&
 		   frame_send(x->watch.fd, FRAME_ANSWER, asker & ~SERVE_NUMBER_MASK, body.data,
@@ -551,7 +551,7 @@ static int serve_on_question(struct holder_process *s, struct frame *f)
 		struct answer a = no;
 
 		a.why = r > 0 ? (uint32_t)r : ANSWER_BY_USER;
-		serve_answer(s, f->id, &a);
+		held_answer(s, f->id, &a);
 	}
 	return 0;
 }
@@ -690,7 +690,7 @@ static int serve_turn(struct holder_process *s)
 
 static int serve_begin(struct holder_process *s, int host)
 {
-	const struct holder_live_hooks hooks = { .answer = serve_answer,
+	const struct holder_live_hooks hooks = { .answer = held_answer,
 		.put = serve_put,
 		.fail = serve_fail,
 		.describe = serve_describe,

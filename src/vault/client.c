@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "event/wait.h"
 #include "vault/source.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/report.h"
 
 enum { CLIENT_START_MS = 30 * 1000, CLIENT_CALL_MS = 300 * 1000 };

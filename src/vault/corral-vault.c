@@ -9,7 +9,7 @@
 
 #include "process/confinement.h"
 #include "vault/server.h"
-#include "wire/child.h"
+#include "process/child.h"
 
 static int explain(int argc, char **argv)
 {

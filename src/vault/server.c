@@ -18,7 +18,7 @@
 #include "process/confinement.h"
 #include "vault/internal.h"
 #include "vault/store.h"
-#include "wire/child.h"
+#include "process/child.h"
 #include "wire/report.h"
 
 enum {

@@ -16,11 +16,11 @@ struct vault_session {
 	struct vault_client *vault;
 };
 
-#define SESSION_PASSPHRASE(s)                                                         \
-	{                                                                             \
-		"passphrase-file", 0, "FILE",                                         \
-			"read the passphrase from a file of mode 0600, or /dev/fd/N", \
-			options_text, &(s)->passphrase_file, OPTIONS_OPTIONAL         \
+#define SESSION_PASSPHRASE(s)                                                                   \
+	{                                                                                       \
+		{ "passphrase-file", SCHEMA_TEXT,                                               \
+			.help = "read the passphrase from a file of mode 0600, or /dev/fd/N" }, \
+			0, "FILE", .target = &(s)->passphrase_file                              \
 	}
 
 /* No other process of the user may look into this one from here on; starts corral-vault. */

@@ -127,8 +127,9 @@ static int verb_vault_import_run(struct call *c)
 	auto_document d = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "replace", 0, NULL, "give secrets that are there the values of the file",
-			options_flag, &x.replace, OPTIONS_OPTIONAL },
+		{ { "replace", SCHEMA_FLAG,
+			  .help = "give secrets that are there the values of the file" },
+			.target = &x.replace },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
@@ -203,7 +204,7 @@ static int verb_vault_export_run(struct call *c)
 	struct copy_settings x = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "yes", 'y', NULL, "do not ask", options_flag, &x.yes, OPTIONS_OPTIONAL },
+		{ { "yes", SCHEMA_FLAG, .help = "do not ask" }, 'y', .target = &x.yes },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));

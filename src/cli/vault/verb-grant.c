@@ -44,12 +44,13 @@ static int verb_vault_grant_run(struct call *c)
 	auto_buffer host = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "in", 0, "PLACES",
-			"where in a request: header (if not given), query, body, form; with commas",
-			options_text, &g.in, OPTIONS_OPTIONAL },
-		{ "to", 0, "SANDBOX",
-			"only for this sandbox: a skill, a mode, a policy, by its name",
-			options_text, &g.to, OPTIONS_OPTIONAL },
+		{ { "in", SCHEMA_TEXT,
+			  .help = "where in a request: header (if not given), query, body, form; "
+				  "with commas" },
+			0, "PLACES", .target = &g.in },
+		{ { "to", SCHEMA_TEXT,
+			  .help = "only for this sandbox: a skill, a mode, a policy, by its name" },
+			0, "SANDBOX", .target = &g.to },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
@@ -78,10 +79,9 @@ static int verb_vault_revoke_run(struct call *c)
 	auto_buffer host = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "to", 0, "SANDBOX", "the grant for this sandbox", options_text, &g.to,
-			OPTIONS_OPTIONAL },
-		{ "all", 0, NULL, "all grants of the secret", options_flag, &g.all,
-			OPTIONS_OPTIONAL },
+		{ { "to", SCHEMA_TEXT, .help = "the grant for this sandbox" }, 0, "SANDBOX",
+			.target = &g.to },
+		{ { "all", SCHEMA_FLAG, .help = "all grants of the secret" }, .target = &g.all },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));

@@ -108,9 +108,10 @@ static int verb_vault_uses_run(struct call *c)
 	bool json = false;
 	const struct options_row rows[] = {
 		AUDIT_FILTER_AMOUNT(&filter),
-		{ "since", 0, "TIME", "since: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z",
-			audit_filter_time, &filter, OPTIONS_OPTIONAL },
-		{ "json", 0, NULL, "print JSON Lines", options_flag, &json, OPTIONS_OPTIONAL },
+		{ { "since", SCHEMA_OTHER,
+			  .help = "since: 10m, 2h, 3d, 14:30, 2026-01-31, 2026-01-31T14:30:00Z" },
+			0, "TIME", .target = &filter, .take = audit_filter_time },
+		{ { "json", SCHEMA_FLAG, .help = "print JSON Lines" }, .target = &json },
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 

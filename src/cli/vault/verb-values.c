@@ -50,14 +50,16 @@ static int verb_vault_set_run(struct call *c)
 	auto_secret value = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "from", 0, "SOURCE",
-			"where the value is: file:PATH, env:NAME, cmd:PROGRAM "
-			"WORD...,\nsecret-service:NAME=VALUE,...",
-			options_text, &v.from, OPTIONS_OPTIONAL },
-		{ "keep", 0, "TIME", "how long a value of the source is kept, if it does not say",
-			vault_take_duration, &v.keep_s, OPTIONS_OPTIONAL },
-		{ "expires-in", 0, "TIME", "the value is not given out after this time",
-			vault_take_duration, &v.expires_in_s, OPTIONS_OPTIONAL },
+		{ { "from", SCHEMA_TEXT,
+			  .help = "where the value is: file:PATH, env:NAME, cmd:PROGRAM "
+				  "WORD...,\nsecret-service:NAME=VALUE,..." },
+			0, "SOURCE", .target = &v.from },
+		{ { "keep", SCHEMA_OTHER,
+			  .help = "how long a value of the source is kept, if it does not say" },
+			0, "TIME", .target = &v.keep_s, .take = vault_take_duration },
+		{ { "expires-in", SCHEMA_OTHER,
+			  .help = "the value is not given out after this time" },
+			0, "TIME", .target = &v.expires_in_s, .take = vault_take_duration },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
@@ -140,10 +142,12 @@ static int verb_vault_rotate_run(struct call *c)
 	struct values_settings v = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "passphrase", 0, NULL, "another passphrase and another key for the whole vault",
-			options_flag, &v.passphrase, OPTIONS_OPTIONAL },
-		{ "expires-in", 0, "TIME", "the value is not given out after this time",
-			vault_take_duration, &v.expires_in_s, OPTIONS_OPTIONAL },
+		{ { "passphrase", SCHEMA_FLAG,
+			  .help = "another passphrase and another key for the whole vault" },
+			.target = &v.passphrase },
+		{ { "expires-in", SCHEMA_OTHER,
+			  .help = "the value is not given out after this time" },
+			0, "TIME", .target = &v.expires_in_s, .take = vault_take_duration },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));

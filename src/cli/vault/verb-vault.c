@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/vault/internal.h"
 #include "cli/vault/stored-key.h"
-#include "policy/format/unit.h"
+#include "codec/unit.h"
 
 enum { VERB_VAULT_REMEMBER_S = 8 * 3600 };
 
@@ -41,7 +41,7 @@ static int verb_vault_store_key(struct vault_session *s, enum vault_slot_kind ki
 
 static int verb_vault_check_key(struct call *c, const char *key)
 {
-	static const struct options_row row = { .name = "key" };
+	static const struct options_row row = { .is = { .name = "key" } };
 
 	if (!key || stored_key_kind(key) != VAULT_SLOT_NONE)
 		return 0;
@@ -56,9 +56,10 @@ static int verb_vault_init_run(struct call *c)
 	const char *key = NULL;
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "key", 0, "KIND",
-			"what opens the vault beside its passphrase: systemd-creds, secret-service",
-			options_text, &key, OPTIONS_OPTIONAL },
+		{ { "key", SCHEMA_TEXT,
+			  .help = "what opens the vault beside its passphrase: systemd-creds, "
+				  "secret-service" },
+			0, "KIND", .target = &key },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
@@ -90,7 +91,7 @@ static int verb_vault_take_duration(
 	if (unit_parse_duration(value, &ms) < 0 || ms < 1000) {
 		(void)error_set(c->error, -EINVAL, NULL,
 			"invalid value for --%s: `%s` (expected a time such as 30m, 8h or 7d)",
-			row->name, value);
+			row->is.name, value);
 		return -EINVAL;
 	}
 	*(uint64_t *)row->target = ms / 1000;
@@ -105,14 +106,17 @@ static int verb_vault_unlock_run(struct call *c)
 	const char *key = NULL;
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ "for", 0, "TIME",
-			"how long the kernel keeps the key: 8h if not given, 7d at most",
-			verb_vault_take_duration, &seconds, OPTIONS_OPTIONAL },
-		{ "key", 0, "KIND",
-			"from now on this opens the vault, too: systemd-creds, secret-service",
-			options_text, &key, OPTIONS_OPTIONAL },
-		{ "restored", 0, NULL, "accept an older file that was put back on purpose",
-			options_flag, &is_restored, OPTIONS_OPTIONAL },
+		{ { "for", SCHEMA_OTHER,
+			  .help = "how long the kernel keeps the key: 8h if not given, 7d at "
+				  "most" },
+			0, "TIME", .target = &seconds, .take = verb_vault_take_duration },
+		{ { "key", SCHEMA_TEXT,
+			  .help = "from now on this opens the vault, too: systemd-creds, "
+				  "secret-service" },
+			0, "KIND", .target = &key },
+		{ { "restored", SCHEMA_FLAG,
+			  .help = "accept an older file that was put back on purpose" },
+			.target = &is_restored },
 		SESSION_PASSPHRASE(&s),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
