@@ -435,7 +435,7 @@ NONE = ["--policy", "{policy}/programs.yaml"]
 BARE = [
     Row("nothing else: sh",
         ["sh", "-c",
-         "echo $((6*7)); cd; pwd; echo a >a; read x <a; echo $x; x=$(mktemp 2>&1) || "
+         "echo $((6*7)); cd; pwd; echo a >a.tmp; read x <a.tmp; echo $x; x=$(mktemp 2>&1) || "
          "echo no mktemp"], options=NONE, see=["42", "no mktemp"], same=False),
     Row("nothing else: bash",
         ["bash", "-c", "cat <<<here; echo <(true) >/dev/null; echo ${BASH_VERSION:+version}"],
@@ -455,8 +455,8 @@ BARE = [
     Row("nothing else: git in the private home",
         ["sh", "-c",
          "cd && git init -q -b main r && cd r && git -c user.name=a -c user.email=b commit -q "
-         "--allow-empty -m x && git log --format=%s"], needs=["git"], options=NONE, see=["x"],
-        same=False),
+         "--allow-empty -m x && git log --format=%s && mv ~/r ~/r.tmp"], needs=["git", "mv"],
+        options=NONE + ["--exec", "mv"], see=["x"], same=False),
     Row("nothing else: curl", ["curl", "--version"], needs=["curl"], options=NONE, see=["https"]),
     Row("nothing else: node", ["node", "-e", "1"], needs=["node"], options=NONE),
     Row("nothing else: perl", ["perl", "-MPOSIX", "-e", "print floor(1.5), qq(\\n)"],
