@@ -192,8 +192,9 @@ static int init_take_frame(struct running *run)
 
 	if (r <= 0)
 		return r == 0 ? -EPIPE : r == -EAGAIN ? 0 : r;
-	/* For a command that was over already. */
-	if (f.id != run->id)
+	/* For a command that was over already. 0: the one that runs, which the sender did not
+	 * number. */
+	if (f.id != run->id && !(f.type == FRAME_KILL && f.id == 0))
 		return 0;
 	if (f.len == sizeof(number))
 		memcpy(&number, f.body, sizeof(number));

@@ -38,9 +38,10 @@ enum frame_type {
 	FRAME_START,  /* id: of the command, chosen by the host; body: wire/start.h; fds: stdio (0,
 			 1,  2), none with START_TTY */
 	FRAME_SIGNAL, /* body: u32 number; to the command's foreground processes */
-	FRAME_KILL,   /* end the command with all its processes; body: none, or u32 flags for its
-			 report */
-	FRAME_LEASE,  /* host -> warden: it was handed to the lent init; body: u64 timeout in ms */
+	FRAME_KILL,  /* end the command with all its processes; id 0: to an init, the one that runs;
+			body: none, or u32 flags for its
+			report */
+	FRAME_LEASE, /* host -> warden: it was handed to the lent init; body: u64 timeout in ms */
 	FRAME_RETURN, /* host -> warden: it is over; id 0: the lent init is gone */
 	/* init -> warden -> host */
 	FRAME_READY,   /* warden -> host: the session stands; body: wire/report.h */

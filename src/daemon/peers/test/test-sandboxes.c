@@ -310,7 +310,8 @@ static void expect_rule_broken(struct world *w, int *fd)
 
 #define MEMBERS(events, denied, stopping)                                                          \
 	"\"id\":\"" ID_A "\",\"pid\":77,\"started_ms\":5,\"events\":" events ",\"denied\":" denied \
-	",\"stopping\":" stopping ",\"name\":\"skill\",\"command\":\"run "                         \
+	",\"files\":\"not watched\",\"stopping\":" stopping                                        \
+	",\"name\":\"skill\",\"command\":\"run "                                                   \
 	"\\\"it\\\"\",\"folder\":\"/home/"                                                         \
 	"u\",\"policy\":\"p.yaml\",\"kind\":\"run\",\"questions\":0"
 
