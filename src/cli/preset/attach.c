@@ -87,14 +87,15 @@ static int preset_choose_named(struct run *r, const char *text, bool *is_none)
 /* The agent that the command is; only where nobody has said what it may do. */
 static int preset_choose_agent(struct run *r)
 {
+	const char *home = r->load.variables.values[VARIABLE_HOME];
 	const struct run_options *o = &r->options;
 	char real[PATH_BYTES];
 	int preset;
 
-	if (r->is_shell || r->call->n == 0 || o->policies.n || o->skill || o->agent.is_given ||
-		o->profile || !run_agents_find_own(r, r->call->words[0], real))
+	if (!home || r->is_shell || r->call->n == 0 || o->policies.n || o->skill ||
+		o->agent.is_given || o->profile || !run_agents_find_own(r, r->call->words[0], real))
 		return 0;
-	preset = preset_of_program(real, r->load.variables.values[VARIABLE_HOME]);
+	preset = preset_of_program(real, home);
 	return preset < 0 ? 0 : preset_choose(r, preset);
 }
 
