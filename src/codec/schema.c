@@ -71,7 +71,7 @@ bool schema_allows_number(const struct schema_field *f, uint64_t number)
 	if (f->type == SCHEMA_FLAG)
 		return number <= 1;
 	if (f->type == SCHEMA_CHOICE) {
-		while (f->words[n] && n < number)
+		while (n < number && f->words[n])
 			n++;
 		return f->words[n] != NULL;
 	}

@@ -337,11 +337,13 @@ static int add_usual(struct environment *env)
 	return r;
 }
 
-/* Each of them tries again, and waits longer every time, even if there is no such name. */
+/* Each of them tries again, and waits longer every time, even if there is no such name; and npm
+ * looks for a new version of itself. */
 static int environment_add_offline(struct environment *env)
 {
-	static const char *const items[] = { "npm_config_fetch_retries=0", "PIP_RETRIES=0",
-		"CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0" };
+	static const char *const items[] = { "npm_config_fetch_retries=0",
+		"npm_config_update_notifier=false", "PIP_RETRIES=0", "CARGO_NET_RETRY=0",
+		"UV_HTTP_RETRIES=0" };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ROWS(items); i++)

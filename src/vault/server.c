@@ -71,7 +71,7 @@ static void server_on_client(struct watcher *w, uint32_t events)
 	struct vault_server_client *c = container_of(w, struct vault_server_client, watcher);
 	struct vault_server *s = &server_state;
 	auto_result result = { 0 };
-	struct vault_message m;
+	struct vault_message m = { 0 };
 	struct error e = { 0 };
 	int r = frame_receive(w->fd, &s->frame);
 

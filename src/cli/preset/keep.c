@@ -37,7 +37,7 @@ static void keep_project(const char *work_dir, char out[KEEP_NAME_MAX + 2 * KEEP
 
 	(void)crypto_generichash(
 		digest, sizeof(digest), (const unsigned char *)work_dir, strlen(work_dir), NULL, 0);
-	for (; name[n] && n < KEEP_NAME_MAX; n++) {
+	for (; n < KEEP_NAME_MAX && name[n]; n++) {
 		const bool is_plain =
 			(name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') ||
 			(name[n] >= '0' && name[n] <= '9') || (n && strchr("._-", name[n]));

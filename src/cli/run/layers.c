@@ -246,11 +246,11 @@ static void run_layers_note_unread(const struct run *r)
 static int run_layers_stack(struct run *r)
 {
 	for (size_t i = 0; i < r->n_base + r->ceiling.n; i++) {
-		struct permissions *layer =
-			i < r->n_base ? r->base[i] : r->ceiling.files[i - r->n_base].permissions;
+		struct permissions *layer;
 
 		if (i == RUN_LAYERS_MAX)
 			return run_layers_too_many(r);
+		layer = i < r->n_base ? r->base[i] : r->ceiling.files[i - r->n_base].permissions;
 		if (system_links_grant(layer) < 0)
 			return error_no_memory(r->call->error);
 		r->layers[r->n_layers++] = layer;

@@ -26,7 +26,7 @@ static void push(struct buffer *out, crypto_secretstream_xchacha20poly1305_state
 	const void *data, size_t len, const uint8_t *more, size_t more_len, uint8_t tag)
 {
 	const uint32_t n = htole32((uint32_t)(len + crypto_secretstream_xchacha20poly1305_ABYTES));
-	uint8_t *cipher = malloc(len + crypto_secretstream_xchacha20poly1305_ABYTES);
+	uint8_t *cipher = calloc(1, len + crypto_secretstream_xchacha20poly1305_ABYTES);
 
 	require(cipher);
 	(void)crypto_secretstream_xchacha20poly1305_push(

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (vault_message_decode(&m, data, size) < 0)
 		return 0;
 	require(vault_message_size(&m) == size && m.op < VAULT_OPS && m.error <= 0);
-	again = malloc(size);
+	again = calloc(1, size);
 	require(again);
 	vault_message_encode(&m, again);
 	require(memcmp(again, data, size) == 0);
