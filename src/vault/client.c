@@ -187,8 +187,7 @@ int vault_client_start(struct vault_client **ret, struct error *e)
 		r = secret_new(&c->room, FRAME_BODY_MAX);
 	if (r == 0)
 		r = secret_lock(c, sizeof(*c));
-	r = r < 0 ? error_set(e, r, NULL, "cannot lock memory for secrets: %s", strerror(-r))
-		  : client_spawn(c, e);
+	r = r < 0 ? secret_refuse(r, e) : client_spawn(c, e);
 	if (r < 0)
 		vault_client_end(c);
 	else

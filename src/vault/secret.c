@@ -15,6 +15,13 @@ int secret_lock(void *object, size_t len)
 	return sodium_mlock(object, len) < 0 ? (errno ? -errno : -ENOMEM) : 0;
 }
 
+int secret_refuse(int r, struct error *e)
+{
+	(void)error_set(e, r, NULL, "cannot lock memory for secrets: %s", strerror(-r));
+	error_hint(e, "let the user lock 8 MiB: `ulimit -l`, LimitMEMLOCK=");
+	return r;
+}
+
 int secret_new(struct secret *ret, size_t len)
 {
 	uint8_t *data = sodium_malloc(len > 0 ? len : 1);

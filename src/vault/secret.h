@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct secret {
 	uint8_t *data; /* NULL: none */
 	size_t len;
@@ -23,4 +25,6 @@ void secret_free(struct secret *s);
 
 /* Locks an object that was there before, such as a static one. */
 int secret_lock(void *object, size_t len);
+/* That it could not be, and what to do. Returns r. */
+int secret_refuse(int r, struct error *e);
 void secret_wipe(void *object, size_t len);

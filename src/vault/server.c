@@ -190,11 +190,8 @@ static int server_prepare(struct vault_server *s, struct error *e)
 		r = secret_new(&s->scratch, VAULT_SCRATCH_BYTES);
 	if (r == 0)
 		r = secret_new(&s->room, FRAME_BODY_MAX);
-	if (r < 0) {
-		(void)error_set(e, r, NULL, "cannot lock memory for secrets: %s", strerror(-r));
-		error_hint(e, "let the user lock 8 MiB: `ulimit -l`, LimitMEMLOCK=");
-		return r;
-	}
+	if (r < 0)
+		return secret_refuse(r, e);
 	r = store_enter(SERVER_FOLDER, e);
 	if (r == 0 && fstat(SERVER_FOLDER, &s->folder) < 0)
 		r = error_set(e, -errno, NULL, "the folder of the vault: %s", strerror(errno));

@@ -170,6 +170,15 @@ def other_cases():
     bad(2, "doctor", "--json", "more")
     good({0, 1}, "security", "--json")
     bad(2, "security", "--json", "more")
+    bad(5, "vault", "list", "--json")  # there is none
+    (home / "passphrase").write_text("correct horse battery\n")
+    (home / "passphrase").chmod(0o600)
+    ok(corral("vault", "init", "--passphrase-file", str(home / "passphrase")).returncode == 0, "a vault is made")
+    good({0}, "vault", "list", "--json", "--passphrase-file", str(home / "passphrase"))
+    good({0}, "vault", "doctor", "--json")
+    bad(2, "vault", "doctor", "--json", "more")
+    good({0}, "vault", "uses", "--json", lines=True)
+    bad(2, "vault", "uses", "--json", "--bogus", lines=True)
     # No daemon runs here; test-daemon.py has what they say where one does.
     environment["CORRALD"] = "/nonexistent"
     for verb in ("dashboard", "ps", "status", "events"):

@@ -479,6 +479,11 @@ SITES = {
     "`authorities` of email": "../mail/test-mail.py:authorities",
     "corral policy rules": 'test-stored.py:corral("policy", "rules")',
     "`corral policy list`": 'test-stored.py:corral("policy", "list"', "`corral policy history %s`": 'test-stored.py:"policy", "history"',
+    "make one: corral vault init": 'test-vault.py:corral("init", passphrase', "--restored": 'test-vault.py:"unlock", "--restored"',
+    "corral vault unlock": 'test-vault.py:corral("unlock", passphrase', "--passphrase-file FILE": 'test-vault.py:"--passphrase-file", passphrase',
+    "answer y, or give --yes": 'test-vault.py:"export", "--yes"', "the file before it is `%s`": "test-vault.py:which a message names, helps",
+    "corral vault list": 'test-vault.py:corral("list"', "rotate --passphrase": 'test-vault.py:"rotate", "--passphrase"', "corral vault rotate %s": 'test-vault.py:corral("rotate", "TOKEN"',
+    "corral vault grant %s %s": 'test-vault.py:corral("grant", "TOKEN"', "`ulimit -l`": "test-vault.py:ulimit -l",
     "unix:/path": "../../src/jail/seatbelt/test/test-seatbelt.c:EOPNOTSUPP",
 }
 CONCRETE = re.compile(r"(?<![\w-])--[a-z]|`[^`]+`|(?<![a-z])[a-z_]+: ?[\[{]|\bcorral [a-z]+ ")

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -149,7 +150,7 @@ def damage(place):
     for name, bad in (("cut off", good[:-1]), ("longer", good + b"x"), ("changed", good[:-20] + bytes([good[-20] ^ 1]) + good[-19:]), ("empty", b"")):
         place.file.write_bytes(bad)
         done = place.corral("unlock", passphrase=place.passphrase)
-        ok(done.returncode == 2 and "damaged" in done.stderr, f"a file that is {name} is refused", done)
+        ok(done.returncode == 2 and "damaged" in done.stderr and "`vault.old`" in done.stderr, f"a file that is {name} is refused", done)
     place.file.write_bytes(good.replace(b"corral vault 1", b"corral vault 2", 1))
     done = place.corral("unlock", passphrase=place.passphrase)
     ok(done.returncode == 2 and "has version 2" in done.stderr and "upgrade" in done.stderr, "a newer file is refused", done)
@@ -175,6 +176,10 @@ def damage(place):
     (place.vault / "mark").unlink()
     ok("older than the last" in place.corral("list").stderr, "also without the mark, while it is unlocked")
     ok(place.corral("unlock", "--restored", passphrase=place.passphrase).returncode == 0 and place.value("TOKEN") == OTHER, "on the user's word it is taken")
+    ok(place.corral("rotate", "TOKEN", value=OTHER).returncode == 0, "it is changed once more")
+    place.file.write_bytes((place.vault / "vault.old").read_bytes())
+    done = place.corral("unlock", "--restored", passphrase=place.passphrase)
+    ok(done.returncode == 0 and place.value("TOKEN") == OTHER, "the file before it, which a message names, helps", done)
 
 
 KEYS = r"""
@@ -232,12 +237,17 @@ def process(place):
             ok(refused, f"/proc/PID/{name} is refused")
         libc = ctypes.CDLL(None, use_errno=True)
         ok(libc.ptrace(16, pid, 0, 0) == -1 and ctypes.get_errno() == EPERM, "ptrace is refused")
-    listening = subprocess.run(["grep", "-c", "vault", "/proc/net/unix"], capture_output=True, text=True, check=False).stdout.strip()
-    ok(listening == "0", "there is no socket to connect to", listening)
+    listening = [line for line in pathlib.Path("/proc/net/unix").read_text().splitlines() if str(place.path) in line]
+    ok(not listening, "there is no socket to connect to", listening)
     held.stdin.close()
     held.wait(60)
     done = subprocess.run([VAULT], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     ok(done.returncode == 2 and "started by corral" in done.stderr, "by hand it does not start", done)
+    if os.geteuid() != 0:  # root may lock what it likes
+        few, enough = (subprocess.run(["sh", "-c", f"ulimit -l {limit} && exec {shlex.quote(CORRAL)} vault list"], env=place.env, stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, check=False) for limit in (64, 8192))
+        ok(few.returncode == 2 and "`ulimit -l`" in few.stderr, "memory that cannot be locked: it says what to do", few)
+        ok(enough.returncode == 0, "which helps", enough)
 
 
 def grants(place):
