@@ -104,10 +104,14 @@ static int profile_find_writes(struct call *c, const struct load *l, struct prof
 {
 	const struct grant_list *also = l->extending ? &l->extending->fs_write : NULL;
 	const size_t n = (l->writes ? l->writes->n : 0) + (also ? also->n : 0);
-	const char **writes = n ? arena_calloc(c->arena, n, sizeof(*writes)) : NULL;
-	int r = n && !writes ? -ENOMEM : 0;
+	const char **writes;
+	int r = 0;
 
-	x->writes = writes;
+	if (n == 0)
+		return 0;
+	x->writes = writes = arena_calloc(c->arena, n, sizeof(*writes));
+	if (!writes)
+		return -ENOMEM;
 	for (size_t i = 0; r == 0 && l->writes && i < l->writes->n; i++)
 		r = profile_add_write(c, l, l->writes->items[i], &writes[x->n_writes++]);
 	for (size_t i = 0; r == 0 && also && i < also->n; i++)

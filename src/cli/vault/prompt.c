@@ -75,7 +75,7 @@ int prompt_read(const char *question, struct secret *ret, struct error *e)
 int prompt_read_file(const char *path, struct secret *ret, struct error *e)
 {
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct stat st;
+	struct stat st = { 0 };
 	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
 
 	if (r == 0 && S_ISREG(st.st_mode) && (st.st_uid != geteuid() || (st.st_mode & 077))) {
