@@ -39,7 +39,7 @@ void joined_change_deinit(struct joined_change *c)
 
 static int joined_change_copy(const struct live_grant *from, size_t n, struct joined_change *ret)
 {
-	auto_joined_change c = { .grants = calloc(n + 1, sizeof(*from)) };
+	struct joined_change c = { .grants = calloc(n + 1, sizeof(*from)) };
 	int r = c.grants ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -48,12 +48,10 @@ static int joined_change_copy(const struct live_grant *from, size_t n, struct jo
 		c.n += c.grants[i].pattern != NULL;
 		r = c.grants[i].pattern ? 0 : -ENOMEM;
 	}
-	if (r < 0)
-		return r;
-	joined_change_deinit(ret);
-	*ret = c;
-	memset(&c, 0, sizeof(c)); /* it is there now */
-	return 0;
+	joined_change_deinit(r < 0 ? &c : ret);
+	if (r == 0)
+		*ret = c;
+	return r;
 }
 
 /* Beginning and end */
