@@ -101,6 +101,14 @@ def private_hosts(hosts):
     return out
 
 
+def unreachable(hosts):
+    """The first of them that does not answer outside of any sandbox either; None: all do."""
+    for host in hosts:
+        if subprocess.run(["curl", "-s", "-o", "/dev/null", "--max-time", "30", f"https://{host}/"], check=False).returncode != 0:
+            return host
+    return None
+
+
 def tools(folder):
     """Folders of PATH, and what has to be read for them: toolchains that are not the system's."""
     path, read = [], []
@@ -181,10 +189,11 @@ def main():
         for number, row in enumerate(ROWS):
             if options.only not in row.name:
                 continue
-            if shutil.which(row.program, path=s.path):
-                test(tap, s, number, row)
+            lost = unreachable(row.hosts) if shutil.which(row.program, path=s.path) else row.program
+            if lost:
+                tap.skip(row.name, f"third-party cases not present: {lost}")
             else:
-                tap.skip(row.name, f"third-party cases not present: {row.program}")
+                test(tap, s, number, row)
         # Go's cache may have folders that cannot be written.
         subprocess.run(["chmod", "-R", "u+w", folder], check=False)
     print(f"1..{tap.number}")
