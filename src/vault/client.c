@@ -239,7 +239,7 @@ int vault_client_call(struct vault_client *c, const struct vault_message *m,
 	struct vault_message *ret, struct error *e)
 {
 	const uint64_t id = ++c->next_id;
-	struct vault_message answer;
+	struct vault_message answer = { 0 };
 	int r = vault_message_send(c->child.socket, FRAME_VAULT_CALL, id, m, &c->room);
 
 	if (r == 0)

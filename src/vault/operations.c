@@ -596,7 +596,7 @@ static int operation_rotate(struct vault_server *s, const struct vault_message *
 		r = error_set(e, -EINVAL, NULL, "the value is empty");
 	if (r == 0)
 		r = operation_record(s, "rotate", m->name, "", AUDIT_ALLOWED, "", e);
-	if (r < 0)
+	if (r < 0 || !x)
 		return r;
 	if (*x->source) {
 		r = operation_fetch(s, &ret->vault, x, &value, e);
@@ -617,7 +617,7 @@ static int operation_remove(struct vault_server *s, const struct vault_message *
 		r = operation_find(&ret->vault, m->name, &x, e);
 	if (r == 0)
 		r = operation_record(s, "remove", m->name, "", AUDIT_ALLOWED, "", e);
-	if (r < 0)
+	if (r < 0 || !x)
 		return r;
 	vault_remove(&ret->vault, x);
 	return operation_write(s, &ret->vault, e);
@@ -646,7 +646,7 @@ static int operation_grant(struct vault_server *s, const struct vault_message *m
 		r = operation_find(&ret->vault, m->name, &x, e);
 	if (r == 0)
 		r = operation_record(s, "grant", m->name, m->principal, AUDIT_ALLOWED, m->text, e);
-	if (r < 0)
+	if (r < 0 || !x)
 		return r;
 	for (uint32_t i = 0; !g && i < x->n_grants; i++)
 		g = operation_is_grant(&x->grants[i], m->text, m->principal) ? &x->grants[i] : NULL;
@@ -671,7 +671,7 @@ static int operation_revoke(struct vault_server *s, const struct vault_message *
 		r = operation_find(&ret->vault, m->name, &x, e);
 	if (r == 0)
 		r = operation_record(s, "revoke", m->name, m->principal, AUDIT_ALLOWED, m->text, e);
-	if (r < 0)
+	if (r < 0 || !x)
 		return r;
 	for (uint32_t i = 0; i < x->n_grants; i++)
 		if (*m->text && !operation_is_grant(&x->grants[i], m->text, m->principal))

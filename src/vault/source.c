@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +66,7 @@ static int source_read_file(const char *path, struct source_value *ret, struct e
 	const char *home = NULL;
 	auto_fd fd = -1;
 	struct planted p;
-	struct stat st;
+	struct stat st = { 0 };
 	int r;
 
 	(void)account_home("/etc/passwd", geteuid(), &scratch, &home);
@@ -274,8 +273,11 @@ static uint64_t source_time(const struct node *n)
 	if (*end == '+' || *end == '-') {
 		const int sign = *end == '-' ? -1 : 1;
 
-		if (sscanf(end + 1, "%2" SCNd64 ":%2" SCNd64, &hours, &minutes) != 2)
+		if (strlen(end) != 6 || end[3] != ':' || strspn(end + 1, "0123456789") != 2 ||
+			strspn(end + 4, "0123456789") != 2)
 			return 0;
+		hours = strtol(end + 1, NULL, 10);
+		minutes = strtol(end + 4, NULL, 10);
 		hours *= sign;
 		minutes *= sign;
 	} else if (strcmp(end, "Z") != 0) {
@@ -362,7 +364,7 @@ static int source_read_program(const char *words, struct source_value *ret, stru
 			return error_set(e, -E2BIG, NULL, "the command has too many words");
 		argv[n++] = word;
 	}
-	r = source_check_words(argv, e);
+	r = n > 0 ? source_check_words(argv, e) : -EINVAL;
 	if (r == 0)
 		r = source_run(argv, NULL, &output, e);
 	return r < 0 ? r

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sodium.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -205,10 +205,12 @@ static struct store_attempts store_attempts_read(void)
 {
 	struct store_attempts a = { 0 };
 	auto_buffer text = { 0 };
+	char *end = NULL;
 
-	if (store_read_own(STORE_ATTEMPTS, SMALL_MAX, &text, NULL) < 0 ||
-		sscanf(buffer_text(&text), "%" SCNu64 " %" SCNu64, &a.n, &a.last_s) != 2)
-		return (struct store_attempts){ 0 };
+	if (store_read_own(STORE_ATTEMPTS, SMALL_MAX, &text, NULL) < 0)
+		return a;
+	a.n = strtoull(buffer_text(&text), &end, 10);
+	a.last_s = strtoull(end, NULL, 10);
 	return a;
 }
 
