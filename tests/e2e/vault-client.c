@@ -59,7 +59,7 @@ static int bad(int socket)
 }
 
 /* Serves the vault until all children have ended. */
-static int serve(struct vault_client *c, int n)
+static int serve(struct vault_client *c, long n)
 {
 	int status, failed = 0;
 
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	struct vault_client *c = NULL;
 	struct error e = { 0 };
 	const bool gets = argc == 7 && strcmp(argv[1], "get") == 0;
-	const int n = gets ? atoi(argv[2]) : argc == 3 ? 1 : 0;
+	const long n = gets ? strtol(argv[2], NULL, 10) : argc == 3 ? 1 : 0;
 	char byte;
 	int r = 0;
 

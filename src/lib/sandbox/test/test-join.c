@@ -484,25 +484,28 @@ static void test_grant_without_a_call(void **state)
 /* The holder of this program; 0: there is none. */
 static pid_t find_holder(void)
 {
-	char path[64], text[64];
+	char path[64], text[64], *line = NULL, *at, *end;
 	FILE *children;
-	int pid, found = 0;
+	size_t cap = 0;
+	long pid, found = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
 	children = fopen(path, "re");
 	assert_non_null(children);
-	while (fscanf(children, "%d", &pid) == 1) {
+	at = getline(&line, &cap, children) > 0 ? line : text;
+	for (text[0] = '\0'; (pid = strtol(at, &end, 10)) > 0; at = end) {
 		FILE *comm;
 
-		(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		(void)snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
 		comm = fopen(path, "re");
 		if (comm && fgets(text, sizeof(text), comm) && strstr(text, "corral-holder"))
 			found = pid;
 		if (comm)
 			(void)fclose(comm);
 	}
+	free(line);
 	(void)fclose(children);
-	return found;
+	return (pid_t)found;
 }
 
 /* Nothing could take back what it granted: the session ends; another one has no grants. */
