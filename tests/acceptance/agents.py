@@ -24,6 +24,7 @@ import urllib.error
 import urllib.request
 
 import model
+from acceptance_tap import Tap
 
 SECONDS = 150
 
@@ -76,24 +77,6 @@ for name, port in (("127.0.0.1", int(sys.argv[1])), ("127.0.0.1", int(sys.argv[2
 print("token" if "GITHUB_TOKEN" in os.environ else "no token")
 print(os.path.exists(sys.argv[3]))
 """
-
-
-class Tap:
-    def __init__(self):
-        self.number = self.failures = 0
-
-    def ok(self, good, name, *texts):
-        self.number += 1
-        self.failures += not good
-        print(f"{'ok' if good else 'not ok'} {self.number} - {name}", flush=True)
-        for text in () if good else texts:
-            for line in str(text).splitlines()[-60:]:
-                print(f"# {line!r}", flush=True)
-        return good
-
-    def skip(self, name, why):
-        self.number += 1
-        print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
 
 
 def put_tree(source, target):

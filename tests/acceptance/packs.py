@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+from acceptance_tap import Tap
+
 SECONDS = 240
 
 UV = {"x86_64": "e18a57b8b352eb7c8feb317b9f6f533c8f0ad9673fd6cf34bbe3cf1a9f6a8984",
@@ -67,24 +69,6 @@ ROWS = [
         "git init -q && git add x && git commit -qm x && git log -1 --format='%an: tests passed'",
         "git commit -q --allow-empty -m y && git log -1 --format='%an: tests passed' | grep 'User Of Test'"),
 ]
-
-
-class Tap:
-    def __init__(self):
-        self.number = self.failures = 0
-
-    def ok(self, good, name, *texts):
-        self.number += 1
-        self.failures += not good
-        print(f"{'ok' if good else 'not ok'} {self.number} - {name}", flush=True)
-        for text in () if good else texts:
-            for line in str(text).splitlines()[-40:]:
-                print(f"# {line!r}", flush=True)
-        return good
-
-    def skip(self, name, why):
-        self.number += 1
-        print(f"ok {self.number} - {name} # SKIP {why}", flush=True)
 
 
 def private_hosts(hosts):
