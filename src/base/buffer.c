@@ -41,6 +41,17 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	b->data[b->len] = '\0';
 }
 
+char *buffer_room(struct buffer *b, size_t len)
+{
+	return buffer_reserve(b, len) ? b->data + b->len : NULL;
+}
+
+void buffer_filled(struct buffer *b, size_t len)
+{
+	b->len += len;
+	b->data[b->len] = '\0';
+}
+
 void buffer_adds(struct buffer *b, const char *s)
 {
 	buffer_add(b, s, strlen(s));

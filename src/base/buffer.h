@@ -17,6 +17,10 @@ struct buffer {
 };
 
 void buffer_add(struct buffer *b, const void *data, size_t len);
+/* Room for so many bytes behind the text; whoever fills it calls buffer_filled() with how many they
+ * are. NULL: there is no memory. */
+char *buffer_room(struct buffer *b, size_t len);
+void buffer_filled(struct buffer *b, size_t len);
 void buffer_adds(struct buffer *b, const char *s);
 void buffer_addc(struct buffer *b, char c);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/path.h"
 
 int file_read_fd(int fd, size_t max, struct buffer *out)
 {
@@ -54,6 +55,18 @@ int file_read_regular(const char *path, size_t max, struct buffer *out)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ENXIO ? -EINVAL : -errno;
 	return S_ISREG(st.st_mode) ? file_read_fd(fd, max, out) : -EINVAL;
+}
+
+const char *file_distrust(const struct stat *st)
+{
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		return "belongs to another user";
+	if (st->st_mode & S_IWOTH)
+		return "can be changed by every user";
+	/* Many systems give each user a group, and let it write. */
+	if ((st->st_mode & S_IWGRP) && st->st_gid != getegid())
+		return "can be changed by another group";
+	return NULL;
 }
 
 const char *file_words(int r)
@@ -110,6 +123,25 @@ int file_lock(int fd, unsigned most_ms)
 		if (waited >= most_ms)
 			return -EBUSY;
 		(void)poll(NULL, 0, PAUSE_MS);
+	}
+	return 0;
+}
+
+int file_make_folders(const char *path)
+{
+	char part[PATH_BYTES];
+	size_t len = strlen(path);
+
+	if (len >= sizeof(part))
+		return -ENAMETOOLONG;
+	memcpy(part, path, len + 1);
+	for (size_t i = 1; i <= len; i++) {
+		if (part[i] != '/' && part[i] != '\0')
+			continue;
+		part[i] = '\0';
+		if (mkdir(part, S_IRWXU) < 0 && errno != EEXIST)
+			return -errno;
+		part[i] = i < len ? '/' : '\0';
 	}
 	return 0;
 }

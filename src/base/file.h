@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 struct buffer;
+struct stat;
 
 /* Appends all of fd to out. -EFBIG past max bytes. */
 int file_read_fd(int fd, size_t max, struct buffer *out);
@@ -14,6 +15,8 @@ int file_read(const char *path, size_t max, struct buffer *out);
  * is not waited for. -EINVAL: it is another kind of file.
  */
 int file_read_regular(const char *path, size_t max, struct buffer *out);
+/* Why others than the user and root could have put something there; NULL: they could not. */
+const char *file_distrust(const struct stat *st);
 /* What went wrong in file_read_regular(), in words. */
 const char *file_words(int r);
 /* Writes all of it, in as many pieces as it takes. */
@@ -28,3 +31,7 @@ int file_replace(const char *path, const void *data, size_t len, unsigned mode);
  * commands in sandboxes too. -EBUSY: another process has it.
  */
 int file_lock(int fd, unsigned most_ms);
+
+/* Makes the folders of an absolute path that are missing, for the user alone (0700). -errno; what
+ * was made before a failure stays. */
+int file_make_folders(const char *path);

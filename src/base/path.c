@@ -2,6 +2,7 @@
 #include "base/path.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_dot(const char *s, size_t n)
@@ -41,6 +42,16 @@ static size_t path_pop(const char *out, size_t n)
 	while (n > 0 && out[n - 1] != '/')
 		n--;
 	return n > 0 ? n - 1 : 0;
+}
+
+bool path_is_plain(const char *path, size_t len)
+{
+	static const char special[] = ",*?[]{}\\$\"'`";
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)path[i] <= ' ' || path[i] == 127 || strchr(special, path[i]))
+			return false;
+	return path_is_normal(path, len);
 }
 
 int path_normalize(const char *path, size_t len, char out[PATH_BYTES], size_t *ret_len)
@@ -84,4 +95,9 @@ bool path_is_below(const char *path, const char *dir)
 	if (n == 1)
 		return true;
 	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+bool path_join(char out[PATH_BYTES], const char *folder, const char *name)
+{
+	return snprintf(out, PATH_BYTES, "%s/%s", folder[1] ? folder : "", name) < PATH_BYTES;
 }

@@ -56,6 +56,22 @@ static void test_normalize(void **state)
 	}
 }
 
+static void test_plain(void **state)
+{
+	static const char *const bad[] = { "", "a", "/a/", "/a//b", "/a/.", "/a b", "/a\t", "/a,b",
+		"/a*", "/?", "/[a]", "/{a}", "/a\\", "/$a", "/\"", "/'", "/`", "/\177" };
+
+	(void)state;
+	assert_true(path_is_plain("/usr/bin/gh", 11) && path_is_plain("/", 1) &&
+		    path_is_plain("/g++-12/a_b@c~d:e=f#%+", 22) && path_is_plain("/\303\274", 3));
+	for (size_t i = 0; i < ROWS(bad); i++)
+		if (path_is_plain(bad[i], strlen(bad[i])))
+			fail_msg("%s", bad[i]);
+	assert_false(path_is_plain("/a\0b", 4));
+	/* A part of a text. */
+	assert_true(path_is_plain("/a,/b", 2));
+}
+
 static void test_nul(void **state)
 {
 	char out[PATH_BYTES];
@@ -108,13 +124,31 @@ static void test_below(void **state)
 		assert_int_equal(path_is_below(below[i].path, below[i].dir), below[i].below);
 }
 
+static void test_join(void **state)
+{
+	char out[PATH_BYTES], folder[PATH_BYTES] = "/";
+
+	(void)state;
+	assert_true(path_join(out, "/", "a"));
+	assert_string_equal(out, "/a");
+	assert_true(path_join(out, "/a/b", "c"));
+	assert_string_equal(out, "/a/b/c");
+	/* The longest that fits, and one byte more. */
+	memset(folder + 1, 'x', PATH_BYTES - 4);
+	assert_true(path_join(out, folder, "a"));
+	assert_int_equal(strlen(out), PATH_BYTES - 1);
+	assert_false(path_join(out, folder, "ab"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_normalize),
+		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_nul),
 		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_below),
+		cmocka_unit_test(test_join),
 	};
 
 	return cmocka_run_group_tests_name("path", tests, NULL, NULL);
