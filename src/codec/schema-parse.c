@@ -29,6 +29,8 @@ static bool schema_is_list(const struct schema_field *f, const struct node *n)
 {
 	const bool is_map = f->type == SCHEMA_PAIRS;
 
+	if (f->type == SCHEMA_MAP)
+		return n->type == NODE_MAP;
 	if (n->type != (is_map ? NODE_MAP : NODE_LIST) || n->count > SCHEMA_ITEMS_MAX)
 		return false;
 	node_for_each(item, n) {
@@ -89,6 +91,7 @@ static int schema_parse_into(const struct schema_field *f, const char *text, uin
 	case SCHEMA_WORDS:
 	case SCHEMA_PAIRS:
 	case SCHEMA_JSON:
+	case SCHEMA_MAP:
 		return schema_parse_list(f, text, len);
 	default:
 		if (schema_allows_text(f, text, len))
@@ -128,6 +131,7 @@ int schema_parse_node(const struct schema_field *f, const struct node *n, uint64
 	case SCHEMA_WORDS:
 	case SCHEMA_PAIRS:
 	case SCHEMA_JSON:
+	case SCHEMA_MAP:
 		if (!schema_is_list(f, n))
 			return -EINVAL;
 		*ret = n->count;

@@ -154,9 +154,8 @@ void schema_names_hint(
 
 /* Documents */
 
-void schema_print_json(const struct schema_field *f, struct json_writer *w, const char *key)
+static void schema_print_members(const struct schema_field *f, struct json_writer *w)
 {
-	json_open_map(w, key);
 	json_put_text(w, "type", schema_types[f->type].json);
 	switch (f->type) {
 	case SCHEMA_TEXT:
@@ -184,5 +183,20 @@ void schema_print_json(const struct schema_field *f, struct json_writer *w, cons
 	default:
 		break;
 	}
+}
+
+void schema_print_json(const struct schema_field *f, struct json_writer *w, const char *key)
+{
+	json_open_map(w, key);
+	schema_print_members(f, w);
+	json_close(w);
+}
+
+void schema_print_property(const struct schema_field *f, struct json_writer *w)
+{
+	json_open_map(w, f->name);
+	if (*f->help)
+		json_put_text(w, "description", f->help);
+	schema_print_members(f, w);
 	json_close(w);
 }

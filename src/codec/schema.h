@@ -60,7 +60,8 @@ struct schema_field {
 	enum schema_type type;
 	bool required;
 	uint64_t max; /* bytes of text, or the greatest number; 0: SCHEMA_TEXT_MAX, or none */
-	const char *const *words; /* SCHEMA_CHOICE; NULL behind the last */
+	const char *const *words; /* SCHEMA_CHOICE; of an option of another type: for a shell to
+				     offer. NULL behind the last */
 	const char *help;
 	const char *also;    /* another name of it; NULL: none; "": there is none for others */
 	uint32_t min;        /* least bytes of text, or the least number */
@@ -128,3 +129,5 @@ void schema_names_hint(
 
 /* The row as a JSON Schema, under that key. */
 void schema_print_json(const struct schema_field *f, struct json_writer *w, const char *key);
+/* The same under its own name, with its help as the description. */
+void schema_print_property(const struct schema_field *f, struct json_writer *w);

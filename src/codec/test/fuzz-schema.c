@@ -24,6 +24,7 @@ static const struct schema_field rows[] = {
 	{ "words", SCHEMA_WORDS, false, 256, .help = "" },
 	{ "pairs", SCHEMA_PAIRS, false, 256, .help = "" },
 	{ "maps", SCHEMA_JSON, false, 256, .help = "" },
+	{ "map", SCHEMA_MAP, false, 256, .help = "" },
 	{ "size", SCHEMA_SIZE, false, 1 << 30, .help = "", .min = 1 },
 	{ "duration", SCHEMA_DURATION, false, .help = "" },
 	{ "rate", SCHEMA_RATE, false, .help = "" },
@@ -45,7 +46,7 @@ static void check_node(const struct schema_field *f, const char *text, int r, ui
 {
 	const bool is_raw = f->type == SCHEMA_NUMBER || f->type == SCHEMA_FLAG ||
 			    f->type == SCHEMA_WORDS || f->type == SCHEMA_PAIRS ||
-			    f->type == SCHEMA_JSON;
+			    f->type == SCHEMA_JSON || f->type == SCHEMA_MAP;
 	auto_document d = { 0 };
 	auto_buffer quoted = { 0 };
 	uint64_t again = 0;
