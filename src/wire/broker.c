@@ -18,10 +18,11 @@
 struct broker_head {
 	uint32_t flags, ask_ms;
 	uint32_t known; /* 1 << enum variable */
-	uint32_t n_environment, n_user_environment, n_private, n_layers, n_guarded;
+	uint32_t n_environment, n_user_environment, n_private, n_layers, n_guarded, n_secrets,
+		n_lender_environment;
 	uint32_t limited; /* 1 << enum limit */
 };
-_Static_assert(sizeof(struct broker_head) == 36, "no padding goes over the wire");
+_Static_assert(sizeof(struct broker_head) == 44, "no padding goes over the wire");
 
 /* The single texts. */
 static const struct {
@@ -35,6 +36,8 @@ static const struct {
 	{ offsetof(struct broker_setup, sandbox), false },
 	{ offsetof(struct broker_setup, folder), true },
 	{ offsetof(struct broker_setup, token), false },
+	{ offsetof(struct broker_setup, lender), true },
+	{ offsetof(struct broker_setup, principal), false },
 };
 
 static const char **broker_text_at(struct broker_setup *s, size_t i)
@@ -78,7 +81,11 @@ static bool broker_is_valid(const struct broker_setup *s)
 			return false;
 	}
 	if (!broker_are_variables(s->environment, s->n_environment) ||
-		!broker_are_variables(s->user_environment, s->n_user_environment))
+		!broker_are_variables(s->user_environment, s->n_user_environment) ||
+		!broker_are_variables(s->lender_environment, s->n_lender_environment) ||
+		!broker_are_variables(s->secrets, s->n_secrets))
+		return false;
+	if (s->n_secrets > 0 && (!s->lender[0] || !s->principal[0]))
 		return false;
 	for (size_t i = 0; i < s->n_private; i++)
 		if (!broker_is_path(s->private_places[i]))
@@ -96,7 +103,8 @@ static bool broker_is_too_much(const struct broker_head *h)
 {
 	return h->n_environment > BROKER_ENVIRONMENT_MAX ||
 	       h->n_user_environment > BROKER_USER_MAX || h->n_private > BROKER_PRIVATE_MAX ||
-	       h->n_layers > BROKER_LAYERS_MAX || h->n_guarded > BROKER_GUARDED_MAX;
+	       h->n_layers > BROKER_LAYERS_MAX || h->n_guarded > BROKER_GUARDED_MAX ||
+	       h->n_secrets > BROKER_SECRETS_MAX || h->n_lender_environment > BROKER_USER_MAX;
 }
 
 static void broker_add(struct buffer *out, const char *text)
@@ -119,7 +127,9 @@ int broker_setup_encode(const struct broker_setup *given, struct buffer *out)
 		.n_user_environment = (uint32_t)s.n_user_environment,
 		.n_private = (uint32_t)s.n_private,
 		.n_layers = (uint32_t)s.n_layers,
-		.n_guarded = (uint32_t)s.n_guarded };
+		.n_guarded = (uint32_t)s.n_guarded,
+		.n_secrets = (uint32_t)s.n_secrets,
+		.n_lender_environment = (uint32_t)s.n_lender_environment };
 	const size_t before = out->len;
 
 	for (size_t i = 0; i < ROWS(broker_texts); i++)
@@ -147,6 +157,8 @@ int broker_setup_encode(const struct broker_setup *given, struct buffer *out)
 	broker_add_list(out, s.private_places, s.n_private);
 	broker_add_list(out, s.layers, s.n_layers);
 	broker_add_list(out, s.guarded, s.n_guarded);
+	broker_add_list(out, s.secrets, s.n_secrets);
+	broker_add_list(out, s.lender_environment, s.n_lender_environment);
 	if (out->failed)
 		return -ENOMEM;
 	return out->len - before > FRAME_MEMFD_MAX ? -E2BIG : 0;
@@ -179,6 +191,10 @@ static int broker_read_lists(struct reader *r, struct arena *a, struct broker_se
 		err = broker_read_list(r, a, s->n_layers, &s->layers);
 	if (err == 0)
 		err = broker_read_list(r, a, s->n_guarded, &s->guarded);
+	if (err == 0)
+		err = broker_read_list(r, a, s->n_secrets, &s->secrets);
+	if (err == 0)
+		err = broker_read_list(r, a, s->n_lender_environment, &s->lender_environment);
 	return err;
 }
 
@@ -211,7 +227,9 @@ int broker_setup_decode(struct broker_setup *ret, const void *body, size_t len, 
 		.n_user_environment = h.n_user_environment,
 		.n_private = h.n_private,
 		.n_layers = h.n_layers,
-		.n_guarded = h.n_guarded };
+		.n_guarded = h.n_guarded,
+		.n_secrets = h.n_secrets,
+		.n_lender_environment = h.n_lender_environment };
 	if (!broker_read_limits(&r, h.limited, &s.limits))
 		return -EPROTO;
 	for (uint32_t i = 0; i < VARIABLE_COUNT; i++) {

@@ -26,7 +26,8 @@ enum {
 	BROKER_PRIVATE_MAX = 16, /* as an enclave takes */
 	BROKER_GUARDED_MAX = 48, /* the same */
 	BROKER_ENVIRONMENT_MAX = 4096,
-	BROKER_USER_MAX = 64,    /* variables of the user's session */
+	BROKER_USER_MAX = 64, /* variables of the user's session */
+	BROKER_SECRETS_MAX = 1024,
 	BROKER_TOKEN_LEAST = 32, /* bytes */
 };
 
@@ -44,6 +45,8 @@ struct broker_setup {
 	const char *sandbox;  /* its name in that log, and in what services show */
 	const char *folder;   /* where relative paths and programs start, as the sandbox sees it */
 	const char *token;    /* what HTTP clients must show */
+	/* Who lends secrets: the program corral; and how grants of the vault call this sandbox. */
+	const char *lender, *principal;
 	/* Each ends with NULL. */
 	const char *const *environment;      /* of the caller outside, NAME=value: for env.get */
 	const char *const *user_environment; /* of the user's session, NAME=value: for back ends of
@@ -53,7 +56,11 @@ struct broker_setup {
 						(policy/format/image.h); all must allow.
 						None: nothing */
 	const char *const *guarded;          /* what no command may change (jail/plan/plan.h) */
-	size_t n_environment, n_user_environment, n_private, n_layers, n_guarded;
+	/* That may be injected into a program of exec.run: NAME=HOST:PORT,PLACE. And the variables
+	 * of their lender. */
+	const char *const *secrets, *const *lender_environment;
+	size_t n_environment, n_user_environment, n_private, n_layers, n_guarded, n_secrets,
+		n_lender_environment;
 };
 
 /*

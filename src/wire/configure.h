@@ -26,7 +26,10 @@ enum {
 	CONFIGURE_HTTP = 1 << 7,   /* the broker serves HTTP, too */
 	CONFIGURE_WORKER = 1 << 8, /* the skill is a module: `worker` */
 	CONFIGURE_HOSTS = 1 << 9,  /* hosts may be granted while it runs: there is a relay */
-	CONFIGURE_FLAGS = 1023,
+	/* Secrets are lent to it: LEND_SETUP and LEND_READY of their lender follow, with the
+	 * sockets for the relay (wire/lend.h) */
+	CONFIGURE_LENT = 1 << 10,
+	CONFIGURE_FLAGS = 2047,
 	CONFIGURE_GUARDED_MAX = 64,
 	CONFIGURE_WORKER_FILES = 3,
 };

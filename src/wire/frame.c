@@ -137,7 +137,7 @@ static bool needs_memfd(size_t len)
 
 /* With as many open files as the hard limit allows, which commands have less of
  * (rlimits_keep_room()). */
-static ssize_t send_by_hard_limit(int socket, const struct msghdr *m)
+static ssize_t send_by_hard_limit(int socket, const struct msghdr *m, int flags)
 {
 	struct rlimit soft, hard;
 	ssize_t n;
@@ -150,7 +150,7 @@ static ssize_t send_by_hard_limit(int socket, const struct msghdr *m)
 	hard = soft;
 	hard.rlim_cur = hard.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &hard);
-	n = sendmsg(socket, m, MSG_NOSIGNAL);
+	n = sendmsg(socket, m, MSG_NOSIGNAL | flags);
 	error = errno;
 	(void)setrlimit(RLIMIT_NOFILE, &soft);
 	errno = error;
@@ -162,13 +162,13 @@ static ssize_t send_by_hard_limit(int socket, const struct msghdr *m)
  * many as the sender may have open. A command can keep that many under way: then the hard limit
  * counts. Those of other sessions that start pass: they are under way until the peer reads.
  */
-static int send_packet(int socket, const struct msghdr *m)
+static int send_packet(int socket, const struct msghdr *m, int flags)
 {
 	int pauses = 0;
 	ssize_t n;
 
-	while ((n = sendmsg(socket, m, MSG_NOSIGNAL)) < 0) {
-		if (errno == ETOOMANYREFS && (n = send_by_hard_limit(socket, m)) >= 0)
+	while ((n = sendmsg(socket, m, MSG_NOSIGNAL | flags)) < 0) {
+		if (errno == ETOOMANYREFS && (n = send_by_hard_limit(socket, m, flags)) >= 0)
 			break;
 		if (errno == ETOOMANYREFS && pauses++ < PAUSES_MAX)
 			(void)usleep(PAUSE_US);
@@ -181,8 +181,8 @@ static int send_packet(int socket, const struct msghdr *m)
 	return n < 0 ? -errno : 0;
 }
 
-int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
-	const int *fds, size_t n_fds)
+static int send_frame(int socket, int flags, enum frame_type type, uint64_t id, const void *body,
+	size_t len, const int *fds, size_t n_fds)
 {
 	struct header h = { .magic = MAGIC,
 		.type = (uint16_t)type,
@@ -218,15 +218,27 @@ int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, 
 			.cmsg_len = CMSG_LEN(sizeof(int) * p.n) };
 		memcpy(CMSG_DATA(&c.align), p.fds, sizeof(int) * p.n);
 	}
-	return send_packet(socket, &m);
+	return send_packet(socket, &m, flags);
 }
 
-static ssize_t receive_once(int socket, struct msghdr *m)
+int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
+	const int *fds, size_t n_fds)
+{
+	return send_frame(socket, 0, type, id, body, len, fds, n_fds);
+}
+
+int frame_send_now(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
+	const int *fds, size_t n_fds)
+{
+	return send_frame(socket, MSG_DONTWAIT, type, id, body, len, fds, n_fds);
+}
+
+static ssize_t receive_once(int socket, struct msghdr *m, int flags)
 {
 	ssize_t n;
 
 	do {
-		n = recvmsg(socket, m, MSG_CMSG_CLOEXEC);
+		n = recvmsg(socket, m, MSG_CMSG_CLOEXEC | flags);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -318,7 +330,7 @@ int frame_explain(const struct frame *f, const char *peer, struct error *e)
 		f->peer_build[0] ? ")" : "", f->peer_protocol);
 }
 
-int frame_receive(int socket, struct frame *f)
+static int receive_frame(int socket, int flags, struct frame *f)
 {
 	struct header h = { 0 };
 	union control c = { 0 };
@@ -335,11 +347,11 @@ int frame_receive(int socket, struct frame *f)
 	frame_deinit(f);
 	f->peer_protocol = 0;
 	f->peer_build[0] = '\0';
-	n = receive_once(socket, &m);
+	n = receive_once(socket, &m, flags);
 	/* When the other side leaves with packets of ours unread, the kernel says so once, ahead of
 	 * what it had sent us. Those frames count: ask again. */
 	if (n == -ECONNRESET)
-		n = receive_once(socket, &m);
+		n = receive_once(socket, &m, flags);
 	if (n < 0)
 		return n == -ECONNRESET ? 0 : (int)n;
 	if (!frame_collect(&p, &m))
@@ -366,6 +378,16 @@ int frame_receive(int socket, struct frame *f)
 	f->body = f->map ? f->map : f->buffer;
 	f->len = h.len;
 	return 1;
+}
+
+int frame_receive(int socket, struct frame *f)
+{
+	return receive_frame(socket, 0, f);
+}
+
+int frame_receive_now(int socket, struct frame *f)
+{
+	return receive_frame(socket, MSG_DONTWAIT, f);
 }
 
 int frame_take_fd(struct frame *f, size_t i)

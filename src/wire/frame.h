@@ -28,7 +28,7 @@ enum {
 /* Changes with the meaning or the layout of any frame. The header, and the packet that answers
  * another version, stay as they are. Packets without a version have 0. */
 #ifndef FRAME_PROTOCOL
-#define FRAME_PROTOCOL 2
+#define FRAME_PROTOCOL 4
 #endif
 
 enum frame_type {
@@ -38,10 +38,9 @@ enum frame_type {
 	FRAME_START,  /* id: of the command, chosen by the host; body: wire/start.h; fds: stdio (0,
 			 1,  2), none with START_TTY */
 	FRAME_SIGNAL, /* body: u32 number; to the command's foreground processes */
-	FRAME_KILL,  /* end the command with all its processes; id 0: to an init, the one that runs;
-			body: none, or u32 flags for its
-			report */
-	FRAME_LEASE, /* host -> warden: it was handed to the lent init; body: u64 timeout in ms */
+	FRAME_KILL,   /* end the command with all its processes; body: none, or u32 flags for its
+			 report */
+	FRAME_LEASE,  /* host -> warden: it was handed to the lent init; body: u64 timeout in ms */
 	FRAME_RETURN, /* host -> warden: it is over; id 0: the lent init is gone */
 	/* init -> warden -> host */
 	FRAME_READY,   /* warden -> host: the session stands; body: wire/report.h */
@@ -144,6 +143,42 @@ enum frame_type {
 	FRAME_VAULT_SOURCE, /* vault -> starter, by its second socket: what a source has */
 	FRAME_VAULT_VALUE,  /* starter -> vault, by that socket; the same id: what it has; or, to
 			       FRAME_EVENT, that it is in the log */
+	/* holder, warden and init, again */
+	FRAME_STOP, /* holder -> warden: end all commands; no body. warden -> lent init: end the one
+		       that runs, which the host gave it, and numbered; body: u32 flags for its
+		       report */
+	/* the network, again */
+	FRAME_OWNER, /* relay -> holder -> init, and back: which program has a socket; wire/owner.h
+		      */
+	FRAME_NAMES, /* zygote -> warden: commands without a network ask for names; fds: a link to
+			the process that answers (warden/asked.h) */
+	/* secrets that are lent to a sandbox: wire/lend.h */
+	FRAME_LEND_SETUP, /* lender -> injector, holder; first */
+	FRAME_LEND_READY, /* injector -> lender -> holder; fds, of the lender's: for the relay */
+	FRAME_LEND_OPEN,  /* relay -> injector; fds: a stream to the client, one to the host */
+	FRAME_LEND_NOTE,  /* injector -> lender -> holder: why a connection failed */
+	FRAME_LEND_USE,   /* injector -> lender, which records it */
+	/* the filter before the user's ssh agent: sshagent/ssh-setup.h */
+	FRAME_SSH_SETUP, /* holder -> corral-ssh-agent, first. Answered by READY (no body) or
+			    FAILED; then it sends EVENT */
+	FRAME_SSH_PEER,  /* holder -> corral-ssh-agent: who may connect; body: u32, a pid */
+	/* secrets that are lent, again */
+	FRAME_LEND_FILE, /* lender -> holder, before LEND_READY: a file with placeholders */
+	/* requests inside TLS that is opened for the policy (network.inspect) */
+	FRAME_LEND_ASK,    /* injector -> relay; id: of LEND_OPEN: may this request pass? */
+	FRAME_LEND_ANSWER, /* relay -> injector; the same id */
+	/* logins inside: wire/lend.h */
+	FRAME_LEND_TOKENS,  /* injector -> lender; id: of the login: what the vault is to keep */
+	FRAME_LEND_STORED,  /* lender -> injector; the same id: the vault has it, or why not */
+	FRAME_LEND_CONSENT, /* lender -> holder: whether the user agrees */
+	FRAME_LEND_AGREED,  /* holder -> lender: yes, or why not */
+	FRAME_LEND_CHANGED, /* lender -> injector: values and grants are to be asked for again */
+	FRAME_LEND_PROGRAM, /* injector -> relay: programs matter for a host from now on */
+	FRAME_LEND_TURN,    /* injector -> lender, and back; id: of the login: its request may go */
+	FRAME_LEND_OVER,    /* injector -> lender; id: of the login: that request is over */
+	/* the call-back of a login (cli/link/callback.h), which begins with READY */
+	FRAME_CALLBACK_QUERY, /* server -> waiter; body: the query of a request, with its NUL */
+	FRAME_CALLBACK_PAGE,  /* waiter -> server; id: which page answers it */
 	FRAME_TYPE_COUNT,
 };
 
@@ -174,6 +209,10 @@ int frame_send(int socket, enum frame_type type, uint64_t id, const void *body, 
 /* 1: a frame. 0: the other side hung up. -EAGAIN, -EPROTO, -EPROTONOSUPPORT (it is of another
  * version, and heard which one we are), … Frees what f held before. */
 int frame_receive(int socket, struct frame *f);
+/* The same, and they never block: for a socket whose flags others may change, who have it, too. */
+int frame_send_now(int socket, enum frame_type type, uint64_t id, const void *body, size_t len,
+	const int *fds, size_t n_fds);
+int frame_receive_now(int socket, struct frame *f);
 /* After -EPROTONOSUPPORT: which versions meet. peer: "the daemon (pid 7)". Returns
  * -EPROTONOSUPPORT. */
 int frame_explain(const struct frame *f, const char *peer, struct error *e);

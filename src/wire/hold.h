@@ -27,7 +27,9 @@ enum {
 	/* The program judges calls itself: it pulls all grants, and its sessions get hosts alone.
 	 */
 	HOLD_JUDGES = 1 << 2,
-	HOLD_FLAGS = 7,
+	/* The first layer is what is in force, and those behind it are what may be granted. */
+	HOLD_CEILING = 1 << 3,
+	HOLD_FLAGS = 15, /* raise FRAME_PROTOCOL with it: who does not know one refuses it */
 	HOLD_TEXT_MAX = 4 << 20,
 };
 

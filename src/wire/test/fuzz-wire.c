@@ -19,6 +19,8 @@
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/hold.h"
+#include "wire/lend.h"
+#include "wire/owner.h"
 #include "wire/record.h"
 #include "wire/report.h"
 #include "wire/sockets.h"
@@ -219,11 +221,143 @@ static void fuzz_frame(const uint8_t *data, size_t size)
 	require(memcmp(again, data, size) == 0);
 }
 
+/* Who has a socket: a question, an answer of an init, and the name alone. */
+static void fuzz_owner_question(const uint8_t *data, size_t size)
+{
+	struct owner_question q;
+
+	memset(&q, 0x5a, sizeof(q));
+	if (!is_read(owner_question_decode(&q, data, size), &q, sizeof(q)))
+		return;
+	require(q.id != 0 && q.port > 0 && q.port <= UINT16_MAX && q.is_udp <= 1);
+	require(q.wants_program <= 1 && !q.wants_program == !q.peer_port);
+	require(size == sizeof(q) && memcmp(&q, data, size) == 0);
+}
+
+static void require_name(const char name[OWNER_NAME_BYTES], size_t len)
+{
+	require(strnlen(name, OWNER_NAME_BYTES) == len && len < OWNER_NAME_BYTES);
+	for (size_t i = 0; i < len; i++)
+		require(name[i] > ' ' && name[i] < 127);
+}
+
+static void fuzz_owner_answer(const uint8_t *data, size_t size)
+{
+	struct owner_answer a;
+
+	memset(&a, 0x5a, sizeof(a));
+	if (!is_read(owner_answer_decode(&a, data, size), &a, sizeof(a)))
+		return;
+	require_name(a.name, strnlen(a.name, sizeof(a.name)));
+	require(a.id != 0 && size == sizeof(a) && memcmp(&a, data, size) == 0);
+}
+
+static void fuzz_owner_program(const uint8_t *data, size_t size)
+{
+	struct owner_program p;
+
+	memset(&p, 0x5a, sizeof(p));
+	if (!is_read(owner_program_decode(&p, data, size), &p, sizeof(p)))
+		return;
+	require_name(p.name, strnlen(p.name, sizeof(p.name)));
+	require(strnlen(p.text, sizeof(p.text)) < sizeof(p.text));
+	require(p.found != OWNER_FOUND || p.text[0] == '/');
+	require(p.id != 0 && size == sizeof(p) && memcmp(&p, data, size) == 0);
+}
+
+static void fuzz_owner_name(const uint8_t *data, size_t size)
+{
+	char name[OWNER_NAME_BYTES];
+
+	memset(name, 0x5a, sizeof(name));
+	if (!is_read(owner_name_decode(name, data, size), name, sizeof(name)))
+		return;
+	require_name(name, size);
+	require(size == 0 || memcmp(name, data, size) == 0);
+}
+
+/* Secrets that are lent. */
+static void fuzz_lend_login(const uint8_t *data, size_t size)
+{
+	auto_buffer again = { 0 };
+	struct lend_tokens tokens;
+	struct lend_consent consent;
+
+	if (lend_tokens_decode(&tokens, data, size) == 0) {
+		require(*tokens.login && lend_tokens_encode(&tokens, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_consent_decode(&consent, data, size) == 0) {
+		require(*consent.place && lend_consent_encode(&consent, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+}
+
+static void fuzz_lend(const uint8_t *data, size_t size)
+{
+	static struct lend_grant grants[LEND_MAX];
+	static struct lend_ready ready;
+	auto_buffer again = { 0 };
+	struct lend_request request;
+	struct lend_answer answer;
+	struct lend_note note;
+	struct lend_file file;
+	struct lend_use use;
+	struct lend_open open;
+	size_t n = 0;
+
+	fuzz_lend_login(data, size);
+	if (lend_setup_decode(grants, &n, data, size) == 0) {
+		require(n > 0 && n <= LEND_MAX && lend_setup_encode(grants, n, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_ready_decode(&ready, data, size) == 0) {
+		require(lend_ready_encode(&ready, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_note_decode(&note, data, size) == 0) {
+		require(lend_note_encode(&note, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_file_decode(&file, data, size) == 0) {
+		require(file.path[0] == '/' && lend_file_encode(&file, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_use_decode(&use, data, size) == 0) {
+		require(lend_use_encode(&use, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_request_decode(&request, data, size) == 0) {
+		require(*request.method && lend_request_encode(&request, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_answer_decode(&answer, data, size) == 0) {
+		require(answer.is_allowed == !*answer.text &&
+			lend_answer_encode(&answer, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+	if (lend_open_decode(&open, data, size) == 0) {
+		require(lend_open_encode(&open, &again) == 0);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		buffer_clear(&again);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const fuzz[])(const uint8_t *data, size_t size) = { fuzz_start,
 		fuzz_configure, fuzz_refusal, fuzz_report, fuzz_ready, fuzz_frame, fuzz_record,
-		fuzz_sockets, fuzz_change, fuzz_broker, fuzz_hold };
+		fuzz_sockets, fuzz_change, fuzz_broker, fuzz_hold, fuzz_owner_question,
+		fuzz_owner_answer, fuzz_owner_name, fuzz_lend, fuzz_owner_program };
 
 	if (size > 0 && data[0] < ROWS(fuzz))
 		fuzz[data[0]](data + 1, size - 1);

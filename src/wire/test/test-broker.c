@@ -18,6 +18,8 @@ static const char *const places[] = { "/tmp", "/root" };
 static const char *const guarded[] = { "/work/policy.yaml" };
 static const char *const layers[] = { "{}", "{\"env\":[\"LANG\"]}" };
 
+static const char *const secrets[] = { "TOKEN=api.example.com:443,header" };
+
 static const struct broker_setup full = {
 	.flags = BROKER_HTTP,
 	.ask_ms = 1500,
@@ -34,6 +36,12 @@ static const struct broker_setup full = {
 	.private_places = places,
 	.layers = layers,
 	.guarded = guarded,
+	.lender = "/usr/bin/corral",
+	.principal = "workspace",
+	.secrets = secrets,
+	.n_secrets = ROWS(secrets),
+	.lender_environment = user_environment,
+	.n_lender_environment = ROWS(user_environment),
 	.limits = { .values = { [LIMIT_MEMORY] = UINT64_C(1) << 40, [LIMIT_PIDS] = 7 } },
 	.n_guarded = ROWS(guarded),
 	.n_environment = ROWS(environment),
@@ -78,6 +86,11 @@ static void test_round_trip(void **state)
 	require_list(s.private_places, s.n_private, places, ROWS(places));
 	require_list(s.layers, s.n_layers, layers, ROWS(layers));
 	require_list(s.guarded, s.n_guarded, guarded, ROWS(guarded));
+	assert_string_equal(s.lender, full.lender);
+	assert_string_equal(s.principal, full.principal);
+	require_list(s.secrets, s.n_secrets, secrets, ROWS(secrets));
+	require_list(s.lender_environment, s.n_lender_environment, user_environment,
+		ROWS(user_environment));
 	assert_memory_equal(&s.limits, &full.limits, sizeof(s.limits));
 	/* A part of it is nothing, and so is more of it. */
 	for (size_t len = 0; len < body.len; len++) {
@@ -106,55 +119,84 @@ static void test_nothing(void **state)
 	require_list(s.environment, s.n_environment, NULL, 0);
 }
 
-enum { FLAGS, ASK, KNOWN, ENVIRONMENT, USER, PRIVATE, LAYERS, GUARDED, LIMITED, HEAD };
+enum {
+	FLAGS,
+	ASK,
+	KNOWN,
+	ENVIRONMENT,
+	USER,
+	PRIVATE,
+	LAYERS,
+	GUARDED,
+	SECRETS,
+	LENDER,
+	LIMITED,
+	HEAD
+};
 #define S(text) text, sizeof(text) - 1
 
 static const struct {
 	const char *name;
 	uint32_t head[HEAD];
-	const char *strings; /* services, warden, log, session, sandbox, folder, token, lists */
+	const char *strings; /* services, warden, log, session, sandbox, folder, token, lender,
+				principal, lists */
 	size_t len;
 	int want;
 } rows[] = {
-	{ "nothing", { 0 }, S("\0\0\0\0\0\0\0"), 0 },
-	{ "an unknown flag", { BROKER_FLAGS + 1 }, S("\0\0\0\0\0\0\0"), -EPROTO },
-	{ "HTTP without a token", { BROKER_HTTP }, S("\0\0\0\0\0\0\0"), -EPROTO },
-	{ "a short token", { BROKER_HTTP }, S("\0\0\0\0\0\0abc\0"), -EPROTO },
-	{ "a token", { BROKER_HTTP }, S("\0\0\0\0\0\0" TOKEN "\0"), 0 },
-	{ "a token without HTTP", { 0 }, S("\0\0\0\0\0\0" TOKEN "\0"), -EPROTO },
-	{ "a variable", { [KNOWN] = 1 }, S("/s\0\0\0\0\0\0\0\0"), 0 },
-	{ "a relative variable", { [KNOWN] = 1 }, S("s\0\0\0\0\0\0\0\0"), -EPROTO },
-	{ "no such variable", { [KNOWN] = 1 << VARIABLE_COUNT }, S("/s\0\0\0\0\0\0\0\0"), -EPROTO },
-	{ "a relative warden", { 0 }, S("\0w\0\0\0\0\0\0"), -EPROTO },
-	{ "a relative log", { 0 }, S("\0\0l\0\0\0\0\0"), -EPROTO },
-	{ "a relative folder", { 0 }, S("\0\0\0\0\0f\0\0"), -EPROTO },
-	{ "a variable's value", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0A=b\0"), 0 },
-	{ "a variable without =", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0Ab\0"), -EPROTO },
-	{ "a variable without a name", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0=b\0"), -EPROTO },
-	{ "a variable is missing", { [ENVIRONMENT] = 2 }, S("\0\0\0\0\0\0\0A=b\0"), -EPROTO },
-	{ "far too many", { [ENVIRONMENT] = UINT32_MAX }, S("\0\0\0\0\0\0\0A=b\0"), -EPROTO },
-	{ "a user's variable", { [USER] = 1 }, S("\0\0\0\0\0\0\0A=b\0"), 0 },
-	{ "one without a name", { [USER] = 1 }, S("\0\0\0\0\0\0\0=b\0"), -EPROTO },
-	{ "too many of the user's", { [USER] = BROKER_USER_MAX + 1 }, S("\0\0\0\0\0\0\0A=b\0"),
+	{ "nothing", { 0 }, S("\0\0\0\0\0\0\0\0\0"), 0 },
+	{ "an unknown flag", { BROKER_FLAGS + 1 }, S("\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "HTTP without a token", { BROKER_HTTP }, S("\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "a short token", { BROKER_HTTP }, S("\0\0\0\0\0\0abc\0\0\0"), -EPROTO },
+	{ "a token", { BROKER_HTTP }, S("\0\0\0\0\0\0" TOKEN "\0\0\0"), 0 },
+	{ "a token without HTTP", { 0 }, S("\0\0\0\0\0\0" TOKEN "\0\0\0"), -EPROTO },
+	{ "a variable", { [KNOWN] = 1 }, S("/s\0\0\0\0\0\0\0\0\0\0"), 0 },
+	{ "a relative variable", { [KNOWN] = 1 }, S("s\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "no such variable", { [KNOWN] = 1 << VARIABLE_COUNT }, S("/s\0\0\0\0\0\0\0\0\0\0"),
 		-EPROTO },
-	{ "a place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0\0/tmp\0"), 0 },
-	{ "a relative place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0\0tmp\0"), -EPROTO },
-	{ "too many places", { [PRIVATE] = BROKER_PRIVATE_MAX + 1 }, S("\0\0\0\0\0\0\0/tmp\0"),
+	{ "a relative warden", { 0 }, S("\0w\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "a relative log", { 0 }, S("\0\0l\0\0\0\0\0\0\0"), -EPROTO },
+	{ "a relative folder", { 0 }, S("\0\0\0\0\0f\0\0\0\0"), -EPROTO },
+	{ "a variable's value", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0\0\0A=b\0"), 0 },
+	{ "a variable without =", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0\0\0Ab\0"), -EPROTO },
+	{ "a variable without a name", { [ENVIRONMENT] = 1 }, S("\0\0\0\0\0\0\0\0\0=b\0"),
 		-EPROTO },
-	{ "a layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0{}\0"), 0 },
-	{ "an empty layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0\0"), -EPROTO },
-	{ "too many layers", { [LAYERS] = BROKER_LAYERS_MAX + 1 }, S("\0\0\0\0\0\0\0{}\0"),
+	{ "a variable is missing", { [ENVIRONMENT] = 2 }, S("\0\0\0\0\0\0\0\0\0A=b\0"), -EPROTO },
+	{ "far too many", { [ENVIRONMENT] = UINT32_MAX }, S("\0\0\0\0\0\0\0\0\0A=b\0"), -EPROTO },
+	{ "a user's variable", { [USER] = 1 }, S("\0\0\0\0\0\0\0\0\0A=b\0"), 0 },
+	{ "one without a name", { [USER] = 1 }, S("\0\0\0\0\0\0\0\0\0=b\0"), -EPROTO },
+	{ "too many of the user's", { [USER] = BROKER_USER_MAX + 1 }, S("\0\0\0\0\0\0\0\0\0A=b\0"),
 		-EPROTO },
-	{ "a guarded path", { [GUARDED] = 1 }, S("\0\0\0\0\0\0\0/p\0"), 0 },
-	{ "a relative one", { [GUARDED] = 1 }, S("\0\0\0\0\0\0\0p\0"), -EPROTO },
-	{ "too many", { [GUARDED] = BROKER_GUARDED_MAX + 1 }, S("\0\0\0\0\0\0\0/p\0"), -EPROTO },
-	{ "a limit", { [LIMITED] = 1 }, S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0 },
-	{ "a limit of 0", { [LIMITED] = 1 }, S("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "a place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0\0\0\0/tmp\0"), 0 },
+	{ "a relative place", { [PRIVATE] = 1 }, S("\0\0\0\0\0\0\0\0\0tmp\0"), -EPROTO },
+	{ "too many places", { [PRIVATE] = BROKER_PRIVATE_MAX + 1 }, S("\0\0\0\0\0\0\0\0\0/tmp\0"),
+		-EPROTO },
+	{ "a layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0\0\0{}\0"), 0 },
+	{ "an empty layer", { [LAYERS] = 1 }, S("\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "too many layers", { [LAYERS] = BROKER_LAYERS_MAX + 1 }, S("\0\0\0\0\0\0\0\0\0{}\0"),
+		-EPROTO },
+	{ "a guarded path", { [GUARDED] = 1 }, S("\0\0\0\0\0\0\0\0\0/p\0"), 0 },
+	{ "a relative one", { [GUARDED] = 1 }, S("\0\0\0\0\0\0\0\0\0p\0"), -EPROTO },
+	{ "too many", { [GUARDED] = BROKER_GUARDED_MAX + 1 }, S("\0\0\0\0\0\0\0\0\0/p\0"),
+		-EPROTO },
+	{ "a secret", { [SECRETS] = 1 }, S("\0\0\0\0\0\0\0/c\0run\0A=b:1,header\0"), 0 },
+	{ "one without a lender", { [SECRETS] = 1 }, S("\0\0\0\0\0\0\0\0run\0A=b:1,header\0"),
+		-EPROTO },
+	{ "one without a sandbox", { [SECRETS] = 1 }, S("\0\0\0\0\0\0\0/c\0\0A=b:1,header\0"),
+		-EPROTO },
+	{ "one without a host", { [SECRETS] = 1 }, S("\0\0\0\0\0\0\0/c\0run\0A\0"), -EPROTO },
+	{ "a relative lender", { 0 }, S("\0\0\0\0\0\0\0c\0\0"), -EPROTO },
+	{ "too many secrets", { [SECRETS] = BROKER_SECRETS_MAX + 1 }, S("\0\0\0\0\0\0\0\0\0"),
+		-EPROTO },
+	{ "a lender's variable", { [LENDER] = 1 }, S("\0\0\0\0\0\0\0\0\0A=b\0"), 0 },
+	{ "too many of them", { [LENDER] = BROKER_USER_MAX + 1 }, S("\0\0\0\0\0\0\0\0\0A=b\0"),
+		-EPROTO },
+	{ "a limit", { [LIMITED] = 1 }, S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0 },
+	{ "a limit of 0", { [LIMITED] = 1 }, S("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
 	{ "half a limit", { [LIMITED] = 1 }, S("\1\0\0\0"), -EPROTO },
 	{ "no such limit", { [LIMITED] = UINT32_C(1) << LIMIT_COUNT },
-		S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
-	{ "no NUL", { 0 }, S("\0\0\0\0\0\0"), -EPROTO },
-	{ "one text too many", { 0 }, S("\0\0\0\0\0\0\0\0"), -EPROTO },
+		S("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "no NUL", { 0 }, S("\0\0\0\0\0\0\0\0"), -EPROTO },
+	{ "one text too many", { 0 }, S("\0\0\0\0\0\0\0\0\0\0"), -EPROTO },
 };
 
 static void test_table(void **state)
