@@ -256,7 +256,35 @@ class RunLater(Threats):
         paths = [e for e in paths if e not in home]
         return (super().c_source(entries, texts)
                 + c_array("struct threat threat_paths", "threat_paths_n", self.c_rows(paths, texts))
-                + c_array("struct threat threat_home", "threat_home_n", self.c_rows(home, texts)))
+                + c_array("struct threat threat_home", "threat_home_n", self.c_rows(home, texts))
+                + self.c_heads(paths, texts))
+
+    HEADS_MAX, HEAD_SLOTS = 512, 2048  # THREAT_HEADS_MAX and THREAT_HEAD_SLOTS of threat.h
+
+    def c_heads(self, paths, texts):
+        """The first components of the paths, with their rows, as a table of hashes: as base/hash.h has them."""
+        heads, after = {}, [0] * len(paths)
+        # From the end, so that each list has the order of the table.
+        for row, e in reversed(list(enumerate(paths))):
+            head = heads.setdefault(e.text.partition("/")[0], {"place": texts.place(e.text), "first": 0, "skip": "false"})
+            if "skip" in e.group.split(" "):
+                head["skip"] = "true"
+            else:
+                after[row], head["first"] = head["first"], row + 1
+        if len(heads) > self.HEADS_MAX:
+            raise Nonsense(f"there are more than {self.HEADS_MAX} first names of paths")
+        slots = [0] * self.HEAD_SLOTS
+        for number, name in enumerate(heads, 1):
+            slot = 0xcbf29ce484222325
+            for byte in name.encode("ascii"):
+                slot = (slot ^ byte) * 0x100000001b3 % 2 ** 64
+            slot %= self.HEAD_SLOTS
+            while slots[slot]:
+                slot = (slot + 1) % self.HEAD_SLOTS
+            slots[slot] = number
+        return (c_array("struct threat_head threat_heads", "threat_heads_n",
+                        [(h["place"], str(len(name)), str(h["first"]), h["skip"]) for name, h in heads.items()])
+                + c_numbers("uint16_t threat_head_slots", slots) + c_numbers("uint16_t threat_head_next", after))
 
 
 def rows_of(folder, table, use):
@@ -416,7 +444,7 @@ TABLES = {
     "interpreters": Threats("threat_programs", "code root named interpreter stdin".split(),
                             r"[A-Za-z0-9_.+-]+\*?"),
     "hosts": Threats("threat_hosts", "drop shared scan url installer hook".split(),
-                     r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9/_-]+\*?)?"),
+                     r"[a-z0-9-]+(\.\*)?(\.[a-z0-9-]+)+(/[A-Za-z0-9/_-]+\*?)?"),
     "packages": Threats("threat_packages", "pypi npm fine".split(), r"[a-z0-9@][a-z0-9@/._-]*"),
     "secrets": Threats("threat_secrets", "secret harmless known value".split(),
                        r"[A-Z0-9_*]+|[A-Za-z0-9_.-]+:[1-9]\d*"),
@@ -428,6 +456,10 @@ TABLES = {
 def c_array(name, count, rows):
     lines = [f"const {name}[] = {{\n"] + [f"\t{{ {', '.join(row)} }},\n" for row in rows]
     return "".join(lines) + f"}};\nconst size_t {count} = {len(rows)};\n"
+
+
+def c_numbers(name, numbers):
+    return f"const {name}[] = {{\n" + textwrap.fill(", ".join(map(str, numbers)), 96, initial_indent="\t", subsequent_indent="\t") + "\n};\n"
 
 
 def c_file(paths):
@@ -495,7 +527,7 @@ def self_test():
     parse(TABLES["interpreters"], "good", b"[code named] x\nsh ld-linux*\n")
     parse(TABLES["secrets"], "good", b"[secret known] x\nA_* B\n[value] x\nab_:9\n")
     parse(TABLES["sockets"], "good", b"[root] x\n/a/{b,c}*\n")
-    parse(TABLES["hosts"], "good", b"[drop url] x\na.b c.d/api\n")
+    parse(TABLES["hosts"], "good", b"[drop url] x\na.b c.d/api\n[shared] y\na.*.b.c\n")
     parse(TABLES["scan"], "good", b"[high low -] a-b: x: y\n(check) z\n(near gap=9) c d,\n\\se -> @pipe\n[low] e: x\n(characters)\n")
     if TABLES["scan"].pattern("(file not-node) a\\s,b -> c\\\\d") != (
             "LANGUAGE_NOT_NODE", "SCAN_FILE", ["a ,b", "c\\d"]):

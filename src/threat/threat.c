@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "policy/match/service.h"
 #include "policy/network/host.h"
 
@@ -14,6 +15,19 @@ static size_t threat_stem(const char *name)
 	while (keep > 0 && strchr("0123456789.-", name[keep - 1]))
 		keep--;
 	return keep ? keep : len;
+}
+
+int threat_head_find(const char *name, size_t len)
+{
+	size_t slot = hash_bytes(HASH_START, name, len) % THREAT_HEAD_SLOTS;
+
+	for (; threat_head_slots[slot]; slot = (slot + 1) % THREAT_HEAD_SLOTS) {
+		const struct threat_head *h = &threat_heads[threat_head_slots[slot] - 1];
+
+		if (h->len == len && memcmp(threat_texts + h->name, name, len) == 0)
+			return threat_head_slots[slot] - 1;
+	}
+	return -1;
 }
 
 const struct threat *threat_program(const char *path, unsigned uses)

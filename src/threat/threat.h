@@ -33,7 +33,7 @@ enum threat_use {
 	THREAT_STDIN = 1 << 13,       /* runs what is piped into it */
 	/* hosts */
 	THREAT_DROP = 1 << 14,   /* a grant is warned about */
-	THREAT_SHARED = 1 << 15, /* anybody can get a name below it */
+	THREAT_SHARED = 1 << 15, /* names below it are for sale to the public */
 	THREAT_SCAN = 1 << 16,   /* the scan looks for the name, */
 	THREAT_URL = 1 << 17,    /* or only in addresses */
 	/* secrets */
@@ -89,6 +89,23 @@ extern const struct threat threat_files[], threat_paths[], threat_programs[], th
 extern const struct threat threat_secrets[], threat_sockets[], threat_packages[], threat_home[];
 extern const size_t threat_files_n, threat_paths_n, threat_programs_n, threat_hosts_n;
 extern const size_t threat_secrets_n, threat_sockets_n, threat_packages_n, threat_home_n;
+
+/* The first components of threat_paths, with their rows in the order of the table. */
+enum { THREAT_HEADS_MAX = 512, THREAT_HEAD_SLOTS = 2048 };
+struct threat_head {
+	uint16_t name; /* of len bytes, in threat_texts */
+	uint16_t len;
+	uint16_t first; /* row + 1; 0: none */
+	bool is_skipped;
+};
+
+extern const struct threat_head threat_heads[];
+extern const size_t threat_heads_n;
+extern const uint16_t threat_head_slots[]; /* by hash: head + 1 */
+extern const uint16_t threat_head_next[];  /* row + 1 after each row of the same head */
+
+/* The head of this name, or -1. */
+int threat_head_find(const char *name, size_t len);
 
 /* The program that a path or name means, if it has one of the uses; NULL: none. "python3.11" is
  * python. */
