@@ -8,4 +8,5 @@ const char *const operation_names[OPERATION_COUNT + 1] = {
 	[OPERATION_EXEC] = "exec",
 	[OPERATION_ENV] = "env",
 	[OPERATION_SERVICE] = "service",
+	[OPERATION_SECRET] = "secret",
 };

@@ -10,6 +10,7 @@
 #include "policy/layer.h"
 #include "policy/match/env-name.h"
 #include "policy/match/pattern.h"
+#include "policy/match/secret.h"
 #include "policy/operation-names.h"
 #include "policy/permissions.h"
 #include "policy/service-table.h"
@@ -157,6 +158,21 @@ const struct operation_row operation_rows[OPERATION_COUNT] = {
 		.subset = subset_services,
 		.line = explain_line_service,
 	},
+	[OPERATION_SECRET] = {
+		.target = TARGET_SECRET,
+		.allow = LIST_SECRETS,
+		.deny = LIST_NONE,
+		.granted_in = "secrets",
+		.title = "Secrets it could use",
+		.verb = "use",
+		.expected = "expected NAME=HOST:PORT, with ,PLACE and ,PROGRAM or without, as "
+			    "GITHUB_TOKEN=api.github.com:443,query or "
+			    "GITHUB_TOKEN=api.github.com:443,header,/usr/bin/gh",
+		.spell = secret_spell,
+		.relate = meet_relate_secrets,
+		.subset = subset_secrets,
+		.line = explain_line_secret,
+	},
 };
 
 #define AT(member) .offset = offsetof(struct permissions, member)
@@ -180,9 +196,12 @@ const struct list_row list_rows[LIST_COUNT] = {
 		.decides = BIT(EXEC) },
 	[LIST_ENV] = { "env", AT(env), OPERATION_ENV, .verdict = VERDICT_ALLOW,
 		.decides = BIT(ENV) },
+	[LIST_SECRETS] = { "secrets", AT(secrets), OPERATION_SECRET, .verdict = VERDICT_ALLOW,
+		.decides = BIT(SECRET) },
 	[LIST_DANGEROUSLY_ALLOW] = { "dangerously_allow", AT(dangerously_allow),
 		OPERATION_FS_READ },
 	[LIST_LISTEN] = { "network.listen", AT(listen), OPERATION_NET_CONNECT, .words = true },
+	[LIST_INSPECT] = { "network.inspect", AT(inspect), OPERATION_NET_CONNECT, .words = true },
 	[LIST_METHODS] = { "network.methods", AT(network.methods), OPERATION_NET_CONNECT,
 		.words = true },
 };

@@ -34,8 +34,9 @@ enum operation {
 	OPERATION_EXEC,
 	OPERATION_ENV,
 	OPERATION_SERVICE,
+	OPERATION_SECRET,
 };
-enum { OPERATION_COUNT = 6 };
+enum { OPERATION_COUNT = 7 };
 
 /* What a target of an operation is. Patterns of one kind mean the same in all its operations. */
 enum operation_target {
@@ -44,6 +45,7 @@ enum operation_target {
 	TARGET_COMMAND,
 	TARGET_NAME, /* a name; of variables NAME=value, too */
 	TARGET_SERVICE,
+	TARGET_SECRET, /* a secret, a host and a place: no pattern */
 };
 
 /* The lists of struct permissions. */
@@ -57,8 +59,10 @@ enum permission_list {
 	LIST_NETWORK_DENY,
 	LIST_METHODS,
 	LIST_LISTEN,
+	LIST_INSPECT,
 	LIST_EXEC,
 	LIST_ENV,
+	LIST_SECRETS,
 	LIST_COUNT,
 	LIST_NONE = LIST_COUNT,
 };

@@ -218,7 +218,7 @@ static int copy_into(struct permissions *to, const struct permissions *from)
 		r = copy_location(to, &from->extends_where, NULL, &to->extends_where);
 	to->line_place = from->line_place;
 	to->exec_listed = from->exec_listed;
-	to->exec_at_start = from->exec_at_start;
+	to->is_shield = from->is_shield;
 	to->limits = from->limits;
 	to->network.rate = from->network.rate;
 	to->network.max_bytes = from->network.max_bytes;

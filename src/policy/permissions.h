@@ -10,8 +10,9 @@
  *
  *     1. the deny lists (fs.deny, network.deny)
  *     2. `rules`, highest priority first; at equal priority deny before ask before allow
- *     3. the allow lists (fs.read, fs.write, network.allow, network.private, exec, env, services)
- *     4. `fallback` (deny unless a rules file says otherwise)
+ *     3. the allow lists (fs.read, fs.write, network.allow, network.private, exec, env, services,
+ *        secrets)
+ *     4. `fallback` (deny unless a rules file says otherwise; for secrets always deny)
  *
  * fs.write grants reading as well. Without an exec list (and without rules about exec) a program
  * may run if its file may be read. `all_of` holds further layers: where it is not empty everything
@@ -29,6 +30,9 @@
 #include "base/error.h"
 #include "codec/unit.h"
 #include "policy/operation.h"
+
+/* Of one layer's `network.inspect`. */
+enum { PERMISSIONS_INSPECT_MAX = 256 };
 
 /*
  * One entry of a list. Nearly always a single pattern; more than one means that a request must
@@ -72,7 +76,8 @@ enum service_access {
 	SERVICE_NAVIGATE = 1 << 4,   /* a browser of its own goes there */
 	SERVICE_SCREENSHOT = 1 << 5, /* what that browser shows */
 	SERVICE_EVAL = 1 << 6,       /* scripts in it */
-	SERVICE_ALL = (1 << 7) - 1,
+	SERVICE_LOGIN = 1 << 7,      /* the page of a known login, for the user to see */
+	SERVICE_ALL = (1 << 8) - 1,
 };
 
 /*
@@ -158,16 +163,19 @@ struct permissions {
 	struct grant_list network_allow, network_deny;
 	struct grant_list network_private; /* names, granted with the private addresses they have */
 	struct grant_list listen;          /* ports, as text */
+	struct grant_list inspect;         /* HOST:PORT, as text (network/one-host.h) */
 	struct network_limits network;
 	bool exec_listed; /* an exec list was given; it may be empty */
 	/*
-	 * Rules about arguments hold for the programs that Corral starts itself, as in AgenShield,
-	 * and not for what those start (launch/inside.h). Else a jail refuses such rules. Not
-	 * printed.
+	 * Read from AgenShield's rules. Of these a jail reports what it cannot enforce, where it
+	 * refuses rules of other formats: those about arguments hold for the programs that Corral
+	 * starts itself (launch/inside.h), and denials by pattern for what matches them
+	 * (jail/plan/found.c). Not printed.
 	 */
-	bool exec_at_start;
+	bool is_shield;
 	struct grant_list exec;
-	struct grant_list env; /* NAME, glob of names, or NAME=value */
+	struct grant_list env;     /* NAME, glob of names, or NAME=value */
+	struct grant_list secrets; /* NAME=HOST:PORT,PLACE (match/secret.h) */
 	struct service *services;
 	size_t n_services, cap_services;
 	struct limits limits;
