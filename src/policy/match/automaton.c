@@ -339,6 +339,35 @@ static int new_state(struct automaton *a, uint32_t *bucket, uint32_t *ret)
 	return 0;
 }
 
+/*
+ * Sorts the collected set. Of a large part of all items the stamps give the order in one pass; few
+ * items, mostly in order already, are inserted.
+ */
+static void automaton_sort(struct automaton *a)
+{
+	const size_t n_items = a->n_nodes * 2;
+	uint32_t n = 0;
+
+	if (a->n_work > 24 && a->n_work > n_items / 16) {
+		for (uint32_t item = 0; n < a->n_work; item++)
+			if (a->stamps[item] == a->stamp)
+				a->work[n++] = item;
+		return;
+	}
+	if (a->n_work > 24) {
+		qsort(a->work, a->n_work, sizeof(*a->work), array_compare_u32);
+		return;
+	}
+	for (uint32_t i = 1; i < a->n_work; i++) {
+		const uint32_t item = a->work[i];
+		uint32_t k = i;
+
+		for (; k > 0 && a->work[k - 1] > item; k--)
+			a->work[k] = a->work[k - 1];
+		a->work[k] = item;
+	}
+}
+
 /* The state for the collected set. */
 static int intern(struct automaton *a, uint32_t *ret)
 {
@@ -346,7 +375,7 @@ static int intern(struct automaton *a, uint32_t *ret)
 
 	if (a->n_states * 2 >= a->n_buckets && grow_buckets(a) < 0)
 		return -ENOMEM;
-	qsort(a->work, a->n_work, sizeof(*a->work), array_compare_u32);
+	automaton_sort(a);
 	i = hash_set(a->work, a->n_work) & (a->n_buckets - 1);
 	for (; a->buckets[i] != NONE; i = (i + 1) & (a->n_buckets - 1)) {
 		const struct automaton_state *s = &a->states[a->buckets[i]];
@@ -437,6 +466,11 @@ int automaton_next(struct automaton *a, uint32_t state, unsigned char byte, uint
 uint32_t automaton_rank(const struct automaton *a, uint32_t state)
 {
 	return a->states[state].rank;
+}
+
+bool automaton_is_dead(const struct automaton *a, uint32_t state)
+{
+	return a->states[state].n == 0;
 }
 
 size_t automaton_states(const struct automaton *a)

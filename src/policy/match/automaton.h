@@ -42,6 +42,8 @@ int automaton_next(struct automaton *a, uint32_t state, unsigned char byte, uint
 /* The strongest entry that ends in this state. */
 uint32_t automaton_rank(const struct automaton *a, uint32_t state);
 
+/* No text that leads there is the beginning of a match. */
+bool automaton_is_dead(const struct automaton *a, uint32_t state);
 size_t automaton_states(const struct automaton *a);
 /* Bytes that no pattern tells apart are one class; a representative of each, and the class of each
  * byte. */

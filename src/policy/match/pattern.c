@@ -93,6 +93,7 @@ int pattern_canonical(enum operation op, const char *text, struct arena *a, cons
 		break;
 	case TARGET_NAME:
 	case TARGET_SERVICE:
+	case TARGET_SECRET:
 		buffer_adds(&out, text);
 		break;
 	}

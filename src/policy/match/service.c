@@ -19,6 +19,7 @@ static const struct {
 	{ "navigate", SERVICE_NAVIGATE },
 	{ "screenshot", SERVICE_SCREENSHOT },
 	{ "eval", SERVICE_EVAL },
+	{ "login", SERVICE_LOGIN },
 };
 
 unsigned service_access_parse(const char *word, size_t len)

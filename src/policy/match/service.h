@@ -27,7 +27,7 @@ struct service_request {
 };
 
 /* The words of accesses, for messages. */
-#define SERVICE_ACCESS_WORDS "read, write, readwrite, send, open, navigate, screenshot, eval"
+#define SERVICE_ACCESS_WORDS "read, write, readwrite, send, open, navigate, screenshot, eval, login"
 
 /* -EINVAL if the form is wrong. Points into text. */
 int service_request_parse(struct service_request *ret, const char *text);

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "policy/match/glob-name.h"
 #include "policy/match/glob.h"
 
 static bool matches(const char *pattern, const char *path)
@@ -87,6 +88,36 @@ static void test_matching(void **state)
 			}
 			free(list);
 		}
+	}
+}
+
+/* As the pattern without "/ **" at its end, by whatever way. */
+static void test_name(void **state)
+{
+	static const char *const patterns[] = { "**/.env", "**/*.key", "**/.env.*", "/a/*",
+		"/*/x?y", "**/secret*/**", "/a/**/b", "**/[ab]c", "/**", "/a", "**/a*a" };
+	static const char *const paths[] = { "/", "/a", "/.env", "/a/.env", "/a/b.env", "/a/.env.x",
+		"/x.key", "/a/.key", "/a/b/c.keys", "/b/xzy", "/secrets", "/a/secret", "/a/b",
+		"/a/x/b", "/b/ac", "/b/cc", "/aa", "/aba", "/a/secrets/b" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(patterns) * ROWS(paths); i++) {
+		const char *pattern = patterns[i / ROWS(paths)], *path = paths[i % ROWS(paths)];
+		size_t len = strlen(pattern);
+		auto_arena a = { 0 };
+		struct glob_name name;
+		struct glob whole, cut;
+
+		assert_int_equal(glob_parse(&whole, &a, pattern, NULL, NULL), 0);
+		name = glob_name_of(&whole.alternatives[0]);
+		len -= len > 3 && strcmp(pattern + len - 3, "/**") == 0 ? 3 : 0;
+		assert_int_equal(
+			glob_parse(&cut, &a, arena_strndup(&a, pattern, len), NULL, NULL), 0);
+		/* "/ **" alone is the root. */
+		if (strcmp(pattern, "/**") != 0)
+			assert_int_equal(
+				glob_name_match(&name, path, strlen(path), strrchr(path, '/') + 1),
+				glob_match(&cut, path, strlen(path)));
 	}
 }
 
@@ -347,6 +378,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_matching),
+		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_plain_is_bounded),
 		cmocka_unit_test(test_refusals),
