@@ -215,7 +215,7 @@ bool service_bound_is_set(const struct service *s, const struct service_scope_ro
 	{ .name = (service), .access = (accesses), .scopes = { __VA_ARGS__ } }
 
 const struct service_row service_rows[SERVICE_COUNT] = {
-	SERVICE("browser", SERVICE_OPEN | SERVICE_NAVIGATE | SERVICE_SCREENSHOT | SERVICE_EVAL,
+	SERVICE("browser", SERVICE_OPEN | SERVICE_NAVIGATE | SERVICE_SCREENSHOT | SERVICE_EVAL | SERVICE_LOGIN,
 		WORDS("domains", service_spell_domain, service_normal_domain), BOUNDS),
 	SERVICE("calendar", SERVICE_READ | SERVICE_WRITE, WORDS("calendars", service_spell_name, NULL),
 		BOUND("range", range_seconds, bound_range), BOUNDS),

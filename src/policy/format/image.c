@@ -13,7 +13,7 @@
 #include "policy/operation.h"
 
 /* Of the layout below: who changes it, or what a member means, adds one. */
-enum { IMAGE_VERSION = 4, DEPTH_MAX = 8 };
+enum { IMAGE_VERSION = 5, DEPTH_MAX = 8 };
 /* Of a flat list: bytes of a run, and how many each text has at least, on an average. */
 enum { RUN_BYTES = 16, FLAT_TEXT_BYTES = 8 };
 /* What stands before a text: none, the file that most places are in, or any other. */
@@ -150,6 +150,7 @@ static int image_put_layer(struct buffer *out, const struct permissions *p, unsi
 	int r = depth == DEPTH_MAX ? -E2BIG : 0;
 
 	image_put_text(out, NULL, file);
+	image_put(out, p->line_place);
 	for (int l = 0; l < LIST_COUNT; l++)
 		image_put_list(out, file, permissions_list(p, (enum permission_list)l));
 	image_put(out, p->network.rate.count);
@@ -157,7 +158,7 @@ static int image_put_layer(struct buffer *out, const struct permissions *p, unsi
 	image_put(out, p->network.max_bytes);
 	image_put(out, p->network.max_request_size);
 	image_put(out, p->exec_listed);
-	image_put(out, p->exec_at_start);
+	image_put(out, p->is_shield);
 	image_put(out, p->fallback);
 	image_put(out, p->mode);
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
@@ -430,6 +431,7 @@ static void image_take_layer(struct image_reader *r, struct permissions *p, unsi
 
 	r->to = p;
 	r->file = p->origin = image_take_text(r, NULL);
+	p->line_place = (enum line_place)image_take_upto(r, LINE_NOWHERE);
 	for (int l = 0; l < LIST_COUNT; l++)
 		image_take_list(r, permissions_list(p, (enum permission_list)l));
 	p->network.rate.count = image_take(r);
@@ -437,7 +439,7 @@ static void image_take_layer(struct image_reader *r, struct permissions *p, unsi
 	p->network.max_bytes = image_take(r);
 	p->network.max_request_size = image_take(r);
 	p->exec_listed = image_take_flag(r);
-	p->exec_at_start = image_take_flag(r);
+	p->is_shield = image_take_flag(r);
 	p->fallback = (enum verdict)image_take_upto(r, VERDICT_ALLOW);
 	p->mode = (enum mode)image_take_upto(r, MODE_COUNT - 1);
 	for (size_t i = 0; i < LIMIT_COUNT; i++)

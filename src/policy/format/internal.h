@@ -23,6 +23,9 @@ int permissions_read_scope(const struct field *f, struct permissions *p, struct 
 	const struct service_scope_row *row);
 /* `network.methods`, `services` and an item of `rules`; `into` is the struct permissions. */
 field_reader permissions_read_network_methods, permissions_read_services, permissions_read_rule;
+/* `secrets`; into is the struct permissions. And as it is written: NULL when out of memory. */
+field_reader permissions_read_secrets;
+struct node *permissions_secrets_node(const struct grant_list *sorted, struct arena *a);
 /*
  * An item of `guest_paths`. A host folder that is not absolute stands below `how`, a variable such
  * as "$SKILL_DIR"; without that it is refused.
@@ -44,6 +47,8 @@ field_reader manifest_text;
 field_reader manifest_text_or_keep;
 /* Keeps the value in `extra`. */
 field_reader manifest_keep;
+/* A signature, which nothing checks. */
+field_reader manifest_refuse_signature;
 /* Appends the texts of a list that are not in the array yet, as copies; a few hundred at most. */
 int manifest_names(const struct field *f, struct arena *a, const char ***names, size_t *n);
 /* One pattern, checked and in canonical spelling, onto one of the permissions' lists. */

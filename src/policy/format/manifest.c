@@ -21,6 +21,7 @@
 #include "codec/yaml.h"
 #include "policy/format/internal.h"
 #include "policy/format/permissions-text.h"
+#include "policy/format/project.h"
 
 static const struct {
 	const char *name;
@@ -82,6 +83,15 @@ int manifest_text(const struct field *f, void *into)
 		where->file = m->permissions->origin;
 	}
 	return field_result(f, *member ? 0 : -ENOMEM);
+}
+
+int manifest_refuse_signature(const struct field *f, void *into)
+{
+	(void)into;
+	(void)field_fail(f, "nothing checks a signature here, and an unchecked one must not pass "
+			    "for one that was");
+	error_hint(f->error, "remove it: a skill is approved by its content");
+	return -EINVAL;
 }
 
 int manifest_keep(const struct field *f, void *into)
@@ -207,6 +217,30 @@ static int unrecognised(const struct field *top)
 	return -EINVAL;
 }
 
+/* A project's file: it has keys that no policy has. By its name alone it may be one of either. */
+static bool is_project(const struct document *d)
+{
+	static const char *const keys[] = { "preset", "commands", "with", "ask", "version" };
+	const char *slash = d->file ? strrchr(d->file, '/') : NULL;
+	const char *base = slash ? slash + 1 : d->file;
+	const size_t n = base && strcmp(base, PROJECT_NAME) == 0 ? ROWS(keys) : 2;
+	size_t i = 0;
+
+	while (i < n && !node_get(d->root, keys[i]))
+		i++;
+	return i < n;
+}
+
+static int refuse_project(const struct field *top)
+{
+	struct location where = field_location(top);
+
+	(void)error_set(top->error, -EINVAL, &where, "this is the file of a project, not a policy");
+	error_hint(top->error, "`corral project show` in its folder shows what it grants, and "
+			       "`corral run` there uses it without --policy");
+	return -EINVAL;
+}
+
 static int mark_of(const struct field *top, enum manifest_kind *ret)
 {
 	enum manifest_kind found = MANIFEST_UNKNOWN;
@@ -297,6 +331,8 @@ static int kind_by_keys(const struct document *d, struct error *e, enum manifest
 	r = mark_of(&top, &kind);
 	if (r < 0)
 		return r;
+	if (kind == MANIFEST_UNKNOWN && is_project(d))
+		return refuse_project(&top);
 	if (kind == MANIFEST_SKILL && d->root->count == 1)
 		kind = MANIFEST_PERMISSIONS;
 	else if (kind == MANIFEST_UNKNOWN && has_foreign_rules(d->root))
@@ -338,7 +374,7 @@ static int manifest_read_tree(
 					     ? LINE_BELOW_PERMISSIONS
 					     : formats[kind].line_place;
 	m->permissions->exec_listed = formats[kind].exec_listed;
-	m->permissions->exec_at_start = kind == MANIFEST_RULES;
+	m->permissions->is_shield = kind == MANIFEST_RULES;
 	if (r == 0 && formats[kind].table)
 		r = field_read_map(&top, formats[kind].table, m);
 	else if (r == 0)

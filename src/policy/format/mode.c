@@ -63,6 +63,14 @@ bool agent_mode_is_printable(const char *data_dir)
 	return utf8_valid(data_dir, strlen(data_dir), NULL);
 }
 
+const char *agent_mode_workspace(const char *data_dir, struct arena *a)
+{
+	const char *slash = strrchr(data_dir, '/');
+
+	return slash && strcmp(slash, "/.omega") == 0 ? arena_printf(a, "%s/workspace", data_dir)
+						      : NULL;
+}
+
 const char *agent_mode_prompt(enum agent_mode mode, const char *data_dir, struct arena *a)
 {
 	switch (mode) {

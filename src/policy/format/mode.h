@@ -19,6 +19,9 @@ int agent_mode_parse(const char *word, enum agent_mode *ret);
 const char *agent_mode_name(enum agent_mode mode);
 /* Whether a data directory can be part of a prompt: UTF-8, no control characters. */
 bool agent_mode_is_printable(const char *data_dir);
+/* Omega's own folder, .omega, has a folder in which its agents work: its path, in the arena. NULL:
+ * it is another folder, or out of memory. */
+const char *agent_mode_workspace(const char *data_dir, struct arena *a);
 /*
  * The text to put into the agent's prompt, in the arena. NULL for rwx, where there is nothing to
  * say, and when out of memory.

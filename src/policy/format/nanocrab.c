@@ -51,9 +51,20 @@ static int read_http_host(const struct field *f, void *into)
 	return field_result(f, r);
 }
 
+/* A host, on any port, or a URL: stronger than what is allowed. */
+static int read_denied_host(const struct field *f, void *into)
+{
+	struct permissions *p = into;
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	return r < 0 ? r : manifest_grant(f, p, &p->network_deny, OPERATION_NET_CONNECT, text);
+}
+
 static const struct field_key http_keys[] = {
 	FIELD("enabled", OTHER, field_ignore, .is.required = true),
 	FIELD_EACH("allowed_hosts", read_http_host),
+	FIELD_EACH("denied_hosts", read_denied_host),
 	FIELD_STORE(
 		"max_request_size", SIZE, FIELD_AT(struct permissions, network.max_request_size)),
 	FIELD_STORE("rate_limit", RATE, FIELD_AT(struct permissions, network.rate)),
@@ -128,8 +139,8 @@ static int nanocrab_grant(const struct field *f, void *into)
 	if (!s)
 		return field_result(f, -ENOMEM);
 	s->access = service_row_find(s->name, strlen(s->name))->access;
-	/* Its browser is one of the skill's own; it does not open pages for the user. */
-	s->access &= ~(unsigned)SERVICE_OPEN;
+	/* Its browser is one of the skill's own; it opens no pages for the user, nor logins. */
+	s->access &= ~(unsigned)(SERVICE_OPEN | SERVICE_LOGIN);
 	s->where = field_location(f);
 	s->where.file = p->origin;
 	return 0;
@@ -230,6 +241,7 @@ static const struct field_key crab_keys[] = {
 	FIELD("version", TEXT, manifest_text, .how = MANIFEST_TEXT(version)),
 	FIELD("description", TEXT, manifest_text, .how = MANIFEST_TEXT(description)),
 	FIELD("author", TEXT, manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
+	FIELD("signature", OTHER, manifest_refuse_signature),
 };
 const struct field_table manifest_nanocrab_table = {
 	.keys = crab_keys,

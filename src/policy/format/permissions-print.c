@@ -20,6 +20,7 @@
 #include "codec/node.h"
 #include "codec/yaml.h"
 #include "codec/unit.h"
+#include "policy/format/internal.h"
 #include "policy/match/service.h"
 #include "policy/network/listen.h"
 #include "policy/service-table.h"
@@ -190,6 +191,7 @@ static void put_network(struct printer *pr, struct node *top, const struct permi
 	put_list(pr, network, "allow", &p->network_allow);
 	put_list(pr, network, "private", &p->network_private);
 	put_list(pr, network, "deny", &p->network_deny);
+	put_list(pr, network, "inspect", &p->inspect);
 	for (size_t i = 0; i < sorted.n; i++) {
 		const char *text = sorted.items[i].all[0];
 
@@ -287,6 +289,13 @@ static void put_services(struct printer *pr, struct node *top, const struct perm
 	put_section(pr, top, "services", services);
 }
 
+static void put_secrets(struct printer *pr, struct node *top, const struct permissions *p)
+{
+	struct grant_list sorted = sort_list(pr, &p->secrets, compare_grants);
+
+	put_section(pr, top, "secrets", permissions_secrets_node(&sorted, pr->arena));
+}
+
 static void put_limits(struct printer *pr, struct node *top, const struct permissions *p)
 {
 	static void (*const printers[LIMIT_COUNT])(uint64_t value, struct buffer * out) = {
@@ -367,6 +376,7 @@ static struct node *layer_node(struct printer *pr, const struct permissions *p)
 		if (operation_rows[list_rows[l].op].target == TARGET_NAME)
 			put_list(pr, top, list_rows[l].name, permissions_list(p, l));
 	put_services(pr, top, p);
+	put_secrets(pr, top, p);
 	put_limits(pr, top, p);
 	put_guest_paths(pr, top, p);
 	put_list(pr, top, "dangerously_allow", &p->dangerously_allow);

@@ -255,6 +255,9 @@ static int read_rule_operation(const struct field *f, void *into)
 	for (int i = 0; i < OPERATION_COUNT; i++)
 		words[i] = operation_name((enum operation)i);
 	r = field_word(f, words, OPERATION_COUNT, &op);
+	/* Exceptions are for patterns, which secrets have none of. */
+	if (r == 0 && op == OPERATION_SECRET)
+		return field_fail(f, "no rule is about secrets: write them in `secrets`");
 	if (r == 0)
 		reading->rule.operations |= 1U << op;
 	return r;

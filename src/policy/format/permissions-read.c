@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "policy/network/host.h"
 #include "policy/network/listen.h"
+#include "policy/network/one-host.h"
 #include "policy/format/permissions-text.h"
 
 /* Which list of struct permissions a key fills. */
@@ -178,6 +179,27 @@ static int permissions_read_port(const struct field *f, void *into)
 		text.failed ? -ENOMEM : permissions_add(p, &p->listen, buffer_text(&text), &where));
 }
 
+/* TLS to these is opened, so that rules about paths and methods hold inside it. It grants nothing.
+ */
+static int permissions_read_inspected(const struct field *f, void *into)
+{
+	struct location where = field_location(f);
+	struct permissions *p = into;
+	auto_buffer host = { 0 };
+	const char *text = NULL;
+	int r = field_text(f, &text);
+
+	if (r == 0 && p->inspect.n == PERMISSIONS_INSPECT_MAX)
+		return field_fail(f, "more than %d hosts", PERMISSIONS_INSPECT_MAX);
+	if (r == 0)
+		r = one_host_spell(text,
+			"TLS is opened for hosts that are named, as in api.example.com:443", &host,
+			&where, f->error);
+	if (r == 0)
+		r = permissions_add(p, &p->inspect, buffer_text(&host), &where);
+	return field_result(f, r);
+}
+
 int permissions_read_network_methods(const struct field *f, void *into)
 {
 	struct permissions *p = into;
@@ -190,6 +212,7 @@ static const struct field_key network_keys[] = {
 	FIELD("private", LIST, permissions_read_list, .how = LIST(LIST_NETWORK_PRIVATE)),
 	FIELD("deny", LIST, permissions_read_list, .how = LIST(LIST_NETWORK_DENY)),
 	FIELD_EACH("listen", permissions_read_port),
+	FIELD_EACH("inspect", permissions_read_inspected),
 	FIELD_STORE("rate_limit", RATE, FIELD_AT(struct permissions, network.rate)),
 	FIELD_STORE("max_bytes", SIZE, FIELD_AT(struct permissions, network.max_bytes)),
 	FIELD_STORE(
@@ -329,6 +352,7 @@ static const struct field_key top_keys[] = {
 	FIELD("exec", LIST, read_exec, .how = LIST(LIST_EXEC)),
 	FIELD("env", LIST, permissions_read_env, .how = LIST(LIST_ENV)),
 	FIELD("services", MAP, permissions_read_services),
+	FIELD("secrets", MAP, permissions_read_secrets),
 	FIELD_MAP("limits", limit_table),
 	FIELD_EACH("guest_paths", permissions_read_guest_path),
 	FIELD("dangerously_allow", LIST, permissions_read_list,

@@ -4,7 +4,8 @@
  * is left to `defaultAction`. So they are three rules with the lowest priorities there are, one
  * below the other: what is denied is denied, what is "allowed" gets the default action, and if
  * anything is "allowed", all else is denied. Where the default is to deny, the middle one says
- * nothing.
+ * nothing, and the last no more than the default, which is the better reason for what a constraint
+ * allows; only in mode audit, which blocks what a rule denies and nothing else, it is needed.
  *
  * `deniedHosts: ["*"]` beside allowed hosts is AgenShield's way to write "everything else": it
  * denies what is not allowed, not what is.
@@ -35,6 +36,7 @@ struct constraint {
 	size_t n_ports, cap_ports;
 	const struct node *hosts; /* allowedHosts, which are read when the ports are known */
 	enum verdict passes;      /* the file's default action: what is said of what is allowed */
+	bool is_enforced;         /* the default action blocks, too */
 };
 
 /* The default action, which may stand behind the constraints. What is no verdict is refused there.
@@ -47,6 +49,15 @@ static enum verdict constraint_default(const struct field *f)
 	       : strcmp(action, "allow") == 0    ? VERDICT_ALLOW
 	       : strcmp(action, "approval") == 0 ? VERDICT_ASK
 						 : VERDICT_DENY;
+}
+
+static struct constraint constraint_begin(const struct field *f, void *into)
+{
+	const char *mode = node_text(node_get(f->up->node, "mode"));
+
+	return (struct constraint){ .m = into,
+		.passes = constraint_default(f),
+		.is_enforced = !mode || strcmp(mode, mode_names[MODE_ENFORCE]) == 0 };
 }
 
 /* The three rules of a section. */
@@ -63,7 +74,7 @@ static int constraint_add_rules(const struct field *f, struct constraint *r, uns
 
 	rules[0].patterns = r->denied;
 	rules[1].patterns = r->allowed;
-	if (r->only || r->everything_denied)
+	if ((r->only || r->everything_denied) && !(r->passes == VERDICT_DENY && r->is_enforced))
 		ret = manifest_rules_pattern(f, p, &rules[2].patterns, kind, VERDICT_DENY, "**");
 	for (size_t i = 0; ret == 0 && i < ROWS(rules); i++) {
 		if (rules[i].patterns.n == 0 || (i == 1 && r->passes == VERDICT_DENY))
@@ -124,7 +135,7 @@ static const struct field_table fs_table = FIELD_TABLE(fs_keys);
 
 int manifest_rules_fs_constraints(const struct field *f, void *into)
 {
-	struct constraint r = { .m = into, .passes = constraint_default(f) };
+	struct constraint r = constraint_begin(f, into);
 	int ret = field_read_map(f, &fs_table, &r);
 
 	return ret < 0 ? ret
@@ -257,7 +268,7 @@ static int read_allowed_hosts(const struct field *f, struct constraint *r)
 
 int manifest_rules_network_constraints(const struct field *f, void *into)
 {
-	struct constraint r = { .m = into, .passes = constraint_default(f) };
+	struct constraint r = constraint_begin(f, into);
 	int ret = field_read_map(f, &network_table, &r);
 
 	if (ret == 0)

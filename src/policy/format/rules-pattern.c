@@ -289,7 +289,7 @@ static bool url_host_is_wild(const struct url_text *u)
 /* Adds one pattern, as a host or as a page to open. */
 typedef int host_adder(const struct translation *t, const char *text);
 
-/* Denying: whatever its scheme, its port unless one is named, and its path, and by UDP too. */
+/* Denying: whatever its scheme, its port unless one is named, and by UDP too. */
 
 static int host_deny_everything(const struct translation *t, host_adder *add)
 {
@@ -298,15 +298,56 @@ static int host_deny_everything(const struct translation *t, host_adder *add)
 	return r < 0 ? r : add(t, "udp://*:*");
 }
 
+/*
+ * A path as a pattern of ours. From the first segment on that cannot be exact, all below is meant;
+ * and who denies a page denies what lies below it.
+ */
+static void host_add_path(struct buffer *out, const char *path)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789._~*-";
+	const char *at = path;
+
+	while (*at) {
+		size_t len = strcspn(at + 1, "/");
+		bool tree = len == 2 && strncmp(at + 1, "**", 2) == 0;
+		const char *twice = strstr(at, "**");
+
+		if (strspn(at + 1, plain) < len || (!tree && twice && twice < at + len))
+			break;
+		buffer_add(out, at, len + 1);
+		at += len + 1;
+	}
+	buffer_adds(out, *at || !out->len || out->data[out->len - 1] != '*' ? "/**" : "");
+}
+
+/* The pages of a site that a path matches; and its connections on which no page is seen. */
+static int host_deny_pages(
+	const struct translation *t, const char *place, const char *path, host_adder *add)
+{
+	auto_buffer pages = { 0 }, unseen = { 0 };
+	int r;
+
+	buffer_printf(&pages, "http://%s", place);
+	host_add_path(&pages, path);
+	buffer_printf(&unseen, "http://%s%s", place, HOST_UNSEEN);
+	if (pages.failed || unseen.failed)
+		return -ENOMEM;
+	r = add(t, buffer_text(&pages));
+	return r < 0 ? r : add(t, buffer_text(&unseen));
+}
+
 static int host_deny_name(
 	const struct translation *t, const struct url_text *u, const char *www, host_adder *add)
 {
 	uint16_t port;
 	bool one = u->port_len && host_port_parse(u->port, u->port_len, &port) == 0;
+	/* A page to open is known by its domain. */
+	bool whole = t->op != OPERATION_NET_CONNECT || u->path[strspn(u->path, "/*")] == '\0';
 	const char *text = arena_printf(t->p->arena, "%s%.*s:%.*s", www, (int)u->host_len, u->host,
 		one ? (int)u->port_len : 1, one ? u->port : "*");
 	const char *udp = text ? arena_printf(t->p->arena, "udp://%s", text) : NULL;
-	int r = udp ? add(t, text) : -ENOMEM;
+	int r = !udp ? -ENOMEM : whole ? add(t, text) : host_deny_pages(t, text, u->path, add);
 
 	return r < 0 ? r : add(t, udp);
 }
@@ -324,30 +365,15 @@ static int host_deny_glob(
 }
 
 /*
- * A path on any host: it holds where Corral speaks HTTP itself, or can read it. From the first
- * segment on that cannot be exact, all below is meant.
+ * A path on any host: it holds where Corral speaks HTTP itself, or can read it.
  */
 static int host_deny_path(const struct translation *t, const struct url_text *u, host_adder *add)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				    "0123456789._~*-";
-	const char *at = u->path;
 	auto_buffer out = { 0 };
 
 	/* A host of two stars has slashes in it. */
 	buffer_adds(&out, u->host_len > 1 ? "http://*:*/**" : "http://*:*");
-	while (*at) {
-		size_t len = strcspn(at + 1, "/");
-		bool tree = len == 2 && strncmp(at + 1, "**", 2) == 0;
-		const char *twice = strstr(at, "**");
-
-		if (strspn(at + 1, plain) < len || (!tree && twice && twice < at + len))
-			break;
-		buffer_add(&out, at, len + 1);
-		at += len + 1;
-	}
-	/* Who denies a page denies what lies below it. */
-	buffer_adds(&out, *at || out.data[out.len - 1] != '*' ? "/**" : "");
+	host_add_path(&out, u->path);
 	return out.failed ? -ENOMEM : add(t, buffer_text(&out));
 }
 

@@ -110,6 +110,7 @@ static const struct field_key skill_keys[] = {
 	FIELD("author", TEXT, manifest_text_or_keep, .how = MANIFEST_TEXT(author)),
 	FIELD("entry", TEXT, manifest_text, .how = MANIFEST_TEXT(entry)),
 	FIELD("runtime", TEXT, manifest_text, .how = MANIFEST_TEXT(runtime)),
+	FIELD("signature", OTHER, manifest_refuse_signature),
 	FIELD_MAP("requires", requires_table),
 	FIELD("metadata", MAP, read_metadata),
 	FIELD("permissions", MAP, skill_read_permissions),

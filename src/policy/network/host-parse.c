@@ -291,9 +291,11 @@ static int pattern_parse_path(const struct host_text *c, const char *text, struc
 {
 	auto_arena scratch = { 0 };
 	char path[URL_PATH_BYTES];
+	const bool is_unseen = strcmp(text, HOST_UNSEEN) == 0;
 	struct glob glob;
 	size_t n;
-	int r = url_path_pattern(text, strlen(text), path, sizeof(path) - 2);
+	int r = url_path_pattern(
+		is_unseen ? "/" : text, is_unseen ? 1 : strlen(text), path, sizeof(path) - 2);
 
 	if (r == -ENAMETOOLONG)
 		return refuse(c, "the path is too long", "end it with a shorter /**");
@@ -302,6 +304,8 @@ static int pattern_parse_path(const struct host_text *c, const char *text, struc
 			"a path cannot contain '.', '..' or empty parts, nor a %-escape next to "
 			"a [set]",
 			"write the path without . and ..");
+	if (is_unseen)
+		memcpy(path, HOST_UNSEEN, sizeof(HOST_UNSEEN));
 	n = strlen(path);
 	if (n > 1 && path[n - 1] == '/')
 		memcpy(path + n, "**", 3);
@@ -329,7 +333,7 @@ static int pattern_parse_url(
 	bool is_address;
 	int r;
 
-	if (strpbrk(rest, "?#"))
+	if (strpbrk(rest, "?#") && strcmp(rest + len, HOST_UNSEEN) != 0)
 		return refuse(c, "a query or a fragment cannot be used in a policy",
 			"remove the ? or # and what follows");
 	if (strchr(rest, '\\'))

@@ -131,6 +131,16 @@ static bool host_part_has(const struct host_pattern *part, const struct host_req
 	return false;
 }
 
+bool host_pattern_is_about_opened(const struct host_pattern *p)
+{
+	if (host_pattern_is_narrowed(p) && p->wide)
+		return false;
+	for (size_t i = 0; i < p->n_url_paths; i++)
+		if (host_path_is_unseen(p->url_paths[i]))
+			return false;
+	return true;
+}
+
 bool host_pattern_matches(const struct host_pattern *p, const struct host_request *r)
 {
 	const struct baseline_net *guard = baseline_guard(r);
@@ -140,10 +150,12 @@ bool host_pattern_matches(const struct host_pattern *p, const struct host_reques
 	if (p->kind == HOST_GLOB)
 		return host_glob_matches(p->name, r);
 	if (p->transport != r->transport || !host_pattern_has_port(p, r->port) ||
-		(p->methods && !(p->methods & r->method)) || (p->n_url_paths && !r->has_url_path))
+		(!r->is_opened && p->methods && !(p->methods & r->method)) ||
+		(r->is_opened && !host_pattern_is_about_opened(p)))
 		return false;
-	for (size_t i = 0; i < p->n_url_paths; i++)
-		if (!glob_match_text(p->url_paths[i], r->url_path))
+	for (size_t i = 0; !r->is_opened && i < p->n_url_paths; i++)
+		if (host_path_is_unseen(p->url_paths[i]) == r->has_url_path ||
+			(r->has_url_path && !glob_match_text(p->url_paths[i], r->url_path)))
 			return false;
 	/* What is guarded is granted only by a pattern that lies wholly within that guard. */
 	for (size_t i = 0; i < n; i++)
@@ -304,7 +316,8 @@ static bool path_holds_for(const char *path, const struct host_pattern *b)
 		const char *other = b->url_paths[i];
 
 		if (strcmp(path, other) == 0 ||
-			(!strpbrk(other, "*?[]{}\\") && glob_match_text(path, other)))
+			(!host_path_is_unseen(other) && !strpbrk(other, "*?[]{}\\") &&
+				glob_match_text(path, other)))
 			return true;
 	}
 	return false;

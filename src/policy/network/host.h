@@ -11,6 +11,7 @@
  *   glob:10.*                names and addresses by their text, on any port, for denials only
  *   https://api.example.com/v1/**    port from the scheme; a path other than / /* /** narrows to
  *                                    what only a speaker of HTTP can hold
+ *   https://api.example.com/#        connections whose requests Corral does not see
  *
  * A pattern covers a guarded place (baseline.h) only if it lies wholly inside the guarded range.
  * What is `never` reachable is not judged here: ask baseline_never(). Names are kept as A-labels in
@@ -31,6 +32,10 @@ struct hash_key;
 /* HOST_PARTS_MAX: of a pattern, see host_pattern_split(). */
 enum { HOST_NAME_BYTES = 256, HOST_PORT_MAX = 65535, HOST_PARTS_MAX = 3 };
 
+/* In place of a path, which never has this byte: of what is said on a connection nothing is known.
+ */
+#define HOST_UNSEEN "/#"
+
 enum transport { TRANSPORT_TCP, TRANSPORT_UDP, TRANSPORT_UNIX };
 
 enum host_kind { HOST_NAME, HOST_SUBDOMAINS, HOST_ANY, HOST_PREFIX, HOST_SOCKET, HOST_GLOB };
@@ -42,7 +47,8 @@ struct host_pattern {
 	const char *name;
 	struct prefix prefix;
 	uint16_t port_lo, port_hi; /* 1..65535 for any port; 0 for sockets */
-	/* Finer than a connection; empty: not narrowed. All path patterns must match. */
+	/* Finer than a connection; empty: not narrowed. All path patterns must match. One may be
+	 * HOST_UNSEEN: then it is about requests without a path. */
 	const char **url_paths;
 	size_t n_url_paths;
 	unsigned methods; /* set of host_method bits; 0: all */
@@ -62,6 +68,11 @@ struct host_request {
 	char url_path[1024];        /* normal form (url.h); "" for a bare connection */
 	bool has_url_path;
 	unsigned method; /* one host_method bit; 0: not known */
+	/*
+	 * A connection whose requests are judged one by one, each with its method and path:
+	 * patterns that allow some of them match it, those that forbid some do not.
+	 */
+	bool is_opened;
 };
 
 /* GET, HEAD, POST … as bits; 0 for an unknown word. Case-sensitive, as HTTP is. */
@@ -102,6 +113,14 @@ bool host_glob_matches(const char *glob, const struct host_request *r);
 /* Port 0 is a port that is not known, which any-port patterns cover, or that of a socket. */
 bool host_pattern_has_port(const struct host_pattern *p, uint16_t port);
 /* True if the pattern says more than a connection can show. */
+static inline bool host_path_is_unseen(const char *path)
+{
+	return path[1] == HOST_UNSEEN[1];
+}
+
+/* Whether a pattern's paths are about a connection that is opened (host_request.is_opened). */
+bool host_pattern_is_about_opened(const struct host_pattern *p);
+
 static inline bool host_pattern_is_narrowed(const struct host_pattern *p)
 {
 	return p->n_url_paths > 0 || p->methods != 0;

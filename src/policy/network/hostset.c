@@ -453,12 +453,16 @@ static bool fine_matches(const struct hostset_fine *f, const struct host_request
 	const struct host_pattern *p = f->pattern;
 	size_t len;
 
-	if (!host_pattern_has_port(p, r->port) || (p->methods && !(p->methods & r->method)) ||
-		(p->n_url_paths > 0 && !r->has_url_path))
+	if (!host_pattern_has_port(p, r->port))
+		return false;
+	if (r->is_opened)
+		return host_pattern_is_about_opened(p);
+	if (p->methods && !(p->methods & r->method))
 		return false;
 	len = strlen(r->url_path);
 	for (size_t i = 0; i < p->n_url_paths; i++)
-		if (!glob_match(&f->paths[i], r->url_path, len))
+		if (host_path_is_unseen(p->url_paths[i]) == r->has_url_path ||
+			(r->has_url_path && !glob_match(&f->paths[i], r->url_path, len)))
 			return false;
 	return true;
 }

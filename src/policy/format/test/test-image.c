@@ -52,10 +52,12 @@ static void test_way_and_back(void **state)
 		auto_buffer bytes = { 0 }, again = { 0 };
 
 		make(texts[i], &m);
+		m.permissions->line_place = (enum line_place)(i % (LINE_NOWHERE + 1));
 		assert_int_equal(image_write(m.permissions, &bytes), 0);
 		assert_int_equal(image_read(p, bytes.data, bytes.len), 0);
 		check_same(p, m.permissions);
 		assert_string_equal(p->origin, m.permissions->origin);
+		assert_int_equal(p->line_place, m.permissions->line_place);
 		assert_int_equal(image_write(p, &again), 0);
 		assert_int_equal(again.len, bytes.len);
 		assert_memory_equal(again.data, bytes.data, bytes.len);

@@ -75,12 +75,21 @@ static void test_detection(void **state)
 static void test_undetected(void **state)
 {
 	static const char hint[] = "expected permissions (fs, network, exec …), a skill";
+	static const char project[] = "this is the file of a project, not a policy";
+	static const char show[] = "`corral project show` in its folder shows what it grants";
+	static const struct refusal by_name[] = {
+		{ "version: 1\n", 1, 1, project, show },
+		{ "version: 1\nrules: []\n", 1, 1, project, show },
+		{ "with: [npm]\n", 1, 1, project, show },
+	};
 	static const struct refusal rows[] = {
 		{ "", 1, 1, "unknown policy format", hint },
 		{ "# nothing\n", 1, 1, "unknown policy format", hint },
 		{ "text", 1, 1, "unknown policy format", hint },
 		{ "[fs]", 1, 1, "unknown policy format", hint },
 		{ "foo: 1\nbar: 2\n", 1, 1, "unknown policy format", hint },
+		{ "version: 1\npreset: workspace\nfs: {}\n", 1, 1, project, show },
+		{ "commands: {test: make}\n", 1, 1, project, show },
 		/* Something beside permissions would be lost on us. */
 		{ "network: {}\nfilesystem: {}\n", 2, 1, "unknown key `filesystem`",
 			"valid keys: fs" },
@@ -97,6 +106,8 @@ static void test_undetected(void **state)
 	(void)state;
 	for (size_t i = 0; i < ROWS(rows); i++)
 		check_refused(MANIFEST_UNKNOWN, "x.yaml", &rows[i]);
+	for (size_t i = 0; i < ROWS(by_name); i++)
+		check_refused(MANIFEST_UNKNOWN, "a/corral.yaml", &by_name[i]);
 }
 
 static void test_bad_languages(void **state)

@@ -66,6 +66,10 @@ static const struct reading readings[] = {
 		ALLOW("    - \"*.a.example:443\"\n    - \"*.a.example:80\"\n"
 		      "    - https://b.example/v1/*\n") },
 	{ HTTP("allowed_hosts: [10.0.0.1]"), ALLOW("    - 10.0.0.1:443\n    - 10.0.0.1:80\n") },
+	{ HTTP("allowed_hosts: [\"a.example:443\"], denied_hosts: [B.example, "
+	       "\"https://a.example/admin/**\"]"),
+		"network:\n  allow:\n    - a.example:443\n  deny:\n    - b.example:*\n"
+		"    - https://a.example/admin/**\nexec: []\n" },
 	{ HTTP("methods: [GET], rate_limit: 5/s, max_request_size: 64K"),
 		"network:\n  rate_limit: 5/s\n  max_request_size: 64K\n  methods:\n    - GET\n"
 		"exec: []\n" },
@@ -119,6 +123,8 @@ static void test_readings(void **state)
 static void test_refusals(void **state)
 {
 	static const struct refusal rows[] = {
+		{ "wasm: {file: x.wasm}\nsignature: abc", 2, 12, "nothing checks a signature here",
+			"approved by its content" },
 		{ "capabilities: []", 1, 15, "`capabilities` must be a map, not a list", NULL },
 		{ "capabilities: {htp: {}}", 1, 16, "did you mean `capabilities.http`?", NULL },
 		{ "capabilities: {http: {}}", 1, 22,

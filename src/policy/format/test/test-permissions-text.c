@@ -45,7 +45,7 @@ static const struct reading readings[] = {
 	  "  notifications: {access: send}\n"
 	  "  clipboard: {access: [read, write]}\n"
 	  "  email: {access: true, recipients: [a@example.com]}\n"
-	  "  vault: true\n",
+	  "  vault: {access: read, secrets: [B, A], rate_limit: 5/h}\n",
 		"services:\n"
 		"  browser:\n    access: open\n    domains:\n      - \"*.example.com\"\n"
 		"      - 192.0.2.1\n      - \"[2001:db8::1]\"\n"
@@ -54,7 +54,70 @@ static const struct reading readings[] = {
 		"  email:\n    access: send\n    recipients:\n      - a@example.com\n"
 		"  notifications:\n    access: send\n"
 		"  reminders:\n    access: readwrite\n    lists:\n      - Home\n      - Work\n"
-		"  vault:\n    access: read\n" },
+		"  vault:\n    access: read\n    secrets:\n      - A\n      - B\n    rate_limit: 5/hour\n" },
+	{ "services: {vault: false}", "{}\n" },
+	{ "secrets: {}", "{}\n" },
+	/* Any program is all that are named beside it. */
+	{ "secrets: {A: [{hosts: ['b:1', 'a:1'], in: [query, header], programs: [/b, /a]}, {hosts: "
+	  "['c:1'], in: [query]}, {hosts: ['a:1'], in: [body]}, {hosts: ['c:1'], in: [query], "
+	  "programs: [/z]}, {hosts: ['d:1'], programs: [/a]}]}",
+		"secrets:\n"
+		"  A:\n"
+		"    - hosts:\n"
+		"        - d:1\n"
+		"      in:\n"
+		"        - header\n"
+		"      programs:\n"
+		"        - /a\n"
+		"    - hosts:\n"
+		"        - c:1\n"
+		"      in:\n"
+		"        - query\n"
+		"    - hosts:\n"
+		"        - a:1\n"
+		"        - b:1\n"
+		"      in:\n"
+		"        - header\n"
+		"        - query\n"
+		"      programs:\n"
+		"        - /a\n"
+		"        - /b\n"
+		"    - hosts:\n"
+		"        - a:1\n"
+		"      in:\n"
+		"        - body\n" },
+	{ "secrets: {B: {hosts: ['A.example.:443', a.example:443], in: [query, header]}, A-b.c: "
+	  "{hosts: ['[2001:db8:0::1]:80']}}",
+		"secrets:\n"
+		"  A-b.c:\n"
+		"    hosts:\n"
+		"      - \"[2001:db8::1]:80\"\n"
+		"    in:\n"
+		"      - header\n"
+		"  B:\n"
+		"    hosts:\n"
+		"      - a.example:443\n"
+		"    in:\n"
+		"      - header\n"
+		"      - query\n" },
+	/* Hosts with different places. */
+	{ "secrets: {A: [{hosts: [b.example:443, a.example:443]}, {hosts: [c.example:443, "
+	  "a.example:443], in: [form]}]}",
+		"secrets:\n"
+		"  A:\n"
+		"    - hosts:\n"
+		"        - b.example:443\n"
+		"      in:\n"
+		"        - header\n"
+		"    - hosts:\n"
+		"        - c.example:443\n"
+		"      in:\n"
+		"        - form\n"
+		"    - hosts:\n"
+		"        - a.example:443\n"
+		"      in:\n"
+		"        - header\n"
+		"        - form\n" },
 	{ "services: {clipboard: false, email: {access: false}, reminders: {access: write}}",
 		"services:\n  reminders:\n    access: write\n" },
 	{ "limits: {fuel: 1000000, open_files: 256, file_size: 100M, output: 1000, pids: 0,"
@@ -69,6 +132,10 @@ static const struct reading readings[] = {
 		"guest_paths:\n  - guest: /\n    host: /\n    mode: ro\n"
 		"  - guest: /data\n    host: $HOME\n    mode: rw\n"
 		"  - guest: /tmp\n    host: $TEMP/x\n    mode: ro\n" },
+	{ "network: {inspect: ['B.example.:443', '[2001:db8:0::1]:8443', 'https://a.example/', "
+	  "b.example:443], allow: [a.example]}",
+		"network:\n  allow:\n    - a.example:*\n  inspect:\n    - \"[2001:db8::1]:8443\"\n    - "
+		"a.example:443\n    - b.example:443\n" },
 	{ "dangerously_allow: [$HOME/.ssh/known_hosts]",
 		"dangerously_allow:\n  - $HOME/.ssh/known_hosts\n" },
 	{ "rules:\n"
@@ -146,6 +213,39 @@ static const struct refusal refusals[] = {
 	{ "env: LANG", 1, 6, "`env` must be a list, not text", "write `env: [\"LANG\"]`" },
 	{ "env: {A: []}", 1, 10,
 		"`env.A` must be text, or null to pass the variable on, not a list", NULL },
+	{ "secrets: [A]", 1, 10, "`secrets` must be a map, not a list", NULL },
+	{ "secrets: {A: true}", 1, 14, "`secrets.A` must be a map", NULL },
+	{ "secrets: {A: []}", 1, 14, "is empty: the secret would go nowhere", NULL },
+	{ "secrets: {A: {hosts: []}}", 1, 22, "is empty: the secret would go nowhere", NULL },
+	{ "secrets: {A: {in: [header]}}", 1, 14, "the key `hosts` is missing", NULL },
+	{ "secrets: {A: {hosts: [a:443], in: []}}", 1, 35, "leave it out for `header`", NULL },
+	{ "secrets: {A: {hosts: [a:443], programs: []}}", 1, 41, "no program would use the secret",
+		NULL },
+	{ "secrets: {A: {hosts: [a:443], programs: [gh]}}", 1, 42, "`gh` is no program", NULL },
+	{ "secrets: {A: {hosts: [a:443], programs: ['/usr/bin/*']}}", 1, 42,
+		"`/usr/bin/*` is no program", NULL },
+	{ "secrets: {A: {hosts: [a:443], programs: ['/a,/b']}}", 1, 42, "`/a,/b` is no program",
+		NULL },
+	{ "secrets: {A: {hosts: [a:443], programs: [/]}}", 1, 42, "`/` is no program", NULL },
+	{ "secrets: {A: {hosts: [a:443], programs: /a}}", 1, 41, "must be a list",
+		"write `programs: [\"/a\"]`" },
+	{ "secrets: {A: {hosts: [a:443], in: [cookie]}}", 1, 36, "cookie", NULL },
+	{ "secrets: {A: {hosts: [a:443], from: 'cmd:/x'}}", 1, 31, "unknown key `secrets.A.from`",
+		KNOWN "hosts, in" },
+	{ "secrets: {A: {hosts: [a.example]}}", 1, 23, "is not one host with one port",
+		"as in api.github.com:443" },
+	{ "secrets: {A: {hosts: ['*.a.example:443']}}", 1, 23, "`*.a.example:443` is not one host",
+		"hosts that are named" },
+	{ "secrets: {A: {hosts: ['a.example:*']}}", 1, 23, "`a.example:*` is not one host",
+		"hosts that are named" },
+	{ "secrets: {A: {hosts: ['a:443,query']}}", 1, 23, "is not one host with one port", NULL },
+	{ "secrets: {'': {hosts: [a:443]}}", 1, 15, "the name of a secret has letters", NULL },
+	{ "secrets: {'A=B': {hosts: [a:443]}}", 1, 18, "the name of a secret has letters", NULL },
+	{ "secrets: {'*_TOKEN': {hosts: [a:443]}}", 1, 22, "the name of a secret has letters",
+		NULL },
+	{ "secrets: {A: {hosts: [a:443]}, A: {hosts: [b:443]}}", 1, 32, "duplicate key", NULL },
+	{ "rules: [{id: a, action: allow, operations: [secret], patterns: ['A=a:443']}]", 1, 45,
+		"no rule is about secrets", NULL },
 	{ "services: {clipboard: read}", 1, 23, "`services.clipboard` must be a map, not text",
 		NULL },
 	{ "services: {reminders: {access: read, lists: Work}}", 1, 45, "must be a list, not text",
@@ -157,7 +257,8 @@ static const struct refusal refusals[] = {
 	{ "services: {vault: {access: read, rate_limit: often}}", 1, 46, "is not a rate", NULL },
 	{ "services: {vault: {access: read, max_size: 0}}", 1, 44, "must be 1 or more", NULL },
 	{ "services: {vault: {access: navigate}}", 1, 28, "vault has no access `navigate`", NULL },
-	{ "services: {vault: {access: fly}}", 1, 28, "open, navigate, screenshot, eval", NULL },
+	{ "services: {vault: {access: fly}}", 1, 28, "open, navigate, screenshot, eval, login",
+		NULL },
 	{ "services: {browser: {access: open, domains: [10.0.0.0/8]}}", 1, 46, "not a range",
 		NULL },
 	{ "rules: [{id: a, enabled: 1}]", 1, 26,
@@ -185,6 +286,18 @@ static const struct refusal refusals[] = {
 		NULL },
 	{ "network: {private: ['localhost:80']}", 1, 21,
 		"`localhost:80` is this machine; grant it in network.allow", NULL },
+	{ "network: {inspect: ['*.a.com:443']}", 1, 21,
+		"`*.a.com:443` is not one host with one port",
+		"TLS is opened for hosts that are named, as in api.example.com:443" },
+	{ "network: {inspect: [a.com]}", 1, 21, "`a.com` is not one host with one port",
+		"TLS is opened for hosts that are named, as in api.example.com:443" },
+	{ "network: {inspect: ['https://a.com/v1/**']}", 1, 21, "is not one host with one port",
+		"TLS is opened for hosts that are named, as in api.example.com:443" },
+	{ "network: {inspect: ['udp://a.com:443']}", 1, 21, "is not one host with one port",
+		"TLS is opened for hosts that are named, as in api.example.com:443" },
+	{ "network: {inspect: ['unix:/x']}", 1, 21, "is not one host with one port",
+		"TLS is opened for hosts that are named, as in api.example.com:443" },
+	{ "network: {inspect: [{all: [a.com:443]}]}", 1, 21, "must be text, not a map", NULL },
 	{ "network: {listen: [0]}", 1, 20, "0 is not between 1 and 65535", NULL },
 	{ "network: {listen: ['a.com:80']}", 1, 20, "`a.com:80` has a host that is not an address",
 		"write [HOST:]PORT[:INNER], such as 8080, 8080:80 or 0.0.0.0:8080" },
@@ -305,7 +418,7 @@ static void test_too_many_guest_paths(void **state)
 static void test_places(void **state)
 {
 	static const char text[] =
-		"fs:\n  read:\n    - /a\nservices:\n  vault: true\n"
+		"fs:\n  read:\n    - /a\nservices:\n  clipboard: true\n"
 		"rules:\n  - {id: r, action: deny, operations: [exec], patterns: [x]}\n"
 		"guest_paths:\n  - {guest: /g, host: /h, mode: rw}\nenv: {A: b}\n";
 	auto_permissions *p = read_back("places.yaml", text);

@@ -15,6 +15,7 @@ its end, or a doubled one) is allowed. So is a URL as a host, a port and a path.
 Linux two spellings are two files.
 """
 import collections
+import functools
 import json
 import random
 import re
@@ -27,6 +28,7 @@ OWN = {"https": 443, "http": 80}
 
 # The model
 
+@functools.cache
 def glob(pattern, flags=0):
     out = []
     for part in re.split(r"(\*\*|\*|\?)", pattern):
@@ -34,6 +36,7 @@ def glob(pattern, flags=0):
     return re.compile("".join(out), flags | re.DOTALL)
 
 
+@functools.cache
 def object_glob(pattern):
     """What some spelling of a path matches: `/**/` may stand for doubled slashes, `/**` for one at the end."""
     out = []
@@ -333,12 +336,14 @@ class Judge:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, encoding="utf-8")
 
-    def say(self, *words):
-        self.process.stdin.write("\t".join(words) + "\n")
+    def say(self, *lines):
+        """Lines of words, sent at once; the answer to each."""
+        self.process.stdin.write("".join("\t".join(words) + "\n" for words in lines))
         self.process.stdin.flush()
-        return self.process.stdout.readline().rstrip("\n")
+        return [self.process.stdout.readline().rstrip("\n") for _ in lines]
 
-    def ask(self, request):
+    @staticmethod
+    def words(request):
         operation, target = request[0], request[1]
         method = request[2] if len(request) > 2 and request[2] else "-"
         if operation in FILES:
@@ -351,11 +356,7 @@ class Judge:
             words = ["exec", target[0], "-"] + target[1:]
         else:
             words = ["service", "vault.read:" + target, "-"]
-        verdict, by = self.say("ask", *words).split(" ", 1)
-        return verdict, by
-
-    def connects(self, host, port):
-        return self.say("ask", "net.connect", "%s:%d" % (host, port), "-").startswith("allow ")
+        return ["ask"] + words
 
     def close(self):
         self.process.stdin.close()
@@ -371,9 +372,9 @@ class Comparison:
     def fail(self, what, document, request, more=""):
         self.failures.append("%s: %s %s\n  %s" % (what, request, more, json.dumps(document)))
 
-    def one(self, model, request):
+    def one(self, model, request, answer):
         allowed, rule, pattern = model.judge(request)
-        verdict, by = self.judge.ask(request)
+        verdict, by = answer.split(" ", 1)
         self.count["checks"] += 1
         if verdict not in ("allow", "ask", "deny"):
             self.fail(verdict + " " + by, model.document, request)
@@ -387,11 +388,11 @@ class Comparison:
         else:
             self.count["allowed" if allowed else "denied"] += 1
 
-    def connection(self, model, host, port):
+    def connection(self, model, host, port, answer):
         """A connection may carry any path: then all of them must be allowed, by http or by https.
         A denied path on any host is held only where paths can be seen."""
         self.count["checks"] += 1
-        if not self.judge.connects(host, port) or any(
+        if not answer.startswith("allow ") or any(
                 re.match(r"(?:[^/]*://)?\*+(?::[^/]*)?/.*[^/*]", p)
                 for rule in model.rules if rule["action"] != "allow" for p in rule["patterns"]):
             return
@@ -402,7 +403,7 @@ class Comparison:
         self.fail("wider", model.document, ("connect", host, port))
 
     def file(self, document, r):
-        answer = self.judge.say("file", json.dumps(document, ensure_ascii=False))
+        answer = self.judge.say(["file", json.dumps(document, ensure_ascii=False)])[0]
         if answer != "ok":
             self.count["files refused"] += 1
             denies = all(rule["action"] != "allow" for rule in document["rules"])
@@ -411,10 +412,14 @@ class Comparison:
             return
         self.count["files"] += 1
         model = Model(document)
-        for request in requests(r, document):
-            self.one(model, request)
-        for _ in range(3):
-            self.connection(model, r.choice(HOSTS), r.choice([80, 443, 8443]))
+        asked = list(requests(r, document))
+        connections = [(r.choice(HOSTS), r.choice([80, 443, 8443])) for _ in range(3)]
+        answers = self.judge.say(*(self.judge.words(request) for request in asked),
+                                 *(["ask", "net.connect", "%s:%d" % place, "-"] for place in connections))
+        for request, answer in zip(asked, answers):
+            self.one(model, request, answer)
+        for place, answer in zip(connections, answers[len(asked):]):
+            self.connection(model, *place, answer)
 
 
 def main():

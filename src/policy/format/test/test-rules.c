@@ -61,9 +61,15 @@ static const struct pattern_row pattern_rows[] = {
 	{ "http_request", "allow", "https://*/**", "*:443", NULL },
 	{ "http_request", "allow", "a.example/v1", "https://a.example/v1", NULL },
 	{ "http_request", "deny", "a.example/v1",
-		"a.example:* | udp://a.example:* | udp://www.a.example:* | www.a.example:*", NULL },
+		"http://a.example:*/# | http://a.example:*/v1/** | http://www.a.example:*/# | "
+		"http://www.a.example:*/v1/** | udp://a.example:* | udp://www.a.example:*",
+		NULL },
 	{ "http_request", "deny", "https://www.a.example:8443/v1/",
-		"udp://www.a.example:8443 | www.a.example:8443", NULL },
+		"http://www.a.example:8443/# | http://www.a.example:8443/v1/** | "
+		"udp://www.a.example:8443",
+		NULL },
+	{ "http_request", "deny", "https://www.a.example:443/a?b/c",
+		"https://www.a.example/# | udp://www.a.example:443 | www.a.example:443", NULL },
 	{ "http_request", "deny", "*.a.example", "*.a.example:* | udp://*.a.example:*", NULL },
 	{ "http_request", "deny", "10.0.0.0/8", "10.0.0.0/8:* | udp://10.0.0.0/8:*", NULL },
 	{ "http_request", "deny", "10.*", "glob:10.*", NULL },
@@ -268,7 +274,9 @@ static const struct reading readings[] = {
 			FILES, "      - $HOME/.ssh/**\n      - /**/*.key\n") },
 	/* What is allowed is left to the default action. */
 	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\", \"/srv/b/\", \"~/c/**\"]}}",
-		"exec: []\nrules:\n" ELSE_FILES },
+		"exec: []\n" },
+	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\"]}, \"mode\": \"audit\"}",
+		"exec: []\nrules:\n" ELSE_FILES "mode: audit\n" },
 	{ "{\"fsConstraints\": {\"allowedPaths\": [\"/srv/a\", \"/srv/b/\", \"~/c/**\"]},"
 	  "\"defaultAction\": \"allow\"}",
 		"exec: []\nrules:\n" CONSTRAINT("fsConstraints.allowedPaths", "2147483647", "allow",
@@ -281,9 +289,10 @@ static const struct reading readings[] = {
 	/* Constraints on the network */
 	{ "{\"networkConstraints\": {\"allowedHosts\": [], \"deniedHosts\": [], \"allowedPorts\": []}}",
 		"exec: []\n" },
-	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\"]}}", "exec: []\nrules:\n" ELSE_NET },
-	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}}",
-		"exec: []\nrules:\n" ELSE_NET },
+	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\"]}}", "exec: []\n" },
+	{ "{\"networkConstraints\": {\"deniedHosts\": [\"*\"]}, \"mode\": \"audit\"}",
+		"exec: []\nrules:\n" ELSE_NET "mode: audit\n" },
+	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}}", "exec: []\n" },
 	{ "{\"networkConstraints\": {\"allowedHosts\": [\"a.example\"]}, \"defaultAction\": \"allow\"}",
 		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
 			"allow", NET, "      - a.example:*\n")
@@ -301,7 +310,7 @@ static const struct reading readings[] = {
 			"      - a.example:443\n      - a.example:8443\n      - c.example:8443\n")
 		ELSE_NET ELSE_PAGES "default: allow\n" },
 	/* Ports alone allow nothing that would not be allowed anyway. */
-	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}}", "exec: []\nrules:\n" ELSE_NET },
+	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}}", "exec: []\n" },
 	{ "{\"networkConstraints\": {\"allowedPorts\": [443]}, \"defaultAction\": \"allow\"}",
 		"exec: []\nrules:\n" CONSTRAINT("networkConstraints.allowedHosts", "2147483647",
 			"allow", NET, "      - \"*:443\"\n      - udp://*:443\n") ELSE_NET ELSE_PAGES
@@ -461,7 +470,7 @@ static void test_add_rules(void **state)
 	load_sample("custom.json", &custom);
 	assert_int_equal(
 		manifest_add_rules(&m, "custom/a.json", buffer_text(&custom), custom.len, NULL), 0);
-	assert_int_equal(m.permissions->n_rules, before + 2);
+	assert_int_equal(m.permissions->n_rules, before + 1);
 	assert_string_equal(find_rule(&m, "no-force")->where.file, "custom/a.json");
 	assert_int_equal(m.permissions->fallback, VERDICT_DENY);
 	check_round_trip(m.permissions);

@@ -50,7 +50,7 @@ static const char *const port_patterns[] = { "", "", ":*", ":80", ":443", ":80-4
 	":1-80", ":443-65535", ":2-65535", ":1-65534" };
 static const char *const port_requests[] = { "", ":1", ":2", ":79", ":80", ":81", ":442", ":443",
 	":444", ":65534", ":65535" };
-static const char *const paths[] = { "/v1/**", "/v1/x", "/*/x", "/v2", "/**/x" };
+static const char *const paths[] = { "/v1/**", "/v1/x", "/*/x", "/v2", "/**/x", "/#" };
 static const char *const url_paths[] = { "/", "/v1", "/v1/x", "/v1/y", "/v2", "/v2/x" };
 static const char *const methods[] = { "GET", "PUT", "POST" };
 
