@@ -108,6 +108,21 @@ static int meet_texts(struct permissions *p, struct grant_list *to, const struct
 	return 0;
 }
 
+/* Entries of either list by their text, each once. */
+static int join_texts(struct permissions *p, struct grant_list *to, const struct grant_list *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const char *text = from->items[i].all[0];
+		size_t k = 0;
+
+		while (k < to->n && strcmp(to->items[k].all[0], text) != 0)
+			k++;
+		if (k == to->n && permissions_add(p, to, text, &from->items[i].where) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Programs */
 
 /* Neither a list nor a rule speaks of programs. */
@@ -290,6 +305,8 @@ static int join_layer(struct permissions *p, const struct permissions *from, siz
 {
 	int r = permissions_add_list(p, &p->listen, &from->listen);
 
+	if (r == 0)
+		r = join_texts(p, &p->inspect, &from->inspect);
 	/* Programs need care: see combine_exec(). */
 	for (int l = 0; r == 0 && l < LIST_COUNT; l++) {
 		if (!list_rows[l].words && l != LIST_EXEC)
@@ -434,9 +451,10 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 	for (size_t i = 0; r == 0 && i < ROWS(meets); i++)
 		r = meet_into(p, meets[i].to, permissions_list(a, meets[i].a),
 			permissions_list(b, meets[i].b), effort);
-	/* Lists of names stand alone. */
+	/* Lists of names, and of secrets, stand alone. */
 	for (int l = 0; r == 0 && l < LIST_COUNT; l++)
-		if (operation_rows[list_rows[l].op].target == TARGET_NAME &&
+		if ((operation_rows[list_rows[l].op].target == TARGET_NAME ||
+			    operation_rows[list_rows[l].op].target == TARGET_SECRET) &&
 			list_rows[l].verdict == VERDICT_ALLOW)
 			r = meet_into(p, l, permissions_list(a, l), permissions_list(b, l), effort);
 	for (int l = 0; r == 0 && l < LIST_COUNT; l++) {
@@ -448,6 +466,11 @@ static int meet_layers(struct permissions *p, const struct permissions *a,
 	}
 	if (r == 0)
 		r = meet_texts(p, &p->listen, &a->listen, &b->listen);
+	/* One layer is enough for TLS to be opened, as it is with layers beside each other. */
+	if (r == 0)
+		r = join_texts(p, &p->inspect, &a->inspect);
+	if (r == 0)
+		r = join_texts(p, &p->inspect, &b->inspect);
 	if (r == 0 && x->n && y->n)
 		r = meet_texts(p, &p->network.methods, x, y);
 	else if (r == 0)

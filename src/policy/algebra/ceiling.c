@@ -75,6 +75,8 @@ static int ceiling_request(const struct ceiling_grant *g, struct arena *a, struc
 		return !strpbrk(g->pattern, "*?[{");
 	case TARGET_SERVICE:
 		return !strpbrk(g->pattern, "*?");
+	case TARGET_SECRET:
+		return 1;
 	}
 	return -EINVAL;
 }
@@ -318,6 +320,10 @@ int ceiling_add(struct permissions *p, const struct ceiling_grant *g,
 	const struct rule *before = NULL;
 	int r = 0;
 
+	/* They are lent when a run begins. */
+	if (g->op == OPERATION_SECRET)
+		return error_set(
+			e, -EOPNOTSUPP, NULL, "secrets cannot be granted while a sandbox runs");
 	for (size_t i = 0; r == 0 && i < p->n_all_of; i++)
 		r = ceiling_add(p->all_of[i], g, o, e);
 	if (p->n_all_of)
@@ -463,6 +469,8 @@ int ceiling_pattern_of(enum operation op, const char *target, struct buffer *out
 			return -EINVAL;
 		buffer_adds(out, target);
 		break;
+	case TARGET_SECRET:
+		return -EINVAL;
 	}
 	return out->failed ? -ENOMEM : 0;
 }

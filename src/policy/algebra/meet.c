@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "policy/match/command.h"
+#include "policy/match/secret.h"
 #include "policy/network/host.h"
 #include "policy/algebra/relation.h"
 #include "policy/match/service.h"
@@ -408,6 +409,15 @@ int meet_relate_texts(const char *a, const char *b, size_t *effort)
 {
 	(void)effort;
 	return strcmp(a, b) == 0 ? RELATION_EQUAL : RELATION_UNKNOWN;
+}
+
+int meet_relate_secrets(const char *a, const char *b, size_t *effort)
+{
+	(void)effort;
+	return strcmp(a, b) == 0       ? RELATION_EQUAL
+	       : secret_contains(b, a) ? RELATION_INSIDE
+	       : secret_contains(a, b) ? RELATION_OUTSIDE
+				       : RELATION_DISJOINT;
 }
 
 int meet_grants(struct permissions *p, struct grant_list *to, enum operation op,

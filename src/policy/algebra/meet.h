@@ -22,7 +22,7 @@ int meet_words(
 
 /* The rows of operation_rows. */
 operation_meet meet_hosts, meet_commands;
-operation_relate meet_relate_paths, meet_relate_hosts, meet_relate_names;
+operation_relate meet_relate_paths, meet_relate_hosts, meet_relate_names, meet_relate_secrets;
 /* Equal or unknown. */
 operation_relate meet_relate_texts;
 

@@ -6,7 +6,6 @@
  */
 #include "policy/algebra/relation.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -44,6 +43,8 @@ struct product {
 	struct automaton *const *automata;
 	size_t n;
 	enum product_domain domain;
+	size_t n_needed; /* the first of the automata: where all of them are dead, nothing is found
+			  */
 	struct combination **items;
 	size_t n_items, cap_items, max;
 	uint32_t *buckets;
@@ -56,37 +57,58 @@ struct product {
 /* Letters first: a witness is for people. */
 static int reads_well(unsigned char b)
 {
-	return islower(b) ? 4 : isalnum(b) ? 3 : b == '_' || b == '-' ? 2 : isgraph(b) ? 1 : 0;
+	if (b >= 'a' && b <= 'z')
+		return 4;
+	if ((b >= 'A' && b <= 'Z') || (b >= '0' && b <= '9'))
+		return 3;
+	return b == '_' || b == '-' ? 2 : b > ' ' && b < 0x7f;
 }
 
-static bool product_same_class(const struct product *s, unsigned char x, unsigned char y)
+/*
+ * Splits the groups by the classes of one automaton: bytes stay together if they were and are of
+ * one class. Groups are numbered by their first byte.
+ */
+static void product_split(const struct automaton *a, unsigned char *groups)
 {
-	if (x == '/' || y == '/' || x == '.' || y == '.' || x == '\0' || y == '\0')
-		return x == y;
-	/* An '=' would make an assignment out of a variable's name. */
-	if (s->domain == PRODUCT_NAMES && (x == '=' || y == '='))
-		return x == y;
-	for (size_t i = 0; i < s->n; i++) {
-		if (automaton_class(s->automata[i], x) != automaton_class(s->automata[i], y))
-			return false;
+	unsigned char numbers[256][256]; /* by group and class, where is_known */
+	uint64_t is_known[256][4] = { 0 };
+	unsigned n = 0;
+
+	for (unsigned b = 0; b < 256; b++) {
+		const unsigned char group = groups[b], class = automaton_class(a, (unsigned char)b);
+
+		if (!(is_known[group][class / 64] >> class % 64 & 1)) {
+			is_known[group][class / 64] |= (uint64_t)1 << class % 64;
+			numbers[group][class] = (unsigned char)n++;
+		}
+		groups[b] = numbers[group][class];
 	}
-	return true;
 }
 
+/* Of each group of bytes that nothing tells apart, the one that reads best. */
 static void choose_bytes(struct product *s)
 {
+	unsigned char groups[256] = { [0] = 1, ['/'] = 2, ['.'] = 3 };
+	bool has_byte[256] = { false };
+	unsigned char best[256];
+
+	/* An '=' would make an assignment out of a variable's name. */
+	if (s->domain == PRODUCT_NAMES)
+		groups['='] = 4;
+	for (size_t i = 0; i < s->n; i++)
+		product_split(s->automata[i], groups);
 	for (unsigned b = 1; b < 256; b++) {
-		size_t i = 0;
+		const unsigned char group = groups[b];
 
 		if (s->domain == PRODUCT_NAMES && b == '=')
 			continue;
-		while (i < s->n_bytes && !product_same_class(s, s->bytes[i], (unsigned char)b))
-			i++;
-		if (i == s->n_bytes)
-			s->bytes[s->n_bytes++] = (unsigned char)b;
-		else if (reads_well((unsigned char)b) > reads_well(s->bytes[i]))
-			s->bytes[i] = (unsigned char)b;
+		if (!has_byte[group] || reads_well((unsigned char)b) > reads_well(best[group]))
+			best[group] = (unsigned char)b;
+		has_byte[group] = true;
 	}
+	for (unsigned group = 0; group < 256; group++)
+		if (has_byte[group])
+			s->bytes[s->n_bytes++] = best[group];
 }
 
 static uint64_t product_hash(const struct product *s, const struct combination *c)
@@ -149,6 +171,15 @@ static int product_keep(struct product *s)
 	return product_blank(s);
 }
 
+static bool product_is_dead(const struct product *s)
+{
+	size_t i = 0;
+
+	while (i < s->n_needed && automaton_is_dead(s->automata[i], s->next->states[i]))
+		i++;
+	return i > 0 && i == s->n_needed;
+}
+
 static int product_step(struct product *s, uint32_t from, unsigned char b)
 {
 	const struct combination *c = s->items[from];
@@ -165,7 +196,7 @@ static int product_step(struct product *s, uint32_t from, unsigned char b)
 		if (r < 0)
 			return r;
 	}
-	return product_keep(s);
+	return product_is_dead(s) ? 0 : product_keep(s);
 }
 
 static void product_spell(const struct product *s, uint32_t at, struct buffer *out)
@@ -216,6 +247,26 @@ int product_search(struct automaton *const *automata, size_t n, enum product_dom
 {
 	struct product s = { .automata = automata, .n = n, .domain = domain, .max = max_states };
 	int r = n > PRODUCT_AUTOMATA_MAX ? -E2BIG : product_run(&s, visit, data, witness);
+
+	arena_deinit(&s.arena);
+	return r;
+}
+
+static int only_first(void *data, const uint32_t *ranks)
+{
+	(void)data;
+	return ranks[0] != RANK_NONE && ranks[1] == RANK_NONE;
+}
+
+int product_search_only(
+	struct automaton *in, struct automaton *out, enum product_domain domain, size_t max_states)
+{
+	struct product s = { .automata = (struct automaton *const[]){ in, out },
+		.n = 2,
+		.n_needed = 1,
+		.domain = domain,
+		.max = max_states };
+	int r = product_run(&s, only_first, NULL, NULL);
 
 	arena_deinit(&s.arena);
 	return r;
@@ -279,7 +330,10 @@ static int relation_search(
 	const struct glob *a, const struct glob *b, enum product_domain domain, size_t *effort)
 {
 	auto_automaton *x = automaton_new(), *y = automaton_new();
-	struct automaton *both[] = { x, y };
+	struct product s = { .automata = (struct automaton *const[]){ x, y },
+		.n = 2,
+		.n_needed = 2,
+		.domain = domain };
 	struct relation_sight sight = { 0 };
 	size_t tokens, states;
 	int r;
@@ -289,11 +343,13 @@ static int relation_search(
 	tokens = automaton_tokens(x) + automaton_tokens(y);
 	states = TOKENS_TIMES_STATES / (tokens + 1);
 	states = states > STATES_MAX ? STATES_MAX : states < STATES_MIN ? STATES_MIN : states;
+	s.max = states;
 	r = automaton_build(x, states);
 	if (r == 0)
 		r = automaton_build(y, states);
 	if (r == 0)
-		r = product_search(both, 2, domain, states, relation_note, &sight, NULL);
+		r = product_run(&s, relation_note, &sight, NULL);
+	arena_deinit(&s.arena);
 	relation_spend(
 		effort, tokens + sight.steps +
 				(automaton_states(x) + automaton_states(y)) * (1 + tokens / 32));

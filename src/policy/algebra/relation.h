@@ -28,6 +28,10 @@ enum { PRODUCT_AUTOMATA_MAX = 32 };
 int product_search(struct automaton *const *automata, size_t n, enum product_domain domain,
 	size_t max_states, product_visit *visit, void *data, struct buffer *witness);
 
+/* 1: there is a text that `in` accepts and `out` does not. 0: none. -E2BIG as above. */
+int product_search_only(
+	struct automaton *in, struct automaton *out, enum product_domain domain, size_t max_states);
+
 /* How the paths that glob a matches lie to those of b. */
 enum relation {
 	RELATION_UNKNOWN, /* they overlap, or it would take too long to find out */

@@ -65,6 +65,23 @@ int subset_try(struct subset_compare *c, const struct request *r)
 				r->target);
 }
 
+static int subset_try_secret(void *data, const struct source *s)
+{
+	struct subset_compare *c = data;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->grant->n; i++)
+		r = subset_try(
+			c, &(struct request){ .op = OPERATION_SECRET, .target = s->grant->all[i] });
+	return r;
+}
+
+/* There are no patterns, and no default counts: what a side allows, it has written. */
+int subset_secrets(struct subset_compare *c, enum operation op)
+{
+	return subset_each_source(c, op, subset_try_secret, c);
+}
+
 int subset_each_source(const struct subset_compare *c, enum operation op,
 	int (*visit)(void *data, const struct source *s), void *data)
 {
@@ -217,6 +234,36 @@ static int compare_rates(struct subset_compare *c)
 	return 0;
 }
 
+/*
+ * Hosts whose TLS one of the sides opens: a connection there is allowed if some requests are. And
+ * where B opens it and A does not, A lets pass there what no request of HTTP is.
+ */
+static int compare_inspected(struct subset_compare *c)
+{
+	const struct subset_side *const sides[] = { &c->a, &c->b };
+	int r = 0;
+
+	for (size_t k = 0; k < 2; k++) {
+		size_t n, n_other;
+		const char *const *hosts = policy_opened(sides[k]->policy, &n);
+		const char *const *other = policy_opened(sides[!k]->policy, &n_other);
+
+		for (size_t i = 0; r == 0 && i < n; i++) {
+			const struct request q = { .op = OPERATION_NET_CONNECT,
+				.target = hosts[i] };
+			size_t j = 0;
+
+			while (j < n_other && strcmp(other[j], hosts[i]) != 0)
+				j++;
+			r = subset_try(c, &q);
+			if (r == 0 && k == 1 && j == n_other &&
+				subset_decide(&c->a, &q) == VERDICT_ALLOW)
+				r = subset_found(c, list_rows[LIST_INSPECT].name, hosts[i]);
+		}
+	}
+	return r;
+}
+
 /* Limits of what one may not do at all are no matter. */
 static bool has_network(const struct subset_side *side)
 {
@@ -300,11 +347,13 @@ static int subset_prepare(struct subset_side *side, const struct permissions *p,
 	/* Without a resolver a program's name is a word like any other, the same on both sides. */
 	struct policy_options plain = { .variables = options ? options->variables : NULL };
 	int n = permissions_layers(p, side->layers, SUBSET_LAYERS_MAX);
+	auto_arena scratch = { 0 };
 
 	if (n < 0)
 		return n;
 	side->n = (size_t)n;
-	return policy_new(&side->policy, &p, 1, &plain, e);
+	n = policy_inspected(&p, 1, &scratch, &plain.opened, &plain.n_opened);
+	return n < 0 ? n : policy_new(&side->policy, &p, 1, &plain, e);
 }
 
 int subset_compare(struct subset *ret, const struct permissions *a, const struct permissions *b,
@@ -326,6 +375,8 @@ int subset_compare(struct subset *ret, const struct permissions *a, const struct
 		r = choose_fresh(&c);
 	for (int op = 0; r == 0 && op < OPERATION_COUNT; op++)
 		r = operation_rows[op].subset(&c, (enum operation)op);
+	if (r == 0)
+		r = compare_inspected(&c);
 	if (r == 0)
 		r = compare_words(&c, LIST_LISTEN, false);
 	if (r == 0)

@@ -24,4 +24,5 @@ void subset_deinit(struct subset *s);
 #define auto_subset __attribute__((cleanup(subset_deinit))) struct subset
 
 /* The parts of it, for operation_rows. */
-operation_subset subset_files, subset_hosts, subset_commands, subset_names, subset_services;
+operation_subset subset_files, subset_hosts, subset_commands, subset_names, subset_services,
+	subset_secrets;

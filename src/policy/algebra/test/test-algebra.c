@@ -74,6 +74,11 @@ static void test_intersect(void **state)
 		{ "network: {listen: [80, 81], methods: [GET, PUT]}",
 			"network: {listen: [81, 82], methods: [GET, POST]}",
 			"network: {listen: [81], methods: [GET]}" },
+		/* One layer is enough for TLS to be opened. */
+		{ "network: {inspect: [a.com:443], allow: ['https://a.com/v1/**']}",
+			"network: {inspect: [b.com:443], allow: [a.com]}",
+			"network: {inspect: [a.com:443, b.com:443], allow: "
+			"['https://a.com/v1/**']}" },
 		{ "network: {methods: [GET]}", "{}", "network: {methods: [GET]}" },
 		{ "network: {methods: [GET]}", "network: {methods: [PUT]}",
 			"all_of: [{network: {methods: [GET]}}, {network: {methods: [PUT]}}]" },
@@ -104,7 +109,7 @@ static void test_intersect(void **state)
 		{ "env: ['?']", "env: [A, AB]", "env: [A]" },
 
 		{ "services: {reminders: {access: readwrite, lists: [a, b]}}",
-			"services: {reminders: {access: read, lists: [b, c]}, vault: true}",
+			"services: {reminders: {access: read, lists: [b, c]}, notifications: true}",
 			"services: {reminders: {access: read, lists: [b]}}" },
 		{ "services: {reminders: {access: read}}",
 			"services: {reminders: {access: readwrite, lists: ['a*']}}",
@@ -122,16 +127,39 @@ static void test_intersect(void **state)
 		{ "services: {calendar: {access: read, range: 7d}}",
 			"services: {calendar: {access: read, range: 2d}}",
 			"services: {calendar: {access: read, range: 2d}}" },
-		{ "services: {vault: {access: read, rate_limit: 5/min, max_size: 2K}}",
-			"services: {vault: {access: read, rate_limit: 10/min, max_size: 1K}}",
-			"services: {vault: {access: read, rate_limit: 5/min, max_size: 1K}}" },
+		{ "services: {notifications: {access: send, rate_limit: 5/min, max_size: 2K}}",
+			"services: {notifications: {access: send, rate_limit: 10/min, max_size: "
+			"1K}}",
+			"services: {notifications: {access: send, rate_limit: 5/min, max_size: "
+			"1K}}" },
 		/* Neither lies within the other: what fits into both. */
-		{ "services: {vault: {access: read, rate_limit: 10/min}}",
-			"services: {vault: {access: read, rate_limit: 100/hour}}",
-			"services: {vault: {access: read, rate_limit: 10/hour}}" },
+		{ "services: {notifications: {access: send, rate_limit: 10/min}}",
+			"services: {notifications: {access: send, rate_limit: 100/hour}}",
+			"services: {notifications: {access: send, rate_limit: 10/hour}}" },
 		{ "services: {browser: {access: [open, eval], domains: [a.example, b.example]}}",
 			"services: {browser: {access: eval, domains: ['*.example']}}",
 			"services: {browser: {access: eval, domains: [a.example, b.example]}}" },
+
+		/* Names, hosts and places that both have, each by itself. */
+		{ "secrets: {A: {hosts: [x:1, y:1], in: [header, query]}, B: {hosts: [x:1]}}",
+			"secrets: {A: [{hosts: [x:1]}, {hosts: [y:1], in: [query, body]}], C: "
+			"{hosts: [x:1]}}",
+			"secrets: {A: [{hosts: [x:1]}, {hosts: [y:1], in: [query]}]}" },
+		{ "secrets: {A: {hosts: [x:1]}}", "secrets: {A: {hosts: [x:1], in: [form]}}",
+			"{}" },
+		{ "secrets: {A: {hosts: [x:1]}}", "env: [A]", "{}" },
+		/* Programs that both have; any program is each of them. */
+		{ "secrets: {A: {hosts: [x:1, y:1], programs: [/a, /b]}}",
+			"secrets: {A: [{hosts: [x:1], programs: [/b, /c]}, {hosts: [y:1]}]}",
+			"secrets: {A: [{hosts: [y:1], programs: [/a, /b]}, {hosts: [x:1], "
+			"programs: [/b]}]}" },
+		{ "secrets: {A: {hosts: [x:1], in: [header, query], programs: [/a]}}",
+			"secrets: {A: {hosts: [x:1]}}",
+			"secrets: {A: {hosts: [x:1], programs: [/a]}}" },
+		{ "secrets: {A: {hosts: [x:1], programs: [/a]}}",
+			"secrets: {A: {hosts: [x:1], programs: [/b]}}", "{}" },
+		{ "secrets: {A: {hosts: [x:1]}}", "default: allow",
+			"all_of: [{secrets: {A: {hosts: [x:1]}}}, {default: allow}]" },
 
 		/* Rules, modes, defaults and guest paths stand beside. */
 		{ "{env: [A], " RULES "}", "env: [A, B]",
@@ -181,6 +209,8 @@ static void test_merge(void **state)
 		{ "network: {allow: [a.h.com], listen: [80], methods: [GET]}",
 			"network: {allow: ['*.h.com'], listen: [80, 81], methods: [PUT]}",
 			"network: {allow: ['*.h.com:*'], listen: [80, 81], methods: [GET, PUT]}" },
+		{ "network: {inspect: [a.com:443]}", "network: {inspect: [b.com:443, a.com:443]}",
+			"network: {inspect: [a.com:443, b.com:443]}" },
 		{ "network: {private: ['a.com:1']}",
 			"network: {private: ['*.com:1'], allow: [b.de]}",
 			"network: {private: ['*.com:1'], allow: [b.de]}" },
@@ -204,8 +234,18 @@ static void test_merge(void **state)
 			"guest_paths: [{guest: /g, host: /h, mode: rw}, {guest: /i, host: /h, "
 			"mode: ro}]" },
 		{ "env: [A]", "env: ['A*', A=1]", "env: ['A*']" },
-		{ "services: {vault: true}", "services: {reminders: true}",
-			"services: {reminders: true, vault: true}" },
+		{ "services: {notifications: true}", "services: {reminders: true}",
+			"services: {reminders: true, notifications: true}" },
+		/* No host gets a place that neither side gave it. */
+		{ "secrets: {A: {hosts: [x:1]}, B: {hosts: [z:1]}}",
+			"secrets: {A: {hosts: [y:1, x:1], in: [query]}}",
+			"secrets: {A: [{hosts: [y:1], in: [query]}, {hosts: [x:1], in: [header, "
+			"query]}], B: {hosts: [z:1]}}" },
+		{ "secrets: {A: {hosts: [x:1], programs: [/a]}}",
+			"secrets: {A: {hosts: [x:1], programs: [/b]}}",
+			"secrets: {A: {hosts: [x:1], programs: [/a, /b]}}" },
+		{ "secrets: {A: {hosts: [x:1], programs: [/a]}}", "secrets: {A: {hosts: [x:1]}}",
+			"secrets: {A: {hosts: [x:1]}}" },
 		{ "{" RULES ", default: ask, mode: audit}", "{env: [B], mode: monitor}",
 			"{env: [B], " RULES ", mode: audit}" },
 		{ "{rules: [{id: x, action: deny, operations: [exec], patterns: [rm]}]}",

@@ -37,6 +37,8 @@ static void test_table(void **state)
 		{ "network: {listen: [81], deny: ['*']}",
 			"{extends: x, network: {allow: [a.com], listen: [80]}}",
 			"network: {allow: [a.com], deny: ['*'], listen: [80, 81]}" },
+		{ "secrets: {A: {hosts: [a:1]}}", "{extends: x, secrets: {B: {hosts: [b:1]}}}",
+			"secrets: {A: {hosts: [a:1]}, B: {hosts: [b:1]}}" },
 		{ "{env: [A], services: {clipboard: {access: read}}}", "{extends: x, env: [B]}",
 			"{env: [A, B], services: {clipboard: {access: read}}}" },
 		{ "{default: allow, mode: audit}", "extends: x", "{default: allow, mode: audit}" },

@@ -224,6 +224,7 @@ static void test_product(void **state)
 			product_search(both, 2, rows[i].domain, 1, first_only, NULL, &w), -E2BIG);
 		assert_int_equal(
 			product_search(both, 2, rows[i].domain, 10000, first_only, NULL, NULL), r);
+		assert_int_equal(product_search_only(both[0], both[1], rows[i].domain, 10000), r);
 	}
 	assert_int_equal(
 		product_search(many, ROWS(many), PRODUCT_PATHS, 1, first_only, NULL, NULL), -E2BIG);
