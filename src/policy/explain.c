@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -10,6 +11,7 @@
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
 #include "policy/match/pattern.h"
+#include "policy/match/secret.h"
 #include "policy/network/host.h"
 #include "policy/format/permissions-text.h"
 #include "policy/service-table.h"
@@ -33,6 +35,26 @@ static void explain_source(const struct source *s, struct buffer *out)
 	}
 }
 
+/* What grants it is for programs that are named; the request is for another one, or for any. */
+static bool explain_is_for_programs(const struct request *r, const struct layer *l)
+{
+	auto_arena scratch = { 0 };
+	struct secret_entry wanted, one;
+	const char *entry = NULL;
+
+	if (!l || secret_spell(r->op, r->target, &scratch, &entry, NULL, NULL) < 0)
+		return false;
+	secret_split(entry, &wanted);
+	for (size_t i = 0; i < l->sources[r->op].n; i++) {
+		const struct grant *g = l->sources[r->op].items[i].grant;
+
+		secret_split(g->all[0], &one);
+		if (secret_is_same_place(&wanted, &one) && *one.program)
+			return true;
+	}
+	return false;
+}
+
 void explain_reason(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	static const char *const sentences[] = {
@@ -46,7 +68,12 @@ void explain_reason(const struct request *r, const struct decision *d, struct bu
 
 	switch (d->why) {
 	case DECISION_NO_GRANT:
-		if (d->layer && d->layer->mode == MODE_AUDIT)
+		/* No default and no mode lets a secret go. */
+		if (r->op == OPERATION_SECRET)
+			buffer_adds(out, explain_is_for_programs(r, d->layer)
+						 ? "secrets grants it to programs that are named"
+						 : "nothing in secrets grants it");
+		else if (d->layer && d->layer->mode == MODE_AUDIT)
 			buffer_adds(out,
 				"no rule denies it, and this layer only blocks what a rule denies");
 		else if (d->layer && d->layer->fallback != VERDICT_DENY)
@@ -147,6 +174,23 @@ void explain_line_file(const struct request *r, const struct decision *d, struct
 		out, "]}");
 }
 
+/* "https://api.example.com/v1/x"; with signs of patterns in it, it is not known as one path. */
+static bool explain_url(const struct host_request *h, struct buffer *out)
+{
+	static const char usual[] = ":443";
+	auto_buffer host = { 0 };
+	size_t len;
+
+	host_request_print(h, &host);
+	len = host.len;
+	if (!h->has_url_path || host.failed || strpbrk(h->url_path, "*?[]{},"))
+		return false;
+	if (len > strlen(usual) && strcmp(host.data + len - strlen(usual), usual) == 0)
+		len -= strlen(usual);
+	buffer_printf(out, "https://%.*s%s", (int)len, host.data, h->url_path);
+	return true;
+}
+
 void explain_line_host(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	auto_buffer pattern = { 0 };
@@ -155,7 +199,8 @@ void explain_line_host(const struct request *r, const struct decision *d, struct
 	(void)d;
 	if (host_request_parse(&h, r->target, NULL) < 0)
 		return;
-	host_request_print(&h, &pattern);
+	if (!r->is_opened || !explain_url(&h, &pattern))
+		host_request_print(&h, &pattern);
 	/* An address, or a name of this machine, is granted as such, whatever leads to it. */
 	if (r->to_private && pattern_private(OPERATION_NET_CONNECT, buffer_text(&pattern), NULL,
 				     NULL, NULL, NULL) < 0)
@@ -262,6 +307,29 @@ void explain_line_service(const struct request *r, const struct decision *d, str
 	buffer_adds(out, "}}");
 }
 
+void explain_line_secret(const struct request *r, const struct decision *d, struct buffer *out)
+{
+	auto_arena scratch = { 0 };
+	const char *entry = NULL;
+	struct secret_entry s;
+
+	(void)d;
+	if (secret_spell(r->op, r->target, &scratch, &entry, NULL, NULL) < 0)
+		return;
+	secret_split(entry, &s);
+	buffer_adds(out, "secrets: {");
+	json_print_string(out, s.name, s.name_len);
+	buffer_adds(out, ": {hosts: [");
+	json_print_string(out, s.host, s.host_len);
+	buffer_printf(out, "], in: [%s]", secret_place_names[s.place]);
+	if (*s.program) {
+		buffer_adds(out, ", programs: [");
+		json_print_string(out, s.program, strlen(s.program));
+		buffer_addc(out, ']');
+	}
+	buffer_adds(out, "}}");
+}
+
 void explain_line(const struct request *r, const struct decision *d, struct buffer *out)
 {
 	if (d->verdict == VERDICT_ALLOW || d->why == DECISION_BAD_TARGET)
@@ -296,6 +364,35 @@ void explain_where(const struct layer *l, const char *line, struct buffer *out)
 	}
 	if (place == LINE_BELOW_PERMISSIONS)
 		buffer_adds(out, ", below permissions:");
+}
+
+const char *explain_option(const char *remedy, struct buffer *value, const char **rest)
+{
+	static const struct {
+		const char *begin, *end, *option;
+	} rows[] = {
+		{ "add fs: {read: [\"", "\"]}", "--read" },
+		{ "add fs: {write: [\"", "\"]}", "--write" },
+		{ "add exec: [\"", "\"]", "--exec" },
+		{ "add network: {allow: [\"", "\"]}", "--net" },
+		{ "add network: {private: [\"", "\"]}", "--net-private" },
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const size_t begin = strlen(rows[i].begin), end = strlen(rows[i].end);
+		const char *pattern = remedy + begin, *quote;
+
+		if (strncmp(remedy, rows[i].begin, begin) != 0)
+			continue;
+		quote = pattern + strcspn(pattern, "\"\\");
+		if (strncmp(quote, rows[i].end, end) != 0 || strncmp(quote + end, " to ", 4) == 0 ||
+			strncmp(quote + end, ", below ", 8) == 0)
+			return NULL;
+		buffer_add(value, pattern, (size_t)(quote - pattern));
+		*rest = quote + end;
+		return rows[i].option;
+	}
+	return NULL;
 }
 
 void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out)

@@ -19,6 +19,12 @@ void explain_line(const struct request *r, const struct decision *d, struct buff
 void explain_where(const struct layer *l, const char *line, struct buffer *out);
 /* What to do, as a sentence; nothing if it is allowed. */
 void explain_remedy(const struct request *r, const struct decision *d, struct buffer *out);
+/*
+ * A remedy of a layer that has no file, because it is built in, as the option of corral run that
+ * joins it: "--read", and the text of its value in `value`. *rest is what follows in the remedy.
+ * NULL, and outputs untouched: there is a file, or the value would have to be escaped.
+ */
+const char *explain_option(const char *remedy, struct buffer *value, const char **rest);
 /* The lines of operation_rows. */
 operation_line explain_line_file, explain_line_host, explain_line_command, explain_line_name,
-	explain_line_service;
+	explain_line_service, explain_line_secret;

@@ -10,8 +10,10 @@
 #include "policy/baseline.h"
 #include "policy/match/command.h"
 #include "policy/match/env-name.h"
+#include "policy/match/secret.h"
 #include "policy/match/service.h"
 #include "policy/network/host.h"
+#include "policy/network/one-host.h"
 #include "policy/service-table.h"
 
 struct policy {
@@ -21,6 +23,9 @@ struct policy {
 	struct layer *layers;
 	size_t n_layers, cap_layers;
 	struct baseline_home homes[2]; /* of the user, with and without links */
+	const char **opened;           /* policy_options.opened */
+	struct host_request *opened_hosts;
+	size_t n_opened;
 };
 
 /* Compiling */
@@ -72,6 +77,68 @@ static int add_homes(struct policy *p, const struct policy_options *o)
 	return 0;
 }
 
+static int policy_add_opened(struct policy *p, const struct policy_options *o)
+{
+	const size_t n = o ? o->n_opened : 0;
+
+	if (n == 0)
+		return 0;
+	p->opened = arena_calloc(&p->arena, n, sizeof(*p->opened));
+	p->opened_hosts = arena_calloc(&p->arena, n, sizeof(*p->opened_hosts));
+	for (size_t i = 0; p->opened && p->opened_hosts && i < n; i++) {
+		const char *text = o->opened[i];
+
+		if (one_host_parse(text, strlen(text), &p->opened_hosts[i]) < 0)
+			return -EINVAL;
+		p->opened[i] = arena_strdup(&p->arena, text);
+		if (!p->opened[i])
+			return -ENOMEM;
+		p->n_opened++;
+	}
+	return p->n_opened == n ? 0 : -ENOMEM;
+}
+
+const char *const *policy_opened(const struct policy *p, size_t *ret_n)
+{
+	*ret_n = p->n_opened;
+	return p->opened;
+}
+
+static int policy_add_inspected(
+	const struct permissions *p, struct arena *a, const char ***items, size_t *n, size_t *cap)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_all_of; i++)
+		r = policy_add_inspected(p->all_of[i], a, items, n, cap);
+	for (size_t i = 0; r == 0 && i < p->inspect.n; i++) {
+		const char *host = p->inspect.items[i].all[0];
+		size_t k = 0;
+
+		while (k < *n && strcmp((*items)[k], host) != 0)
+			k++;
+		if (k == *n)
+			r = ARENA_PUSH(a, *items, *n, *cap, host);
+	}
+	return r;
+}
+
+int policy_inspected(const struct permissions *const *layers, size_t n, struct arena *a,
+	const char *const **ret, size_t *ret_n)
+{
+	const char **items = NULL;
+	size_t count = 0, cap = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = policy_add_inspected(layers[i], a, &items, &count, &cap);
+	if (r < 0)
+		return r;
+	*ret = items;
+	*ret_n = count;
+	return 0;
+}
+
 int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
 	const struct policy_options *o, struct error *e)
 {
@@ -83,6 +150,8 @@ int policy_new(struct policy **ret, const struct permissions *const *layers, siz
 		p->copies = arena_calloc(&p->arena, n + 1, sizeof(struct permissions *));
 		r = p->copies ? add_homes(p, o) : -ENOMEM;
 	}
+	if (r == 0)
+		r = policy_add_opened(p, o);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const struct permissions *layer = layers[i];
 
@@ -126,6 +195,7 @@ void policy_free(struct policy *p)
 
 /* A request made ready: parsed once, whatever the number of layers. */
 struct policy_question {
+	const struct policy *policy;
 	enum operation op;
 	const char *path; /* fs.*, exec by path: normal */
 	size_t path_len;
@@ -136,6 +206,7 @@ struct policy_question {
 	const struct baseline_net *guard; /* what guards that place, or NULL */
 	struct command_key command;
 	struct service_request service;
+	struct secret_request secret;
 	char name[PATH_BYTES]; /* env: "/NAME" */
 	size_t name_len;
 	char value[PATH_BYTES]; /* env: "/NAME=value", or "" */
@@ -158,6 +229,15 @@ static int ask_path(struct policy_question *q)
 	return path_normalize(target, len, q->path_bytes, &q->path_len);
 }
 
+/* Whether whoever asks sees the requests of a connection there. */
+static bool ask_is_opened(const struct policy *p, const struct host_request *r)
+{
+	for (size_t i = 0; i < p->n_opened; i++)
+		if (one_host_is(&p->opened_hosts[i], r))
+			return true;
+	return false;
+}
+
 static int ask_host(struct policy_question *q)
 {
 	int r = host_request_parse(&q->host, q->request->target, NULL);
@@ -166,6 +246,9 @@ static int ask_host(struct policy_question *q)
 		return r;
 	if (q->request->method)
 		q->host.method = host_method(q->request->method);
+	q->host.is_opened = q->policy->n_opened > 0 && !q->host.has_url_path &&
+			    q->host.transport == TRANSPORT_TCP && !q->request->method &&
+			    ask_is_opened(q->policy, &q->host);
 	q->is_host = true;
 	q->guard = q->host.transport == TRANSPORT_UNIX ? NULL : baseline_guard(&q->host);
 	return 0;
@@ -226,6 +309,11 @@ static int ask_service(struct policy_question *q)
 	q->is_host = r == 0 && q->service.host;
 	q->guard = q->is_host ? baseline_guard(&q->host) : NULL;
 	return r;
+}
+
+static int ask_secret(struct policy_question *q)
+{
+	return secret_request_parse(&q->secret, q->request->target);
 }
 
 /* One layer */
@@ -310,7 +398,7 @@ static void decide_exec(const struct layer *l, const struct policy_question *q, 
 	} else if (layer_exec_is_open(l)) {
 		/* No list: what may be read may run. */
 		decide_by_source(l, &l->sources[OPERATION_FS_READ], read, d);
-		d->why = d->verdict == VERDICT_DENY ? DECISION_UNREADABLE : DECISION_READABLE;
+		d->why = d->verdict == VERDICT_ALLOW ? DECISION_READABLE : DECISION_UNREADABLE;
 	} else {
 		decide_by_source(l, &l->sources[OPERATION_EXEC], match_command(l, q), d);
 	}
@@ -368,6 +456,28 @@ static void decide_service(
 		if (first || next.verdict < d->verdict)
 			*d = next;
 	}
+}
+
+/* By what is written alone: not by a default, and not because a layer only watches. */
+static void decide_secret(
+	const struct layer *l, const struct policy_question *q, struct decision *d)
+{
+	const struct sources *all = &l->sources[q->op];
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct grant *g = all->items[i].grant;
+		size_t n = 0;
+
+		while (n < g->n && secret_covers(g->all[n], &q->secret))
+			n++;
+		if (n == g->n) {
+			decide_by_source(l, all, (uint32_t)i, d);
+			return;
+		}
+	}
+	d->layer = l;
+	d->why = DECISION_NO_GRANT;
+	d->verdict = VERDICT_DENY;
 }
 
 /* A request with a method may only have one of those in network.methods, where there is such a
@@ -442,13 +552,16 @@ static const struct {
 	[TARGET_COMMAND] = { ask_exec, decide_exec },
 	[TARGET_NAME] = { ask_name, decide_name },
 	[TARGET_SERVICE] = { ask_service, decide_service },
+	[TARGET_SECRET] = { ask_secret, decide_secret },
 };
 
-static int policy_ask(struct policy_question *q, const struct request *r, struct decision *ret)
+static int policy_ask(const struct policy *p, struct policy_question *q, const struct request *r,
+	struct decision *ret)
 {
 	*ret = (struct decision){ .why = DECISION_BAD_TARGET };
 	/* The large members are written before they are read; zeroing them all would cost more than
 	 * deciding. */
+	q->policy = p;
 	q->op = r->op;
 	q->request = r;
 	q->path = NULL;
@@ -469,7 +582,7 @@ static void decide_layer(const struct layer *l, const struct policy_question *q,
 	/* Denied after all, by a method. */
 	d->monitored = d->monitored && d->verdict == VERDICT_ALLOW;
 	d->would = d->monitored ? d->would : d->verdict;
-	if (l->mode == MODE_MONITOR && d->verdict != VERDICT_ALLOW) {
+	if (l->mode == MODE_MONITOR && d->verdict != VERDICT_ALLOW && q->op != OPERATION_SECRET) {
 		d->monitored = true;
 		d->verdict = VERDICT_ALLOW;
 	}
@@ -509,7 +622,7 @@ static bool baseline_forbids(
 int policy_decide(const struct policy *p, const struct request *r, struct decision *ret)
 {
 	struct policy_question q;
-	int err = policy_ask(&q, r, ret);
+	int err = policy_ask(p, &q, r, ret);
 
 	if (err < 0)
 		return err;
@@ -543,7 +656,7 @@ int policy_decide_layer(
 	const struct policy *p, size_t i, const struct request *r, struct decision *ret)
 {
 	struct policy_question q;
-	int err = policy_ask(&q, r, ret);
+	int err = policy_ask(p, &q, r, ret);
 
 	if (err == 0)
 		decide_layer(&p->layers[i], &q, ret);

@@ -27,6 +27,13 @@ struct policy_options {
 	const char *real_home;
 	/* The layers outlive the policy and do not change: they are not copied. */
 	bool borrows;
+	/*
+	 * HOST:PORT (network/one-host.h) where the caller sees requests inside TLS, and asks about
+	 * each of them by its URL and method, as policy_inspected() lists them. A connection there
+	 * is allowed if some requests are; what forbids some does not forbid it.
+	 */
+	const char *const *opened;
+	size_t n_opened;
 };
 
 /*
@@ -37,6 +44,11 @@ struct policy_options {
 int policy_new(struct policy **ret, const struct permissions *const *layers, size_t n,
 	const struct policy_options *options, struct error *e);
 void policy_free(struct policy *p);
+/* The hosts of `network.inspect` of any of the layers, each once, in the arena. */
+int policy_inspected(const struct permissions *const *layers, size_t n, struct arena *a,
+	const char *const **ret, size_t *ret_n);
+/* As policy_new() had it. */
+const char *const *policy_opened(const struct policy *p, size_t *ret_n);
 static inline void policy_freep(struct policy **p)
 {
 	policy_free(*p);
@@ -60,6 +72,9 @@ struct request {
 	const char *method;
 	/* net.connect to a name: may it lead to a private address (network.private)? */
 	bool to_private;
+	/* net.connect to a URL: the caller sees requests inside TLS there, so that a line about
+	 * this path would allow it. For explaining alone. */
+	bool is_opened;
 };
 
 enum decision_why {

@@ -22,8 +22,9 @@ enum { HOMES = 4 };
 static const char *const common_homes[] = { "/root", "/home/*", "/Users/*" };
 
 static struct arena arena;
-static struct glob *globs; /* HOMES of each entry; an entry that is absolute has one */
-static const char **fixed; /* what every match of an entry holds: all before its wildcards */
+static struct glob *globs;   /* HOMES of each entry; an entry that is absolute has one */
+static const char **fixed;   /* what every match of an entry holds: all before its wildcards */
+static uint64_t (*pairs)[4]; /* the pairs of bytes in fixed, by hash: a path without them is none */
 static struct baseline_home own;
 
 static struct glob parse(const char *home, const char *rest)
@@ -33,6 +34,16 @@ static struct glob parse(const char *home, const char *rest)
 	check_code(rest,
 		glob_parse(&g, &arena, arena_printf(&arena, "%s%s", home, rest), NULL, NULL), 0);
 	return g;
+}
+
+static void add_pairs(uint64_t set[4], const char *text)
+{
+	for (; text[0] && text[1]; text++) {
+		const unsigned char hash =
+			(unsigned char)((unsigned char)text[0] * 31 + (unsigned char)text[1]);
+
+		set[hash / 64] |= (uint64_t)1 << hash % 64;
+	}
 }
 
 static const char *fixed_part(const char *pattern)
@@ -50,12 +61,14 @@ static void parse_entries(const char *home)
 	own = baseline_paths_home(home);
 	globs = arena_calloc(&arena, baseline_n_paths, HOMES * sizeof(*globs));
 	fixed = arena_calloc(&arena, baseline_n_paths, sizeof(*fixed));
-	assert_true(globs && fixed);
+	pairs = arena_calloc(&arena, baseline_n_paths, sizeof(*pairs));
+	assert_true(globs && fixed && pairs);
 	for (size_t i = 0; i < baseline_n_paths; i++) {
 		const char *pattern = baseline_path_pattern(&baseline_paths[i]);
 		struct glob *g = &globs[i * HOMES];
 
 		fixed[i] = fixed_part(pattern + (pattern[0] == '~'));
+		add_pairs(pairs[i], fixed[i]);
 		if (pattern[0] == '/') {
 			g[0] = parse("", pattern);
 			continue;
@@ -72,9 +85,15 @@ static void parse_entries(const char *home)
 	}
 }
 
-static bool matches(size_t i, const char *path, size_t len)
+static bool may_hold(const uint64_t set[4], const uint64_t part[4])
 {
-	if (!strstr(path, fixed[i]))
+	return !((part[0] & ~set[0]) | (part[1] & ~set[1]) | (part[2] & ~set[2]) |
+		 (part[3] & ~set[3]));
+}
+
+static bool matches(size_t i, const char *path, size_t len, const uint64_t set[4])
+{
+	if (!may_hold(set, pairs[i]) || !strstr(path, fixed[i]))
 		return false;
 	for (size_t h = 0; h < HOMES; h++) {
 		if (glob_match(&globs[i * HOMES + h], path, len))
@@ -86,9 +105,12 @@ static bool matches(size_t i, const char *path, size_t len)
 /* The first entry that forbids to read, and to write. */
 static void naive(const char *path, size_t len, const struct baseline_path *ret[2])
 {
+	uint64_t set[4] = { 0 };
+
+	add_pairs(set, path);
 	ret[0] = ret[1] = NULL;
 	for (size_t i = 0; i < baseline_n_paths && !ret[0]; i++) {
-		if ((ret[1] && !baseline_paths[i].secret) || !matches(i, path, len))
+		if ((ret[1] && !baseline_paths[i].secret) || !matches(i, path, len, set))
 			continue;
 		if (!ret[1])
 			ret[1] = &baseline_paths[i];

@@ -40,6 +40,18 @@ static const struct row rows[] = {
 		"add env: [\"A=1\"] to test.yaml" },
 	{ "{}", "env A?", NOTHING("env"), "", "", "none: it cannot be written in a policy file" },
 	{ "{}", "env A*=1", NOTHING("env"), "", "", "none: it cannot be written in a policy file" },
+	{ "{default: allow}", "secret A=X.example:443", NOTHING("secrets"), "",
+		"secrets: {\"A\": {hosts: [\"x.example:443\"], in: [header]}}",
+		"add secrets: {\"A\": {hosts: [\"x.example:443\"], in: [header]}} to test.yaml" },
+	{ "secrets: {A: {hosts: ['x.example:443'], programs: [/a]}}", "secret A=x.example:443",
+		"secrets grants it to programs that are named", "",
+		"secrets: {\"A\": {hosts: [\"x.example:443\"], in: [header]}}",
+		"add secrets: {\"A\": {hosts: [\"x.example:443\"], in: [header]}} to test.yaml" },
+	{ "{}", "secret A=x.example:443,query,/usr/bin/gh", NOTHING("secrets"), "",
+		"secrets: {\"A\": {hosts: [\"x.example:443\"], in: [query], programs: "
+		"[\"/usr/bin/gh\"]}}",
+		"add secrets: {\"A\": {hosts: [\"x.example:443\"], in: [query], programs: "
+		"[\"/usr/bin/gh\"]}} to test.yaml" },
 	{ "{}", "service reminders.read:Work", NOTHING("services"), "",
 		"services: {\"reminders\": {access: read, lists: [\"Work\"]}}",
 		"add services: {\"reminders\": {access: read, lists: [\"Work\"]}} to test.yaml" },
@@ -52,7 +64,8 @@ static const struct row rows[] = {
 		"test.yaml" },
 	{ "{}", "service nope.read", NOTHING("services"), "", "",
 		"none: it cannot be written in a policy file" },
-	{ "services: {vault: true}", "service vault.read", "services grants it", "", "", "" },
+	{ "services: {notifications: true}", "service notifications.send", "services grants it", "",
+		"", "" },
 	{ "exec: []", "exec git push", NOTHING("exec"), "", "exec: [\"git\"]",
 		"add exec: [\"git\"] to test.yaml" },
 	{ "exec: ['git status:*']", "exec git push -f", NOTHING("exec"), "",
@@ -205,6 +218,46 @@ static void test_hostile_text(void **state)
 	q.target = "vault";
 	explain_line(&q, &d, &line);
 	assert_string_equal(buffer_text(&line), "");
+	q.target = "vault.read:A";
+	explain_line(&q, &d, &line);
+	assert_string_equal(
+		buffer_text(&line), "services: {\"vault\": {access: read, secrets: [\"A\"]}}");
+}
+
+static void test_option(void **state)
+{
+	static const struct {
+		const char *remedy, *option, *value, *rest;
+	} options[] = {
+		{ "add fs: {read: [\"/srv/a b\"]}", "--read", "/srv/a b", "" },
+		{ "add fs: {write: [\"/srv/a\"]} (2 layers do not allow it)", "--write", "/srv/a",
+			" (2 layers do not allow it)" },
+		{ "add exec: [\"git\"]", "--exec", "git", "" },
+		{ "add network: {allow: [\"a.example:443\"]}", "--net", "a.example:443", "" },
+		{ "add network: {private: [\"a.example:443\"]}", "--net-private", "a.example:443",
+			"" },
+		/* It has a file, or is none of these, or would have to be escaped. */
+		{ "add fs: {read: [\"/srv/a\"]} to policy.yaml", NULL, "", "" },
+		{ "add fs: {read: [\"/srv/a\"]}, below permissions:", NULL, "", "" },
+		{ "add fs: {read: [\"/srv/\\\\*\"]}", NULL, "", "" },
+		{ "add fs: {read: [\"/srv/a", NULL, "", "" },
+		{ "add env: [\"A\"]", NULL, "", "" },
+		{ "remove or narrow p.yaml:1: /s", NULL, "", "" },
+		{ "", NULL, "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(options); i++) {
+		const char *rest = "", *option;
+		auto_buffer value = { 0 };
+
+		option = explain_option(options[i].remedy, &value, &rest);
+		assert_int_equal(!option, !options[i].option);
+		if (option)
+			assert_string_equal(option, options[i].option);
+		assert_string_equal(buffer_text(&value), options[i].value);
+		assert_string_equal(rest, options[i].rest);
+	}
 }
 
 int main(void)
@@ -213,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_no_policy),
 		cmocka_unit_test(test_hostile_text),
+		cmocka_unit_test(test_option),
 	};
 
 	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);

@@ -442,6 +442,48 @@ static bool service_grants(const struct permissions *p, const struct ask *a, uns
 	return false;
 }
 
+/* An entry without a program is for any. */
+static bool match_secret(const char *entry, const char *secret)
+{
+	const size_t len = strlen(entry);
+
+	return strncmp(entry, secret, len) == 0 &&
+	       (!secret[len] || strncmp(secret + len, ",/", 2) == 0);
+}
+
+/* Secrets: the request in the spelling of entries. False: it is malformed. */
+static bool normal_secret(const char *target, char out[TEXT])
+{
+	const char *equals = strchr(target, '='), *comma = strchr(target, ',');
+	const char *places[] = { "header", "query", "body", "form" };
+	const char *place = comma ? comma + 1 : places[0], *program = strchr(place, ',');
+	const size_t place_len = program ? (size_t)(program - place) : strlen(place);
+	char host[TEXT], *colon;
+	size_t i = 0;
+
+	if (!equals || equals == target || strstr(target, "://"))
+		return false;
+	if (program && (program[1] != '/' || !program[2] || strpbrk(program + 1, ",* ")))
+		return false;
+	while (i < ROWS(places) &&
+		(strlen(places[i]) != place_len || strncmp(places[i], place, place_len) != 0))
+		i++;
+	copy(host, sizeof(host), equals + 1,
+		comma ? (size_t)(comma - equals - 1) : strlen(equals + 1));
+	colon = strrchr(host, ':');
+	if (i == ROWS(places) || !colon)
+		return false;
+	for (char *c = host; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (colon[-1] == '.')
+		memmove(colon - 1, colon, strlen(colon) + 1);
+	/* The one address that is written in two ways. */
+	if (strcmp(host, "[2606:4700:0::1]:443") == 0)
+		copy(host, sizeof(host), "[2606:4700::1]:443", 18);
+	(void)snprintf(out, TEXT, "%.*s=%.200s,%s", (int)(equals - target), target, host, place);
+	return true;
+}
+
 /* One layer */
 
 struct question {
@@ -450,6 +492,7 @@ struct question {
 	enum operation op; /* exec without a list asks fs.read */
 	const char *path;  /* fs.*, exec by path: normal */
 	struct ask service;
+	char secret[TEXT];
 	unsigned bit;
 	bool wide; /* the pattern forbids or asks: guards do not shrink it */
 };
@@ -468,6 +511,8 @@ static bool match_one(const struct question *q, const char *pattern)
 		return match_env(pattern, q->request->target);
 	case OPERATION_SERVICE:
 		return match_service_pattern(pattern, &q->service, q->bit);
+	case OPERATION_SECRET:
+		return match_secret(pattern, q->secret);
 	}
 	return false;
 }
@@ -567,6 +612,8 @@ static bool granted(const struct question *q, const struct permissions *p)
 		return match_list(q, &p->env);
 	case OPERATION_SERVICE:
 		return service_grants(p, &q->service, q->bit);
+	case OPERATION_SECRET:
+		return match_list(q, &p->secrets);
 	}
 	return false;
 }
@@ -610,8 +657,12 @@ static bool has_network_method(const struct permissions *p, const char *method)
 
 static enum verdict judge(struct question q, const struct permissions *p)
 {
-	enum verdict v = judge_patterns(q, p);
+	enum verdict v;
 
+	/* Neither a default nor a mode lets a secret go. */
+	if (q.op == OPERATION_SECRET)
+		return granted(&q, p) ? VERDICT_ALLOW : VERDICT_DENY;
+	v = judge_patterns(q, p);
 	if (q.op != OPERATION_NET_CONNECT)
 		return v;
 	if (v != VERDICT_DENY && q.request->to_private && !match_list(&q, &p->network_private))
@@ -663,6 +714,8 @@ static bool ask(struct question *q, char *path)
 	if (file && !normal_path(target, path))
 		return false;
 	q->path = file ? path : NULL;
+	if (q->op == OPERATION_SECRET)
+		return normal_secret(target, q->secret);
 	if (q->op == OPERATION_SERVICE) {
 		read_ask(target, &q->service);
 		if (q->service.value && strcmp(q->service.name, "email") == 0) {

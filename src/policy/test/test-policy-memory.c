@@ -22,28 +22,43 @@ FAILING_MALLOC
 FAILING_REALLOC
 FAILING_ALIGNED_ALLOC
 
-/* Something of everything; plain, so that two of them meet. */
-static const char plain_a[] =
-	"fs: {read: [/a/**, '/b*', '/{c,d}*', {all: ['/e*', '/*f']}, $HOME/x], write: [$TEMP/**, "
-	"/w], "
-	"deny: [/a/s, '/**/t']}\n"
-	"network: {allow: [h.com, '*.i.com:443', 10.0.0.0/8, 'https://u.com/v1/**', "
-	"'unix:/run/s'], "
-	"deny: [bad.com], listen: [80], methods: [GET, PUT], rate_limit: 5/min}\n"
-	"exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', '*:', {all: [sh, /bin/**]}, /bin/git]\n"
-	"env: [A, 'B*', C=1, {all: ['D*', D1=2]}, {all: ['?E*', '*F']}]\n"
-	"services: {reminders: {access: readwrite, lists: ['W*', x]}, calendar: {access: read, "
-	"range: 7d}}\n"
-	"dangerously_allow: [/etc/shadow]\n"
-	"limits: {memory: 1G}\n";
-static const char plain_b[] =
-	"fs: {read: [/a/b/**, '/*x', '/c?'], write: [$TEMP/y, '/w*'], deny: ['/a/s*']}\n"
-	"network: {allow: ['h.com:80', '*.i.com', 10.1.0.0/16, 'https://u.com/*/x', "
-	"'unix:/run/s'], "
-	"listen: [80], methods: [PUT]}\n"
-	"env: ['A*', B1, C]\n"
-	"services: {reminders: {access: read, lists: ['*k', x]}, calendar: {access: read}}\n"
-	"dangerously_allow: [/etc/**]\n";
+/*
+ * Something of everything, by sections. a and b are plain, so that two of them meet; in simple is
+ * nothing that is too complex to be compared.
+ */
+static const struct section {
+	const char *a, *b, *simple;
+} sections[] = {
+	{ "fs: {read: [/a/**, '/b*', '/{c,d}*', {all: ['/e*', '/*f']}, $HOME/x], write: "
+	  "[$TEMP/**, /w], deny: [/a/s, '/**/t']}\n",
+		"fs: {read: [/a/b/**, '/*x', '/c?'], write: [$TEMP/y, '/w*'], deny: ['/a/s*']}\n",
+		"fs: {read: [/a/**, '/b*'], deny: [/a/s]}\n" },
+	{ "network: {allow: [h.com, '*.i.com:443', 10.0.0.0/8, 'https://u.com/v1/**', "
+	  "'unix:/run/s'], deny: [bad.com], listen: [80], methods: [GET, PUT], rate_limit: "
+	  "5/min}\n",
+		"network: {allow: ['h.com:80', '*.i.com', 10.1.0.0/16, 'https://u.com/*/x', "
+		"'unix:/run/s'], listen: [80], methods: [PUT]}\n",
+		"network: {allow: [h.com, 10.0.0.0/8, 'unix:/run/s'], listen: [80], rate_limit: "
+		"5/min}\n" },
+	{ "exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', '*:', {all: [sh, /bin/**]}, "
+	  "/bin/git]\n",
+		"",
+		"exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', {all: [sh, /bin/**]}, {all: [zsh, "
+		"/bin/**]}]\n" },
+	{ "env: [A, 'B*', C=1, {all: ['D*', D1=2]}, {all: ['?E*', '*F']}]\n",
+		"env: ['A*', B1, C]\n", "env: [A, 'B*', C=1]\n" },
+	{ "services: {reminders: {access: readwrite, lists: ['W*', x]}, calendar: {access: read, "
+	  "range: 7d}}\n"
+	  "dangerously_allow: [/etc/shadow]\nlimits: {memory: 1G}\n",
+		"services: {reminders: {access: read, lists: ['*k', x]}, calendar: {access: "
+		"read}}\n"
+		"dangerously_allow: [/etc/**]\n",
+		"services: {reminders: {access: readwrite, lists: [x]}, calendar: {access: read, "
+		"range: 7d}}\n"
+		"dangerously_allow: [/etc/shadow]\nlimits: {memory: 1G}\n"
+		"rules: [{id: a, action: ask, operations: [service], patterns: ['reminders:W1', "
+		"'*']}]\n" },
+};
 static const char ruled[] =
 	"fs: {read: [/r]}\n"
 	"rules: [{id: a, priority: 5, action: deny, operations: [fs.read], patterns: "
@@ -53,19 +68,6 @@ static const char ruled[] =
 	"        {id: d, action: ask, operations: [exec], patterns: ['git push:*', 'ls']},\n"
 	"        {id: c, action: ask, operations: [service], patterns: ['reminders:W1', '*']}]\n"
 	"guest_paths: [{guest: /g, host: /h, mode: rw}]\n";
-
-/* Nothing that is too complex to be compared. */
-static const char simple_a[] =
-	"fs: {read: [/a/**, '/b*'], deny: [/a/s]}\n"
-	"network: {allow: [h.com, 10.0.0.0/8, 'unix:/run/s'], listen: [80], rate_limit: 5/min}\n"
-	"exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', {all: [sh, /bin/**]}, {all: [zsh, "
-	"/bin/**]}]\n"
-	"env: [A, 'B*', C=1]\n"
-	"services: {reminders: {access: readwrite, lists: [x]}, calendar: {access: read, range: "
-	"7d}}\n"
-	"dangerously_allow: [/etc/shadow]\n"
-	"limits: {memory: 1G}\n"
-	"rules: [{id: a, action: ask, operations: [service], patterns: ['reminders:W1', '*']}]\n";
 
 static struct permissions *a, *b, *layered, *simple;
 
@@ -198,10 +200,13 @@ static int run_relation(void)
 	return r < 0 ? r : 0;
 }
 
-/* Fails each call in turn; of very many calls only some, as each failure means to start again. */
-static void sweep(const char *name, int (*run)(void))
+/*
+ * Fails each call in turn; of many calls ever fewer after the first `all`, as each failure means to
+ * start again.
+ */
+static void sweep(const char *name, int (*run)(void), unsigned all)
 {
-	for (unsigned n = 0;; n += 1 + n / 2500) {
+	for (unsigned n = 0;; n += 1 + n / all) {
 		int r;
 
 		failing_start(n);
@@ -217,30 +222,56 @@ static void sweep(const char *name, int (*run)(void))
 	}
 }
 
+enum { ALL = 2500, SOME = 100 };
+
+static const struct sweep {
+	const char *name;
+	int (*run)(void);
+	unsigned all;
+	bool by_section; /* each section by itself has failed at each call */
+} sweeps[] = {
+	{ "policy", run_policy_plain, ALL, false },
+	{ "policy of layers", run_policy_layered, ALL, false },
+	{ "intersect", run_intersect, SOME, true },
+	{ "intersect of layers", run_intersect_layered, ALL, false },
+	{ "merge", run_merge, SOME, true },
+	{ "merge of layers", run_merge_layered, ALL, false },
+	{ "subset: yes", run_subset_yes, ALL, false },
+	{ "subset: simple", run_subset_simple, ALL, false },
+	{ "subset: no", run_subset_no, ALL, false },
+	{ "subset of layers", run_subset_layered, ALL, false },
+	{ "pattern", run_pattern, ALL, false },
+	{ "relation", run_relation, ALL, false },
+};
+
+static void test_sections(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < ROWS(sections); k++) {
+		auto_permissions *of_a = test_read(sections[k].a);
+		auto_permissions *of_b = test_read(*sections[k].b ? sections[k].b : "{}");
+
+		a = of_a;
+		b = of_b;
+		for (size_t i = 0; i < ROWS(sweeps); i++)
+			if (sweeps[i].by_section)
+				sweep(sweeps[i].name, sweeps[i].run, ALL);
+	}
+}
+
 static void test_all(void **state)
 {
-	static const struct {
-		const char *name;
-		int (*run)(void);
-	} rows[] = {
-		{ "policy", run_policy_plain },
-		{ "policy of layers", run_policy_layered },
-		{ "intersect", run_intersect },
-		{ "intersect of layers", run_intersect_layered },
-		{ "merge", run_merge },
-		{ "merge of layers", run_merge_layered },
-		{ "subset: yes", run_subset_yes },
-		{ "subset: simple", run_subset_simple },
-		{ "subset: no", run_subset_no },
-		{ "subset of layers", run_subset_layered },
-		{ "pattern", run_pattern },
-		{ "relation", run_relation },
-	};
+	auto_buffer text_a = { 0 }, text_b = { 0 }, text_simple = { 0 };
 
 	(void)state;
-	a = test_read(plain_a);
-	b = test_read(plain_b);
-	simple = test_read(simple_a);
+	for (size_t k = 0; k < ROWS(sections); k++) {
+		buffer_adds(&text_a, sections[k].a);
+		buffer_adds(&text_b, sections[k].b);
+		buffer_adds(&text_simple, sections[k].simple);
+	}
+	a = test_read(buffer_text(&text_a));
+	b = test_read(buffer_text(&text_b));
+	simple = test_read(buffer_text(&text_simple));
 	layered = test_read("{}");
 	assert_int_equal(permissions_add_layer(layered, b), 0);
 	{
@@ -248,8 +279,8 @@ static void test_all(void **state)
 
 		assert_int_equal(permissions_add_layer(layered, rules), 0);
 	}
-	for (size_t i = 0; i < ROWS(rows); i++)
-		sweep(rows[i].name, rows[i].run);
+	for (size_t i = 0; i < ROWS(sweeps); i++)
+		sweep(sweeps[i].name, sweeps[i].run, sweeps[i].all);
 	permissions_free(a);
 	permissions_free(b);
 	permissions_free(layered);
@@ -290,6 +321,7 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_explain),
 	};

@@ -47,6 +47,7 @@ static const char rich[] =
 	"  exec: [git, 'ls -l:*', /opt/**, '/usr/*/x a:', '* --help:']\n"
 	"  env: [A, B*, C=1]\n"
 	"  services: {reminders: {access: readwrite, lists: ['W*']}}\n"
+	"  secrets: {A: {hosts: ['h.com:443', '[2001:db8::1]:80'], in: [header, query]}}\n"
 	"- default: allow\n"
 	"  rules: [{id: a, priority: 5, action: deny, operations: [fs.read], patterns: "
 	"['/**/secret*']},\n"
@@ -94,6 +95,9 @@ static const char *const requests[] = {
 	"service reminders.read:Work",
 	"service reminders.readwrite:W1",
 	"service nope",
+	"secret A=h.com:443",
+	"secret A=[2001:db8::1]:80,query",
+	"secret A",
 };
 
 static void test_quiet(void **state)

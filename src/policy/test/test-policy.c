@@ -182,6 +182,38 @@ static void test_env(void **state)
 	test_check_rows(rows, ROWS(rows));
 }
 
+static void test_secrets(void **state)
+{
+	static const struct test_row rows[] = {
+		{ "secrets: {A: {hosts: [x.example:443], in: [header, form]}}",
+			"secret A=x.example:443|secret A=X.example.:443,header|secret "
+			"A=x.example:443,form",
+			NULL,
+			"secret A=x.example:443,query|secret A=x.example:80|secret "
+			"A=y.x.example:443|secret B=x.example:443|secret a=x.example:443" },
+		{ "secrets: {A: {hosts: [x.example:443], programs: [/usr/bin/gh, /usr/bin/curl]}}",
+			"secret A=x.example:443,header,/usr/bin/gh|secret "
+			"A=X.example:443,header,/usr/bin/curl",
+			NULL,
+			"secret A=x.example:443|secret A=x.example:443,header,/usr/bin/wget|secret "
+			"A=x.example:443,query,/usr/bin/gh" },
+		{ "all_of: [{secrets: {A: {hosts: [x.example:443]}}}, {secrets: {A: {hosts: "
+		  "[x.example:443], programs: [/a]}}}]",
+			"secret A=x.example:443,header,/a", NULL,
+			"secret A=x.example:443|secret A=x.example:443,header,/b" },
+		/* Nothing but an entry lets one go. */
+		{ "{default: allow, mode: monitor}", NULL, NULL, "secret A=x.example:443" },
+		{ "{default: ask, mode: audit}", NULL, NULL, "secret A=x.example:443" },
+		{ "{secrets: {A: {hosts: ['[2001:db8::1]:443']}}, mode: monitor}",
+			"secret A=[2001:db8:0:0::1]:443", NULL, "secret A=[2001:db8::2]:443" },
+		{ "all_of: [{secrets: {A: {hosts: [x.example:443]}}}, {env: [A]}]", NULL, NULL,
+			"secret A=x.example:443" },
+	};
+
+	(void)state;
+	test_check_rows(rows, ROWS(rows));
+}
+
 static void test_services(void **state)
 {
 	static const struct test_row rows[] = {
@@ -328,6 +360,35 @@ static void test_modes(void **state)
 			  "a", "1", "ask", "env", "A") "]}",
 			"fs.read /x|exec ls|fs.read /s|env A", NULL, "fs.read /etc/shadow" },
 		{ "{default: deny, mode: enforce}", NULL, NULL, "fs.read /x" },
+		/* Where TLS is opened, a connection is allowed if some requests are. */
+		{ "network: {allow: ['https://h.com/v1/**', 'https://g.com/v1/**'], inspect: "
+		  "[h.com:443]}",
+			"net.connect h.com:443|net.connect https://h.com/v1/x", NULL,
+			"net.connect g.com:443|net.connect h.com:80|net.connect udp://h.com:443|"
+			"net.connect https://h.com/v2|net.connect x.h.com:443|net.connect "
+			"h.com:443 GET" },
+		{ "network: {allow: [h.com:443], deny: ['https://h.com/a/**', 'https://h.com/#'], "
+		  "inspect: [h.com:443]}",
+			"net.connect h.com:443|net.connect https://h.com/b", NULL,
+			"net.connect https://h.com/a/x" },
+		{ "network: {allow: [h.com:443], deny: ['https://h.com/a/**', 'https://h.com/#']}",
+			"net.connect https://h.com/b", NULL,
+			"net.connect h.com:443|net.connect https://h.com/a/x" },
+		{ "network: {allow: ['https://h.com/v1/**'], deny: [h.com], inspect: [h.com:443]}",
+			NULL, NULL, "net.connect h.com:443|net.connect https://h.com/v1/x" },
+		{ "network: {inspect: [h.com:443]}", NULL, NULL, "net.connect h.com:443" },
+		{ "{network: {inspect: ['10.1.2.3:443', '10.1.2.4:443'], allow: "
+		  "['https://10.1.2.3/v1/**', 'https://10.0.0.0/8/v1/**']}}",
+			"net.connect 10.1.2.3:443|net.connect https://10.1.2.3/v1/x", NULL,
+			"net.connect 10.1.2.5:443|net.connect https://10.1.2.3/v2" },
+		{ "{network: {inspect: [h.com:443]}, rules: [{id: a, action: allow, operations: "
+		  "[net.connect], patterns: [h.com], methods: [GET]}]}",
+			"net.connect h.com:443|net.connect https://h.com/ GET", NULL,
+			"net.connect https://h.com/ POST|net.connect h.com:80" },
+		{ "{network: {inspect: [h.com:443], allow: [h.com]}, rules: [{id: a, action: ask, "
+		  "operations: [net.connect], patterns: ['https://h.com/a/**']}]}",
+			"net.connect h.com:443|net.connect https://h.com/b",
+			"net.connect https://h.com/a/b", NULL },
 		/* Watching is not blocking, whatever a list of methods says. */
 		{ "{mode: monitor, network: {allow: [h.com], methods: [GET]}}",
 			"net.connect https://h.com/ POST|net.connect i.com", NULL,
@@ -858,6 +919,7 @@ int main(void)
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_env),
+		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_modes),

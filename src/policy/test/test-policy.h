@@ -44,10 +44,15 @@ static inline struct policy *test_compile(const char *yaml)
 {
 	auto_permissions *p = test_read(yaml);
 	const struct permissions *layer = p;
+	struct policy_options options = test_options;
+	auto_arena scratch = { 0 };
 	struct policy *policy = NULL;
 	struct error e = { 0 };
-	int r = policy_new(&policy, &layer, 1, &test_options, &e);
+	/* As with an injector that opens what is to be inspected. */
+	int r = policy_inspected(&layer, 1, &scratch, &options.opened, &options.n_opened);
 
+	if (r == 0)
+		r = policy_new(&policy, &layer, 1, &options, &e);
 	if (r < 0)
 		fail_msg("%s: %d: %s (%s)", yaml, r, e.text, e.hint);
 	return policy;

@@ -103,6 +103,7 @@ static bool is_in(const struct permissions *p, const struct request *req, bool d
 		part->fs_read = p->fs_deny;
 		part->network_private.n = 0;
 		part->network_allow.n = part->fs_write.n = part->env.n = part->n_services = 0;
+		part->secrets.n = 0;
 		part->exec_listed = false;
 	}
 	part->fs_deny.n = part->network_deny.n = 0;

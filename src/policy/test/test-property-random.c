@@ -279,7 +279,8 @@ static void add_rule(struct random *r, unsigned what, struct permissions *p)
 {
 	static const int32_t priorities[] = { 0, 0, 1, 5, -1, INT32_MIN, INT32_MAX };
 	static const char *const methods[] = { "GET", "POST" };
-	enum operation op = (enum operation)random_pick(r, OPERATION_COUNT);
+	/* No rule is about secrets, which come last. */
+	enum operation op = (enum operation)random_pick(r, OPERATION_SECRET);
 	struct rule rule = {
 		.id = "r",
 		.priority = ONE_OF(r, priorities),
@@ -308,6 +309,18 @@ static void add_private(struct random *r, struct permissions *p)
 			permissions_add(p, &p->network_private, ONE_OF(r, names), NULL), 0);
 }
 
+/* What has no patterns: an entry is one secret with one host and one place, or a program too. */
+static void add_secrets(struct random *r, struct permissions *p)
+{
+	static const char *const entries[] = { "T=h.com:443,header", "T=h.com:443,query",
+		"T=a.h.com:443,header", "U=h.com:443,header", "U=8.8.8.8:80,form",
+		"U=[2606:4700::1]:443,body", "T=h.com:443,header,/usr/bin/a",
+		"T=h.com:443,header,/usr/bin/b", "U=8.8.8.8:80,form,/usr/bin/a" };
+
+	for (unsigned n = random_pick(r, 4); n > 0; n--)
+		assert_int_equal(permissions_add(p, &p->secrets, ONE_OF(r, entries), NULL), 0);
+}
+
 static void add_lists(struct random *r, unsigned what, struct permissions *p)
 {
 	add_entries(r, what, p, &p->fs_read, OPERATION_FS_READ, 3);
@@ -325,6 +338,7 @@ static void add_lists(struct random *r, unsigned what, struct permissions *p)
 	add_entries(r, what, p, &p->env, OPERATION_ENV, 3);
 	for (unsigned n = random_pick(r, 3); n > 0; n--)
 		add_service(r, what, p);
+	add_secrets(r, p);
 	if (random_one_in(r, 2))
 		add_entries(r, what, p, &p->dangerously_allow, OPERATION_FS_READ, 2);
 }
@@ -468,6 +482,20 @@ static void request_service(struct random *r, struct random_request *q)
 			ONE_OF(r, accesses), ONE_OF(r, values));
 }
 
+static void request_secret(struct random *r, struct random_request *q)
+{
+	static const char *const targets[] = { "T=h.com:443", "T=h.com:443,header",
+		"T=H.com.:443,header", "T=h.com:443,query", "T=a.h.com:443", "T=x.h.com:443",
+		"U=h.com:443", "U=h.com:80", "U=8.8.8.8:80,form", "U=8.8.8.8:80",
+		"U=[2606:4700:0::1]:443,body", "t=h.com:443", "T=h.com", "T", "T=h.com:443,cookie",
+		"T=https://h.com/x", "=h.com:443", "T=udp://h.com:443",
+		"T=h.com:443,header,/usr/bin/a", "T=H.com:443,header,/usr/bin/b",
+		"T=h.com:443,query,/usr/bin/a", "U=8.8.8.8:80,form,/usr/bin/a",
+		"T=h.com:443,header,a", "T=h.com:443,header,/usr/bin/*", "T=h.com:443,/usr/bin/a" };
+
+	(void)snprintf(q->target, sizeof(q->target), "%s", ONE_OF(r, targets));
+}
+
 void random_request(struct random *r, struct random_request *q)
 {
 	static const char *const names[] = { "A", "AB", "B", "C", "A=1", "A=2", "AB=", "B=/x/y",
@@ -491,6 +519,9 @@ void random_request(struct random *r, struct random_request *q)
 		break;
 	case OPERATION_SERVICE:
 		request_service(r, q);
+		break;
+	case OPERATION_SECRET:
+		request_secret(r, q);
 		break;
 	}
 	q->request.target = q->target;
