@@ -92,6 +92,7 @@ enum audit_action audit_action_of(enum operation op)
 		[OPERATION_EXEC] = AUDIT_EXEC,
 		[OPERATION_ENV] = AUDIT_ENV,
 		[OPERATION_SERVICE] = AUDIT_SERVICE,
+		[OPERATION_SECRET] = AUDIT_SERVICE,
 	};
 
 	return actions[op];

@@ -49,15 +49,6 @@ const struct audit_field audit_fields[AUDIT_FIELDS] = {
 		.unmapped = true },
 };
 
-const struct audit_field *audit_field_find(const char *name)
-{
-	for (size_t i = 0; i < AUDIT_FIELDS; i++) {
-		if (strcmp(audit_fields[i].is.name, name) == 0)
-			return &audit_fields[i];
-	}
-	return NULL;
-}
-
 bool audit_field_is_bare(const struct audit_field *f)
 {
 	return f->is.type == SCHEMA_NUMBER || f->is.type == SCHEMA_SIGNED ||

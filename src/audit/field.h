@@ -43,8 +43,6 @@ struct audit_field {
 };
 extern const struct audit_field audit_fields[AUDIT_FIELDS];
 
-/* NULL: there is none of this name. */
-const struct audit_field *audit_field_find(const char *name);
 /* Whether JSON has it without quotes: numbers and flags. */
 bool audit_field_is_bare(const struct audit_field *f);
 /* The value of a field that is no text and no hash. */

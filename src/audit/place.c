@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 
@@ -121,4 +122,23 @@ enum audit_reach audit_reach(const struct policy *p, const char *log)
 		worst = reach > worst ? reach : worst;
 	}
 	return worst;
+}
+
+int audit_place_named(struct buffer *out, bool make, struct error *e)
+{
+	const char *named = secure_getenv("CORRAL_AUDIT");
+	int r;
+
+	if (named && strcmp(named, "none") == 0)
+		return 1;
+	if (named && *named && strcmp(named, "default") != 0) {
+		buffer_adds(out, named);
+		return out->failed ? error_no_memory(e) : 0;
+	}
+	r = audit_place(out, e);
+	if (r < 0)
+		return r == -ENOENT ? 1 : r;
+	if (make || (named && *named))
+		return audit_place_make(buffer_text(out), e);
+	return access(buffer_text(out), F_OK) < 0;
 }

@@ -16,6 +16,13 @@ int audit_place(struct buffer *out, struct error *e);
 int audit_place_make(const char *file, struct error *e);
 
 /*
+ * The log of what is no run: the one that CORRAL_AUDIT names, or the user's own, as a run has them.
+ * 1: there is none to be written: CORRAL_AUDIT is `none`, there is no place for one, or, unless
+ * `make`, the user has none.
+ */
+int audit_place_named(struct buffer *out, bool make, struct error *e);
+
+/*
  * Whether somebody whom a policy holds can get at a log. It is several files beside each other
  * (store.h). Who can write one of them, or put something in its place, makes it no record of what
  * they did. Who can read some of them can do more than read: the key signs; and a file that can be
