@@ -414,6 +414,8 @@ int environment_build(struct arena *a, const struct environment_options *o, cons
 	if (r == 0 && o->http_token)
 		r = environment_set(&env, "SANDBOX_TOKEN", o->http_token);
 	if (r == 0)
+		r = environment_add_each(&env, o->own_env, environment_add);
+	if (r == 0)
 		r = environment_add_each(&env, o->call_env, add_from_call);
 	if (r == 0)
 		r = o->granted ? environment_add_each(&env, o->granted, environment_keep)

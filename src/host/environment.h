@@ -17,6 +17,9 @@ struct environment_options {
 	const char *const *host_env; /* ends with NULL; may be NULL */
 	/* Of this call alone, NAME=value; each must be allowed. Ends with NULL; may be NULL. */
 	const char *const *call_env;
+	/* Of Corral's own, NAME=value, stronger than all others: no policy is asked. Ends with
+	 * NULL; may be NULL. */
+	const char *const *own_env;
 	const char *home, *cwd; /* inside; NULL: the variable is not set */
 	const char *path;       /* NULL: the system's usual folders */
 	const char *tmp;        /* NULL: /tmp */

@@ -15,15 +15,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/fd.h"
-
-/* As the kernel fills it. */
-struct linked_entry {
-	uint64_t ino;
-	int64_t next;
-	unsigned short len;
-	unsigned char type;
-	char name[];
-};
+#include "base/getdents.h"
 
 struct linked_folder {
 	const char *path; /* below the first; "" is that one */
@@ -40,7 +32,7 @@ struct linked_walk {
 	void *data;
 };
 
-static unsigned linked_type(int fd, const struct linked_entry *e)
+static unsigned linked_type(int fd, const struct getdents_entry *e)
 {
 	struct stat st;
 
@@ -65,7 +57,7 @@ bool linked_is_skipped(const char *const *skipped, const char *path)
 
 /* One name in the folder; the folder is a copy, since pushing moves them. */
 static int linked_take(
-	struct linked_walk *w, struct linked_folder in, int fd, const struct linked_entry *e)
+	struct linked_walk *w, struct linked_folder in, int fd, const struct getdents_entry *e)
 {
 	struct linked_folder f = { .depth = in.depth + 1 };
 	unsigned type = linked_type(fd, e);
@@ -128,7 +120,7 @@ static int linked_read(struct linked_walk *w, struct linked_folder in, int fd)
 		if (n <= 0)
 			return 0;
 		for (long at = 0; r == 0 && at < n;) {
-			const struct linked_entry *e = (const void *)(bytes + at);
+			const struct getdents_entry *e = (const void *)(bytes + at);
 
 			if (w->bounds->names == 0) {
 				w->bounds->is_cut = true;

@@ -2,9 +2,23 @@
 #include "host/links.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+enum { LINKS_KEPT_MAX = 256, LINKS_KEPT_BYTES = 16384 };
+
+/* Paths that are no links. What does not fit is looked at each time. */
+static struct {
+	bool is_on;
+	uint16_t n, used;
+	uint16_t slots[2 * LINKS_KEPT_MAX]; /* where a path is in the text, and 1 */
+	char text[LINKS_KEPT_BYTES];
+} links_kept;
 
 struct links_walk {
 	char done[PATH_BYTES]; /* followed so far: no links in it; "" is the root */
@@ -90,13 +104,44 @@ static int links_step(struct links_walk *w)
 	return 0;
 }
 
+void links_keep(bool is_on)
+{
+	if (links_kept.n)
+		memset(links_kept.slots, 0, sizeof(links_kept.slots));
+	links_kept.n = links_kept.used = 0;
+	links_kept.is_on = is_on;
+}
+
+static uint16_t *links_kept_slot(const char *path, size_t len)
+{
+	size_t i = hash_bytes(HASH_START, path, len) % ROWS(links_kept.slots);
+
+	while (links_kept.slots[i] && strcmp(links_kept.text + links_kept.slots[i] - 1, path) != 0)
+		i = (i + 1) % ROWS(links_kept.slots);
+	return &links_kept.slots[i];
+}
+
+static void links_kept_add(uint16_t *slot, const char *path, size_t len)
+{
+	if (links_kept.n == LINKS_KEPT_MAX || len >= sizeof(links_kept.text) - links_kept.used)
+		return;
+	memcpy(links_kept.text + links_kept.used, path, len + 1);
+	*slot = (uint16_t)(links_kept.used + 1);
+	links_kept.used = (uint16_t)(links_kept.used + len + 1);
+	links_kept.n++;
+}
+
 /* A links_read. What cannot be read is taken as it is written. */
 static int links_read_host(void *data, const char *path, bool is_last, char target[PATH_BYTES])
 {
-	ssize_t n = readlink(path, target, PATH_BYTES - 1);
+	const size_t len = links_kept.is_on ? strlen(path) : 0;
+	uint16_t *slot = links_kept.is_on ? links_kept_slot(path, len) : NULL;
+	ssize_t n = slot && *slot ? 0 : readlink(path, target, PATH_BYTES - 1);
 
 	(void)data;
 	(void)is_last;
+	if (slot && !*slot && n < 0 && errno == EINVAL)
+		links_kept_add(slot, path, len);
 	n = n > 0 ? n : 0;
 	target[n] = '\0';
 	return (int)n;

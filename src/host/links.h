@@ -40,3 +40,11 @@ typedef int links_read(void *data, const char *path, bool is_last, char target[P
 /* links_walk() for a caller that knows some of the links; seen may be NULL. */
 int links_walk_by(
 	const char *path, links_read *read, links_link *seen, void *data, char out[PATH_BYTES]);
+
+/*
+ * From here on a path that is there and is no link is looked at once (is_on), or again as before.
+ * For a program that looks at the same folders again and again before it does anything: it then
+ * sees them all as they were when it first looked. Of links and of what is missing nothing is kept.
+ * Whoever uses a path still has to open it without links and compare what it got.
+ */
+void links_keep(bool is_on);

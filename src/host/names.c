@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "base/getdents.h"
 #include "base/hash.h"
 
 #ifndef BCACHEFS_SUPER_MAGIC
@@ -27,15 +28,6 @@
 #endif
 
 enum { NAMES_BITS = 1 << 16, NAMES_BUFFER = 16384 };
-
-/* As the kernel fills it. */
-struct names_entry {
-	uint64_t ino;
-	int64_t next;
-	unsigned short len;
-	unsigned char type;
-	char name[];
-};
 
 /* Each has all of its names in a listing. An overlay takes no layer that folds case or mounts on
  * look-up (ovl_dentry_weird() in the kernel). */
@@ -84,7 +76,8 @@ static int names_read(int fd, uint64_t *bits, bool *is_ascii)
 
 	while ((n = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {
 		for (long at = 0; at < n;) {
-			const struct names_entry *e = (const struct names_entry *)(buffer + at);
+			const struct getdents_entry *e =
+				(const struct getdents_entry *)(buffer + at);
 			uint32_t bit = names_bit(e->name, strlen(e->name), is_ascii);
 
 			if (left-- == 0)
@@ -102,7 +95,7 @@ int names_miss(struct names *n, struct arena *a, int at, const char *path)
 	bool is_ascii = true;
 	uint64_t *bits;
 
-	if (n->was_listed || ++n->misses < NAMES_PATIENCE)
+	if (n->was_listed || ++n->misses < (n->is_long ? NAMES_PATIENCE_LONG : NAMES_PATIENCE))
 		return 0;
 	n->was_listed = true;
 	fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -17,18 +17,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 
 /* A folder is listed after so many names that it does not have: a few cost less than a listing. */
-enum { NAMES_PATIENCE = 4, NAMES_LISTED = 4096 };
+enum { NAMES_PATIENCE = 4, NAMES_PATIENCE_LONG = 256, NAMES_LISTED = 4096 };
 
-/* Zero at first, for each folder. */
+/* Zero at first, or names_of(), for each folder. */
 struct names {
 	unsigned misses;
-	bool was_listed;
-	uint64_t *bits; /* of hashes of the names; NULL: each is looked up */
+	bool is_long;    /* NAMES_PATIENCE_LONG */
+	bool was_listed; /* or is not to be */
+	uint64_t *bits;  /* of hashes of the names; NULL: each is looked up */
 };
+
+/* /etc is long, and the tables have few rows for it and for the root: a look at each costs less
+ * than a listing. A policy may have thousands. */
+static inline struct names names_of(const char *folder)
+{
+	return (struct names){ .is_long = strcmp(folder, "/etc") == 0 || strcmp(folder, "/") == 0 };
+}
 
 /* A name is not in the folder, by the look of the caller. Lists it when that pays, into the arena.
  * at, path: as for openat(). 0 or -ENOMEM. */

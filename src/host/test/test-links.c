@@ -228,6 +228,64 @@ static void test_errors(void **state)
 	free(path);
 }
 
+static void check_end(const char *path, const char *end)
+{
+	char *from = expand(path), *to = expand(end), out[PATH_BYTES];
+
+	assert_int_equal(links_follow(from, NULL, NULL, out), 0);
+	assert_string_equal(out, to);
+	free(from);
+	free(to);
+}
+
+/* Only what is there and is no link is kept, and only as long as the caller wants that. */
+static void test_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("plain", 0700), 0);
+	assert_int_equal(symlink("real", "moved"), 0);
+	links_keep(true);
+	check_end("@/plain/x", "@/plain/x");
+	check_end("@/moved/x", "@/real/x");
+	check_end("@/later/x", "@/later/x");
+	assert_int_equal(rmdir("plain"), 0);
+	assert_int_equal(symlink("real", "plain"), 0);
+	assert_int_equal(unlink("moved"), 0);
+	assert_int_equal(symlink("other", "moved"), 0);
+	assert_int_equal(symlink("real", "later"), 0);
+	check_end("@/plain/x", "@/plain/x");
+	check_end("@/moved/x", "@/other/x");
+	check_end("@/later/x", "@/real/x");
+	links_keep(false);
+	check_end("@/plain/x", "@/real/x");
+	links_keep(true);
+	check_end("@/plain/x", "@/real/x");
+	links_keep(false);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(unlink((const char *[]){ "plain", "moved", "later" }[i]), 0);
+}
+
+/* More folders than are kept, and a longer way than there is room for. */
+static void test_kept_is_bounded(void **state)
+{
+	char name[32], path[128];
+
+	(void)state;
+	links_keep(true);
+	for (int i = 0; i < 400; i++) {
+		(void)snprintf(name, sizeof(name), "n-%d", i);
+		(void)snprintf(path, sizeof(path), "@/n-%d/x", i);
+		assert_int_equal(mkdir(name, 0700), 0);
+		check_end(path, path);
+		check_end(path, path);
+	}
+	links_keep(false);
+	for (int i = 0; i < 400; i++) {
+		(void)snprintf(name, sizeof(name), "n-%d", i);
+		assert_int_equal(rmdir(name), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +294,8 @@ int main(void)
 		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_left_folders),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_kept_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("links", tests, set_up, tear_down);

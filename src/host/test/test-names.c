@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "host/names.h"
 
 /* As file systems of other machines answer; 0: as this one does. */
@@ -206,9 +207,30 @@ static void test_too_many(void **state)
 	assert_null(n.bits);
 }
 
+/* Where tables have few rows a listing pays later. */
+static void test_patience(void **state)
+{
+	static const char *const folders[] = { "/", "/etc" };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(folders); i++) {
+		auto_arena a = { 0 };
+		struct names n = names_of(folders[i]);
+
+		for (unsigned k = 0; k < NAMES_PATIENCE_LONG; k++) {
+			assert_false(n.was_listed);
+			assert_int_equal(names_miss(&n, &a, AT_FDCWD, folders[i]), 0);
+		}
+		assert_true(n.was_listed);
+		assert_true(has(&n, "."));
+	}
+	assert_false(names_of("/etcetera").is_long);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_patience),
 		cmocka_unit_test(test_a_listing_answers),
 		cmocka_unit_test(test_types_that_are_not_known),
 		cmocka_unit_test(test_proc),
