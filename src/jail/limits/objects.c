@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /proc/sysvipc shows the IPC namespace of who opens it, which is the sandbox's; its lines have the
- * bytes of each segment that are there, attached or not, and of each queue of messages. A memfd is
- * known by its name in /proc/PID/fd, which no other file can have: it begins with "/memfd:", and
+ * SHM_INFO, MSG_INFO and SEM_INFO sum up what is in the IPC namespace of who asks, which is the
+ * sandbox's: the pages of all segments that are there, attached or not, and all messages. A memfd
+ * is known by its name in /proc/PID/fd, which no other file can have: it begins with "/memfd:", and
  * the sandbox's root is no folder that commands write to. Its blocks are the memory that it has.
  *
  * Not seen: a memfd on its way through a socket, and pages of shared memory that are not mapped any
@@ -15,6 +15,10 @@
 #include <linux/magic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -28,51 +32,56 @@
 
 enum {
 	SEMAPHORE_BYTES = 64,
+	MESSAGE_BYTES = 64,        /* of a message by itself */
 	OBJECT_BYTES = 256,        /* of a segment, queue or set by itself, about */
 	DESCRIPTORS_MAX = 1 << 18, /* of all processes: a look must end */
 };
 
-/* SysV objects. */
-
-/* Which columns of a line count, and how much each of its units is. */
-struct objects_table {
-	const char *file;
-	struct {
-		unsigned column;
-		unsigned bytes;
-	} counted[2];
-};
-
-static const struct objects_table tables[] = {
-	{ "sysvipc/shm", { { 14, 1 }, { 15, 1 } } }, /* rss, swap */
-	{ "sysvipc/msg", { { 3, 1 }, { 4, 64 } } }, /* cbytes, qnum: with a head for each message */
-	{ "sysvipc/sem", { { 3, SEMAPHORE_BYTES } } },
-};
-
-struct objects_reading {
-	const struct objects_table *table;
-	struct objects *objects;
-	uint64_t enough;
-};
-
-static bool objects_take_line(const char *line, void *context)
+/*
+ * SysV objects: the kernel sums them up itself. Its numbers are ints, and are taken as unsigned: of
+ * messages a namespace has no more than 32,000 queues of 16 KB, which only the host can change.
+ * 0: there are none, or the kernel has no SysV IPC.
+ */
+static int objects_sysv_error(void)
 {
-	struct objects_reading *r = context;
-	const char *p = line + strspn(line, " ");
+	return errno == ENOSYS ? 0 : -errno;
+}
 
-	/* The heads of the columns. */
-	if (strncmp(p, "key", 3) == 0)
-		return true;
-	for (unsigned column = 0; *p; column++) {
-		for (size_t i = 0; i < ROWS(r->table->counted); i++)
-			if (r->table->counted[i].bytes && r->table->counted[i].column == column)
-				r->objects->bytes += tally_number(p) * r->table->counted[i].bytes;
-		p += strcspn(p, " ");
-		p += strspn(p, " ");
-	}
-	r->objects->bytes += OBJECT_BYTES;
-	r->objects->has_sysv = r->objects->has_sysv || r->table == &tables[0];
-	return r->objects->bytes <= r->enough;
+static int objects_add_segments(struct objects *o)
+{
+	struct shm_info all;
+
+	if (shmctl(0, SHM_INFO, (void *)&all) < 0)
+		return objects_sysv_error();
+	o->has_sysv = all.used_ids > 0;
+	o->bytes += (uint64_t)(all.shm_rss + all.shm_swp) * (uint64_t)sysconf(_SC_PAGESIZE);
+	o->bytes += (unsigned)all.used_ids * (uint64_t)OBJECT_BYTES;
+	return 0;
+}
+
+static int objects_add_messages(struct objects *o)
+{
+	struct msginfo all;
+
+	if (msgctl(0, MSG_INFO, (void *)&all) < 0)
+		return objects_sysv_error();
+	/* Queues, messages in them, and their bytes. */
+	o->bytes += (unsigned)all.msgpool * (uint64_t)OBJECT_BYTES;
+	o->bytes += (unsigned)all.msgmap * (uint64_t)MESSAGE_BYTES;
+	o->bytes += (unsigned)all.msgtql;
+	return 0;
+}
+
+static int objects_add_semaphores(struct objects *o)
+{
+	struct seminfo all;
+
+	if (semctl(0, 0, SEM_INFO, &all) < 0)
+		return objects_sysv_error();
+	/* Sets, and semaphores in them. */
+	o->bytes += (unsigned)all.semusz * (uint64_t)OBJECT_BYTES;
+	o->bytes += (unsigned)all.semaem * (uint64_t)SEMAPHORE_BYTES;
+	return 0;
 }
 
 /* The file system in memory. */
@@ -86,10 +95,13 @@ uint64_t objects_scratch(void)
 	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
 
-int objects_begin(struct objects *o, int proc_fd, uint64_t scratch_before, uint64_t enough)
+int objects_begin(struct objects *o, uint64_t scratch_before)
 {
+	static int (*const adders[])(struct objects *) = { objects_add_segments,
+		objects_add_messages, objects_add_semaphores };
 	uint64_t scratch = objects_scratch();
 	struct stat st;
+	int r = 0;
 
 	o->bytes = scratch > scratch_before ? scratch - scratch_before : 0;
 	if (o->n_memfds > 0)
@@ -98,15 +110,9 @@ int objects_begin(struct objects *o, int proc_fd, uint64_t scratch_before, uint6
 	o->n_descriptors = 0;
 	o->has_sysv = false;
 	o->scratch = o->bytes > 0 && stat(SCRATCH, &st) == 0 ? st.st_dev : 0;
-	for (size_t i = 0; i < ROWS(tables) && o->bytes <= enough; i++) {
-		struct objects_reading reading = { &tables[i], o, enough };
-		int r = tally_read_lines(proc_fd, tables[i].file, objects_take_line, &reading);
-
-		/* A kernel without SysV IPC has no such objects. */
-		if (r < 0 && r != -ENOENT)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < ROWS(adders); i++)
+		r = adders[i](o);
+	return r;
 }
 
 /* memfds. */

@@ -32,10 +32,9 @@ uint64_t objects_scratch(void);
 
 /*
  * Begins to count: the SysV objects of the caller's IPC namespace, and what the file system in
- * memory holds beyond scratch_before. Stops early when they are more than `enough` bytes.
- * -errno: they cannot be counted.
+ * memory holds beyond scratch_before. -errno: they cannot be counted.
  */
-int objects_begin(struct objects *o, int proc_fd, uint64_t scratch_before, uint64_t enough);
+int objects_begin(struct objects *o, uint64_t scratch_before);
 /*
  * Adds the memfds that a process has open. One that cannot be looked into (it is not dumpable) has
  * none that can be seen. -ENOENT, -ESRCH: it has ended.

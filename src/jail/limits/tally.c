@@ -35,6 +35,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/getdents.h"
 #include "jail/limits/internal.h"
 #include "jail/limits/objects.h"
 #include "jail/limits/tally.h"
@@ -50,14 +51,6 @@ enum {
 	BYTES_PER_MS = 8 << 20, /* how fast memory can be written */
 	TASKS_PER_MS = 32,      /* how fast processes can be made */
 	CAPPED_SHARE = 64,      /* how much longer that may take if there is a cap */
-};
-
-struct tally_dirent {
-	uint64_t ino;
-	int64_t off;
-	unsigned short len;
-	unsigned char type;
-	char name[];
 };
 
 /* A line of a file in /proc/PID that is wanted. */
@@ -107,21 +100,21 @@ void tally_path(char ret[32], const char *pid, const char *file)
 	memcpy(ret + len, file, strlen(file) + 1);
 }
 
-int tally_read_lines(int folder, const char *path, tally_line *take, void *context)
+/* From its start, wherever it was read to before. */
+static int tally_read_open(int fd, tally_line *take, void *context)
 {
 	char bytes[2048], line[TALLY_LINE_MAX] = { 0 };
 	size_t len = 0;
-	auto_fd fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	off_t at = 0;
 
-	if (fd < 0)
-		return -errno;
 	for (unsigned reads = 0; reads < READS_MAX; reads++) {
-		ssize_t got = read(fd, bytes, sizeof(bytes));
+		ssize_t got = pread(fd, bytes, sizeof(bytes), at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
+		at += got;
 		for (ssize_t i = 0; i < got; i++) {
 			if (bytes[i] == '\n') {
 				line[len] = '\0';
@@ -136,9 +129,16 @@ int tally_read_lines(int folder, const char *path, tally_line *take, void *conte
 	return -EFBIG;
 }
 
+int tally_read_lines(int folder, const char *path, tally_line *take, void *context)
+{
+	auto_fd fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 ? -errno : tally_read_open(fd, take, context);
+}
+
 int tally_walk(int folder, tally_entry *take, void *context)
 {
-	_Alignas(struct tally_dirent) char buffer[8192];
+	_Alignas(struct getdents_entry) char buffer[8192];
 	unsigned entries = 0;
 
 	if (lseek(folder, 0, SEEK_SET) < 0)
@@ -149,7 +149,7 @@ int tally_walk(int folder, tally_entry *take, void *context)
 		if (n <= 0)
 			return n < 0 ? -errno : 0;
 		for (long at = 0; at < n;) {
-			const struct tally_dirent *e = (const void *)(buffer + at);
+			const struct getdents_entry *e = (const void *)(buffer + at);
 			int r = take(folder, e->name, context);
 
 			if (r < 0)
@@ -355,7 +355,7 @@ static int tally_add_objects(int proc_fd, const char *name, void *context)
 static int tally_count_memory(int proc_fd, const struct tally_limits *limits, struct tally *ret)
 {
 	uint64_t enough = limits->memory ? limits->memory : UINT64_MAX;
-	int r = objects_begin(&objects, proc_fd, limits->scratch, enough);
+	int r = objects_begin(&objects, limits->scratch);
 
 	if (r == 0 && objects.bytes <= enough)
 		r = tally_walk(proc_fd, tally_add_objects, &objects);
@@ -367,12 +367,13 @@ static int tally_count_memory(int proc_fd, const struct tally_limits *limits, st
 }
 
 /* What the whole machine uses of what cannot be dropped, in bytes; UINT64_MAX: it does not say. */
-static uint64_t tally_machine_used(int proc_fd)
+static uint64_t tally_machine_used(int meminfo)
 {
 	/* In the order of the file. */
 	struct tally_field f[] = { { .name = "MemTotal" }, { .name = "MemAvailable" },
 		{ .name = "SwapTotal" }, { .name = "SwapFree" } };
-	int r = tally_read_fields(proc_fd, "meminfo", f, ROWS(f));
+	struct tally_fields fields = { f, ROWS(f), ROWS(f) };
+	int r = tally_read_open(meminfo, tally_take_field, &fields);
 
 	for (size_t i = 0; i < ROWS(f); i++)
 		if (r < 0 || !f[i].found)
@@ -383,14 +384,14 @@ static uint64_t tally_machine_used(int proc_fd)
 }
 
 /* The same or more, where that is far from the limit. */
-static uint64_t tally_machine_memory(int proc_fd, uint64_t limit)
+static uint64_t tally_machine_memory(int meminfo, uint64_t limit)
 {
 	struct sysinfo i;
 	uint64_t used = UINT64_MAX;
 
 	if (sysinfo(&i) == 0)
 		used = (uint64_t)(i.totalram - i.freeram + i.totalswap - i.freeswap) * i.mem_unit;
-	return used < limit / 2 ? used : tally_machine_used(proc_fd);
+	return used < limit / 2 ? used : tally_machine_used(meminfo);
 }
 
 /* "0.00 0.00 0.00 1/234 5678": there are 234 of them. */
@@ -402,15 +403,38 @@ static bool tally_take_load(const char *line, void *context)
 	return false;
 }
 
-static uint64_t tally_machine_tasks(int proc_fd)
+static uint64_t tally_machine_tasks(int loadavg)
 {
 	uint64_t tasks = UINT64_MAX;
 
-	(void)tally_read_lines(proc_fd, "loadavg", tally_take_load, &tasks);
+	(void)tally_read_open(loadavg, tally_take_load, &tasks);
 	return tasks;
 }
 
-int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret)
+int tally_open(struct tally_proc *ret)
+{
+	*ret = TALLY_PROC_NONE;
+	ret->folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret->folder >= 0)
+		ret->load = openat(ret->folder, "loadavg", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (ret->load >= 0)
+		ret->memory = openat(ret->folder, "meminfo", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (ret->memory >= 0)
+		return 0;
+
+	int r = -errno;
+	tally_close(ret);
+	return r;
+}
+
+void tally_close(struct tally_proc *proc)
+{
+	fd_close(&proc->folder);
+	fd_close(&proc->load);
+	fd_close(&proc->memory);
+}
+
+int tally_check(const struct tally_proc *proc, const struct tally_limits *limits, struct tally *ret)
 {
 	uint64_t began = clock_ns(CLOCK_MONOTONIC);
 	struct tally machine = { 0 }, t;
@@ -418,18 +442,18 @@ int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *re
 	int r = 0;
 
 	if (limits->memory) {
-		machine.memory = tally_machine_memory(proc_fd, limits->memory);
+		machine.memory = tally_machine_memory(proc->memory, limits->memory);
 		by_process = machine.memory > limits->memory;
 	}
 	if (!by_process)
-		machine.tasks = limits->pids ? tally_machine_tasks(proc_fd) : 0;
+		machine.tasks = limits->pids ? tally_machine_tasks(proc->load) : 0;
 	t = machine;
 	t.memory_is_all = t.tasks_is_all = true;
 	if (by_process)
-		r = tally_count_memory(proc_fd, limits, &t);
+		r = tally_count_memory(proc->folder, limits, &t);
 	else if (limits->pids && machine.tasks > limits->pids / 2)
 		/* Also where that would do: others' threads are no reason to look more often. */
-		r = tally_count(proc_fd, limits, tally_read_tasks, machine.memory, &t);
+		r = tally_count(proc->folder, limits, tally_read_tasks, machine.memory, &t);
 	if (r < 0)
 		return r;
 	t.cost_us = (clock_ns(CLOCK_MONOTONIC) - began) / 1000;

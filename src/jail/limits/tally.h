@@ -26,6 +26,21 @@ struct tally {
 	bool memory_is_all, tasks_is_all;
 };
 
+/* What a look reads: /proc of the command's pid namespace, and two of its files that say something
+ * of the whole machine. They stay open, so that a look opens nothing where it has to count nothing.
+ */
+struct tally_proc {
+	int folder; /* O_PATH will not do */
+	int load;   /* loadavg */
+	int memory; /* meminfo */
+};
+
+#define TALLY_PROC_NONE ((struct tally_proc){ -1, -1, -1 })
+
+/* Opens the caller's /proc. -errno: *ret is TALLY_PROC_NONE. */
+int tally_open(struct tally_proc *ret);
+void tally_close(struct tally_proc *proc);
+
 enum {
 	TALLY_WITHIN = 0,
 	TALLY_MEMORY = 1 << 0,
@@ -34,8 +49,7 @@ enum {
 
 /*
  * Counts and judges: a bit set of TALLY_*, or a negative errno (then treat all limits as passed).
- * proc_fd: /proc of the command's pid namespace (O_PATH will not do). Stops early, with what it
- * has, when a limit is passed.
+ * Stops early, with what it has, when a limit is passed.
  *
  * A page that several processes share is counted for each at first, so the sum is never too small.
  * If that is over the memory limit, it counts again with each shared page split among those that
@@ -43,10 +57,11 @@ enum {
  * count; it may be NULL.
  *
  * If the whole machine uses less than a limit, so does the command, and nothing is counted: a limit
- * that is a large share of the machine costs one small file to look after, however many processes
- * there are.
+ * that is a large share of the machine costs two calls to look after, however many processes there
+ * are.
  */
-int tally_check(int proc_fd, const struct tally_limits *limits, struct tally *ret);
+int tally_check(
+	const struct tally_proc *proc, const struct tally_limits *limits, struct tally *ret);
 
 /*
  * How long to wait before looking again, from 2 ms to a second: as long as it takes to use up what

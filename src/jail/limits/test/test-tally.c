@@ -42,7 +42,7 @@
 		}                                                                               \
 	} while (0)
 
-static int proc;
+static struct tally_proc proc;
 
 static char *hold(size_t size, int sharing)
 {
@@ -81,7 +81,7 @@ static struct tally look(void)
 	const struct tally_limits none = { .scratch = objects_scratch() };
 	struct tally t = { 0 };
 
-	NEED(tally_check(proc, &none, &t) == TALLY_WITHIN);
+	NEED(tally_check(&proc, &none, &t) == TALLY_WITHIN);
 	return t;
 }
 
@@ -133,8 +133,8 @@ static void count_threads(void)
 
 	(void)stay(make_threads, NULL);
 	NEED(look().tasks == 6);
-	NEED(tally_check(proc, &six, NULL) == TALLY_WITHIN);
-	NEED(tally_check(proc, &five, NULL) == TALLY_PIDS);
+	NEED(tally_check(&proc, &six, NULL) == TALLY_WITHIN);
+	NEED(tally_check(&proc, &five, NULL) == TALLY_PIDS);
 }
 
 static void count_dead(void)
@@ -167,13 +167,13 @@ static void count_shared(void)
 	for (size_t i = 0; i < ROWS(pids); i++)
 		pids[i] = stay(NULL, NULL);
 	NEED(look().memory >= 128 * MB);
-	NEED(tally_check(proc, &limit, &t) == TALLY_WITHIN);
+	NEED(tally_check(&proc, &limit, &t) == TALLY_WITHIN);
 	NEED(t.memory < 48 * MB && t.tasks == 4);
 	for (size_t i = 0; i < ROWS(pids); i++)
 		NEED(kill(pids[i], SIGKILL) == 0 && waitpid(pids[i], NULL, 0) == pids[i]);
 	for (size_t i = 0; i < ROWS(pids); i++)
 		(void)stay(write_all, p);
-	NEED(tally_check(proc, &limit, &t) == TALLY_MEMORY);
+	NEED(tally_check(&proc, &limit, &t) == TALLY_MEMORY);
 }
 
 /* Memory made to be shared counts as well, once. */
@@ -184,8 +184,8 @@ static void count_shmem(void)
 
 	(void)stay(write_all, p);
 	(void)stay(write_all, p);
-	NEED(tally_check(proc, &high, NULL) == TALLY_WITHIN);
-	NEED(tally_check(proc, &low, NULL) == TALLY_MEMORY);
+	NEED(tally_check(&proc, &high, NULL) == TALLY_WITHIN);
+	NEED(tally_check(&proc, &low, NULL) == TALLY_MEMORY);
 }
 
 /* -- without a process -- */
@@ -209,8 +209,8 @@ static void count_segments(void)
 	uint64_t memory = look().memory;
 
 	NEED(memory >= 32 * MB && memory < 33 * MB);
-	NEED(tally_check(proc, &high, NULL) == TALLY_WITHIN);
-	NEED(tally_check(proc, &low, NULL) == TALLY_MEMORY);
+	NEED(tally_check(&proc, &high, NULL) == TALLY_WITHIN);
+	NEED(tally_check(&proc, &low, NULL) == TALLY_MEMORY);
 	NEED(shmctl(id, IPC_RMID, NULL) == 0);
 	NEED(look().memory == 0);
 }
@@ -234,7 +234,7 @@ static void count_attached(void)
 	(void)stay(attach, &id);
 	NEED(look().memory >= 96 * MB);
 	NEED(shmctl(id, IPC_RMID, NULL) == 0);
-	NEED(tally_check(proc, &limit, &t) == TALLY_WITHIN);
+	NEED(tally_check(&proc, &limit, &t) == TALLY_WITHIN);
 	NEED(t.memory >= 32 * MB && t.memory < 48 * MB);
 }
 
@@ -295,8 +295,8 @@ static void count_memfd(void)
 			continue;
 		pid = stay(hold_memfd, &how);
 		NEED(look().memory >= 32 * MB);
-		NEED(tally_check(proc, &high, &t) == TALLY_WITHIN);
-		NEED(tally_check(proc, &low, NULL) == TALLY_MEMORY);
+		NEED(tally_check(&proc, &high, &t) == TALLY_WITHIN);
+		NEED(tally_check(&proc, &low, NULL) == TALLY_MEMORY);
 		NEED(kill(-1, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
 		while (wait(NULL) > 0)
 			;
@@ -315,17 +315,17 @@ static void count_machine(void)
 	for (int i = 0; i < 5; i++)
 		(void)stay(make_threads, NULL);
 	NEED(sysinfo(&machine) == 0);
-	NEED(tally_check(proc, &wide, &t) == TALLY_WITHIN);
+	NEED(tally_check(&proc, &wide, &t) == TALLY_WITHIN);
 	NEED(t.memory > 0 && t.memory <= (machine.totalram + machine.totalswap) * machine.mem_unit);
 	NEED(t.tasks >= 30);
 	/* Processes are still counted where there are more of them. */
-	NEED(tally_check(proc, &few, &t) == TALLY_PIDS);
+	NEED(tally_check(&proc, &few, &t) == TALLY_PIDS);
 	/* And where there are nearly as many: others' threads are no reason to look more often.
 	 * Of those many may end meanwhile, and then the limit is far away: another try. */
 	for (int tries = 0; t.tasks_is_all || tries == 0; tries++) {
 		NEED(tries < 1000 && sysinfo(&machine) == 0);
 		near.pids = (uint64_t)machine.procs + machine.procs / 2;
-		NEED(tally_check(proc, &near, &t) == TALLY_WITHIN);
+		NEED(tally_check(&proc, &near, &t) == TALLY_WITHIN);
 	}
 	NEED(t.tasks >= 5 && t.tasks <= 60 && t.tasks < machine.procs);
 }
@@ -344,7 +344,7 @@ static void count_liar(void)
 
 	(void)stay(lie, NULL);
 	NEED(look().memory >= 32 * MB);
-	NEED(tally_check(proc, &limit, NULL) == TALLY_MEMORY);
+	NEED(tally_check(&proc, &limit, NULL) == TALLY_MEMORY);
 }
 
 static void stop_early(void)
@@ -354,7 +354,7 @@ static void stop_early(void)
 
 	for (int i = 0; i < 12; i++)
 		(void)stay(NULL, NULL);
-	NEED(tally_check(proc, &limit, &t) == TALLY_PIDS);
+	NEED(tally_check(&proc, &limit, &t) == TALLY_PIDS);
 	NEED(t.tasks > 3);
 }
 
@@ -362,10 +362,11 @@ static void bad_folder(void)
 {
 	const struct tally_limits limit = { .pids = 3 };
 	struct tally t = { .memory = 7, .tasks = 7 };
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct tally_proc null = TALLY_PROC_NONE;
 
-	NEED(tally_check(null, &limit, &t) == -ENOTDIR);
-	NEED(tally_check(-1, &limit, &t) == -EBADF);
+	NEED(tally_check(&null, &limit, &t) == -EBADF);
+	null.folder = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	NEED(tally_check(&null, &limit, &t) == -ENOTDIR);
 	NEED(t.memory == 7 && t.tasks == 7);
 }
 
@@ -383,8 +384,7 @@ static void be_first(void (*count)(void))
 	if (pid == 0) {
 		NEED(mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) == 0);
 		NEED(mount("proc", "/proc", "proc", 0, NULL) == 0);
-		proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		NEED(proc >= 0);
+		NEED(tally_open(&proc) == 0);
 		count();
 		_exit(0);
 	}
