@@ -27,6 +27,7 @@ enum { FILE_OPERATIONS = 1 << OPERATION_FS_READ | 1 << OPERATION_FS_WRITE };
 struct pattern_role {
 	enum verdict verdict;
 	bool write;
+	bool is_masked; /* a true glob that denies: what it matches is masked */
 };
 
 int plan_patterns_parse(
@@ -60,7 +61,9 @@ static int plan_patterns_add_glob(
 	(void)error_set(p->error, -EOPNOTSUPP, g->where,
 		"%s allows %sby a pattern: a mount can only enforce a path or a folder", g->text,
 		role->write ? "writing " : "");
-	error_hint(p->error, "list the files, or a whole folder (DIR/**)");
+	error_hint(p->error, "list the files, or a whole folder (DIR/**)%s",
+		role->write ? "; a pattern holds where Corral writes itself: fs_write of an enclave"
+			    : "");
 	return -EOPNOTSUPP;
 }
 
@@ -257,7 +260,7 @@ static int plan_patterns_add(
 		place = named;
 		if (alt->kind == GLOB_TRUE) {
 			r = plan_patterns_add_glob(
-				p, &(struct plan_glob){ alt, text, where }, role);
+				p, &(struct plan_glob){ alt, text, where, role->is_masked }, role);
 			continue;
 		}
 		if (alt->literal_len >= PATH_BYTES)
@@ -309,10 +312,10 @@ static int plan_patterns_add_layer(struct planner *p, const struct permissions *
 		const struct grant_list *list;
 		struct pattern_role role;
 	} rows[] = {
-		{ &from->fs_read, { VERDICT_ALLOW, false } },
-		{ &from->fs_write, { VERDICT_ALLOW, true } },
-		{ &from->fs_deny, { VERDICT_DENY, true } },
-		{ &from->dangerously_allow, { VERDICT_ALLOW, false } },
+		{ &from->fs_read, { VERDICT_ALLOW, false, false } },
+		{ &from->fs_write, { VERDICT_ALLOW, true, false } },
+		{ &from->fs_deny, { VERDICT_DENY, true, false } },
+		{ &from->dangerously_allow, { VERDICT_ALLOW, false, false } },
 	};
 	int r = 0;
 
@@ -321,14 +324,15 @@ static int plan_patterns_add_layer(struct planner *p, const struct permissions *
 	for (size_t i = 0; r == 0 && i < from->n_rules; i++) {
 		const struct rule *rule = &from->rules[i];
 		struct pattern_role role = { rule->action,
-			rule->operations >> OPERATION_FS_WRITE & 1 };
+			rule->operations >> OPERATION_FS_WRITE & 1,
+			from->is_shield && p->options->masks_matches };
 
 		if (plan_is_about(rule, FILE_OPERATIONS))
 			r = plan_patterns_each(p, &rule->patterns, plan_patterns_add, &role);
 	}
 	for (size_t i = 0; r == 0 && i < from->n_guest_paths; i++) {
 		const struct guest_path *g = &from->guest_paths[i];
-		struct pattern_role role = { VERDICT_ALLOW, g->writable };
+		struct pattern_role role = { VERDICT_ALLOW, g->writable, false };
 		const char *text = arena_printf(&p->arena, "%s/**", g->host);
 
 		r = text ? plan_patterns_add(p, text, &g->where, &role) : -ENOMEM;
@@ -690,10 +694,11 @@ static int plan_globs_rewrite_layer(struct planner *p, size_t layer)
 
 int plan_globs_rewrite(struct planner *p)
 {
-	const struct policy_options options = { .variables = p->options->variables,
+	struct policy_options options = { .variables = p->options->variables,
 		.resolver = p->options->resolver };
 	int r = 0;
 
+	options.opened = policy_opened(p->options->policy, &options.n_opened);
 	p->copies = arena_calloc(&p->arena, p->n_layers + 1, sizeof(struct permissions *));
 	if (!p->copies)
 		return -ENOMEM;
