@@ -16,8 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "jail/plan/internal.h"
@@ -30,6 +28,8 @@ static void plan_nodes_merge(struct plan_node *node, const struct plan_place *pl
 	if (place->special != PLAN_ORDINARY) {
 		node->special = place->special;
 		node->text = place->text;
+		node->is_base64 = place->is_base64;
+		node->masks = place->special == PLAN_MASKED && a->limit > PLAN_NONE;
 	}
 	if (place->special == PLAN_PRIVATE)
 		return;
@@ -39,8 +39,8 @@ static void plan_nodes_merge(struct plan_node *node, const struct plan_place *pl
 		node->dev = place->dev;
 		node->ino = place->ino;
 	}
-	/* Its answer is about connecting, not about the file. */
-	if (place->special == PLAN_DOOR)
+	/* Its answer is about connecting, or about what is shown, not about the file. */
+	if (place->special == PLAN_DOOR || place->special == PLAN_MASKED)
 		return;
 	if (place->runs == PLAN_RUNS_NOT || node->runs == PLAN_RUNS_AS_AROUND)
 		node->runs = place->runs;
@@ -48,6 +48,7 @@ static void plan_nodes_merge(struct plan_node *node, const struct plan_place *pl
 		node->grant = a->grant;
 		node->granter = place;
 	}
+	node->held = node->held || (a->limit < PLAN_WRITE && !place->is_found);
 	if (a->limit < node->limit) {
 		node->limit = a->limit;
 		node->limiter = place;
@@ -122,8 +123,8 @@ static void plan_nodes_settle_outside(
 	node->access = PLAN_NONE;
 	if (node->special == PLAN_OWN)
 		node->kind = PLAN_TMP;
-	else if ((node->special == PLAN_TEXT || node->special == PLAN_COVER) &&
-		 node->limit > PLAN_NONE)
+	else if (node->masks || ((node->special == PLAN_TEXT || node->special == PLAN_COVER) &&
+					node->limit > PLAN_NONE))
 		node->kind = PLAN_FILE;
 	else if (node->special == PLAN_PRIVATE)
 		node->kind = PLAN_DIR;
@@ -148,6 +149,20 @@ static bool plan_nodes_may_run(
 		       (node->runs == PLAN_RUNS || (up->kind == PLAN_BIND && up->exec)));
 }
 
+/*
+ * A folder that is hidden as a whole, and has a masked file in it: nothing can be put into a mask,
+ * which all hidden folders share. So it is a folder of the session's own, as empty.
+ */
+static void plan_nodes_open_mask(const struct planner *p, size_t up)
+{
+	struct plan_node *folder = &p->nodes[p->nodes[up].mount];
+
+	if (p->nodes[up].kind != PLAN_MASK || folder->kind != PLAN_MASK || !folder->is_dir)
+		return;
+	folder->kind = PLAN_TMP;
+	p->nodes[up].kind = PLAN_TMP;
+}
+
 static void plan_nodes_settle(const struct planner *p, size_t i)
 {
 	struct plan_node *node = &p->nodes[i];
@@ -156,6 +171,10 @@ static void plan_nodes_settle(const struct planner *p, size_t i)
 	enum plan_access around = i > 0 && up->kind == PLAN_BIND ? up->access : PLAN_NONE;
 	bool covers = node->special == PLAN_COVER && node->limit > PLAN_NONE && node->exists;
 
+	node->masks = node->masks && !node->is_dir;
+	covers = covers || (node->masks && around > PLAN_NONE && node->exists);
+	if (node->masks)
+		plan_nodes_open_mask(p, node->up);
 	/* Whatever is around it, and whoever else names it. */
 	if (node->special == PLAN_DOOR || covers) {
 		node->kind = covers ? PLAN_FILE : PLAN_SOCKET;
@@ -167,7 +186,7 @@ static void plan_nodes_settle(const struct planner *p, size_t i)
 	node->access = plan_least(node->limit, plan_most(node->grant, around));
 	if (plan_skill_part(p, node->path) == PLAN_SKILL_COPIED)
 		node->access = plan_least(node->access, PLAN_READ);
-	if (node->special == PLAN_PRIVATE ||
+	if (node->special == PLAN_PRIVATE || (node->masks && around == PLAN_NONE) ||
 		(around == PLAN_NONE && (!node->exists || node->access == PLAN_NONE))) {
 		plan_nodes_settle_outside(p, node, i, up);
 	} else if (!node->exists) {
@@ -249,23 +268,6 @@ int plan_nodes_build(struct planner *p)
 		up = p->n_nodes - 1;
 	}
 	return r;
-}
-
-const struct plan_node *plan_nodes_find(const struct planner *p, const char *path)
-{
-	size_t lo = 0, hi = p->n_nodes;
-
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (plan_compare_paths(p->nodes[mid].path, path) <= 0)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	while (lo > 0 && !path_is_below(path, p->nodes[lo].path))
-		lo = p->nodes[lo].up;
-	return &p->nodes[lo];
 }
 
 /* Entries */
@@ -369,42 +371,27 @@ static bool plan_nodes_is_passing(const struct planner *p, const struct plan_nod
 	return true;
 }
 
-/* Programs replace their settings by renaming a new file over them, which no mount lets them. */
-static bool plan_nodes_stands_in(struct planner *p, const struct plan_node *node)
-{
-	const struct plan_node *up = &p->nodes[node->up];
-	struct stat st;
-
-	if (!p->options->replaces || node->kind != PLAN_BIND || node->access != PLAN_WRITE ||
-		node->is_dir || node->copied || up->kind != PLAN_TMP ||
-		!path_is_below(node->path, p->plan->home_real) ||
-		p->n_stand_ins == PLAN_STAND_INS_MAX)
-		return false;
-	if (lstat(node->path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_dev != node->dev ||
-		st.st_ino != node->ino || st.st_nlink != 1 || st.st_uid != geteuid() ||
-		st.st_size > PLAN_STAND_IN_BYTES || access(node->path, R_OK | W_OK) < 0)
-		return false;
-	p->n_stand_ins++;
-	return true;
-}
-
 static int plan_nodes_add_node(struct planner *p, const struct plan_node *node, enum plan_kind kind)
 {
 	const struct plan_node *up = &p->nodes[node->up];
 	bool on_bind = node->path[1] && up->kind == PLAN_BIND;
 	bool is_host = kind == PLAN_BIND || kind == PLAN_MASK;
+	bool is_found = is_host && node->limiter && node->limiter->is_found && !node->held;
 	struct plan_entry entry = {
 		.kind = kind,
 		.path = node->path,
 		.text = kind == PLAN_FILE ? node->text : NULL,
+		.is_base64 = kind == PLAN_FILE && node->is_base64,
 		.is_dir = node->is_dir || kind == PLAN_TMP || kind == PLAN_DIR,
 		.writable = kind == PLAN_TMP || node->access == PLAN_WRITE,
 		.exec = node->exec && kind != PLAN_DIR && kind != PLAN_MASK,
 		.copied = kind == PLAN_BIND && node->copied,
-		.stands_in = kind == PLAN_BIND && plan_nodes_stands_in(p, node),
+		.stands_in = kind == PLAN_BIND && plan_stand_ins_is(p, node),
 		.passing = kind == PLAN_MASK && plan_nodes_is_passing(p, node),
 		/* In a copy the host can't rename anything. */
-		.over = on_bind && !up->copied &&
+		.is_found = is_found,
+		.is_masked = kind == PLAN_FILE && node->masks,
+		.over = on_bind && !up->copied && !is_found &&
 			(node->access < up->access || node->exec != up->exec || node->copied),
 		.dev = is_host ? node->dev : 0,
 		.ino = is_host ? node->ino : 0,
@@ -476,6 +463,8 @@ int plan_nodes_make_entries(struct planner *p)
 	}
 	for (size_t i = 0; r == 0 && i < p->n; i++)
 		r = plan_nodes_add_links(p, &p->places[i]);
+	if (r == 0)
+		r = plan_stand_ins_add_shadows(p);
 	if (r == 0 && p->n_entries > 0)
 		qsort(p->entries, p->n_entries, sizeof(*p->entries), plan_nodes_by_path);
 	for (size_t i = 0; r == 0 && i < p->n_entries; i++) {
