@@ -33,5 +33,8 @@ int broker_folder_make(const struct ground *g, const struct plan *plan)
 	r = plan->caller.path ? own_folder_put(g, &plan->caller, folder, PLAN_BROKER_FOLDER,
 					PLAN_BROKER_CALLER)
 			      : 0;
+	if (r == 0 && plan->caller.path &&
+		symlinkat(PLAN_BROKER_CALLER, folder, PLAN_BROKER_OPENER) < 0)
+		r = -errno;
 	return r < 0 ? r : fd_take(&listener);
 }

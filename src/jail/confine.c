@@ -78,6 +78,9 @@ static int confine_fill(const struct confine *c, const struct plan *plan)
 		if (kind != PLAN_BIND && kind != PLAN_TMP && kind != PLAN_FILE &&
 			kind != PLAN_SOCKET)
 			continue;
+		/* The folder of ours that it is in has a rule, and its mount is read-only. */
+		if (entry->live)
+			continue;
 		if (entry->writable || kind == PLAN_TMP)
 			access |= LANDLOCK_WRITE;
 		if (entry->exec && !plan->exec_listed)
@@ -120,13 +123,14 @@ int confine_rules(const struct plan *plan, struct error *e)
 
 int confine_allow(int rules, int fd)
 {
-	int version = landlock_version();
-	int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
 	struct stat st;
+	int version;
 
-	if (version < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || mode != O_RDONLY)
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+		(fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
 		return 0;
-	return landlock_grant(rules, version, fd, LANDLOCK_READ);
+	version = landlock_version();
+	return version < 0 ? 0 : landlock_grant(rules, version, fd, LANDLOCK_READ);
 }
 
 int confine_enter(int rules, bool watched)

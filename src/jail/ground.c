@@ -47,12 +47,16 @@ int ground_folder(int at, const char *name, mode_t mode)
 
 int ground_file(int at, const char *name, const char *text, mode_t mode)
 {
-	size_t len = strlen(text);
+	return ground_bytes(at, name, text, strlen(text), mode);
+}
+
+int ground_bytes(int at, const char *name, const void *data, size_t len, mode_t mode)
+{
 	auto_fd fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0 || fchmod(fd, mode) < 0)
 		return -errno;
-	if (len > 0 && write(fd, text, len) != (ssize_t)len)
+	if (len > 0 && write(fd, data, len) != (ssize_t)len)
 		return -EIO;
 	return 0;
 }

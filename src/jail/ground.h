@@ -55,3 +55,4 @@ int ground_mount_proc(const struct limits *limits);
 /* An empty folder with that mode. Returns a descriptor. */
 int ground_folder(int at, const char *name, mode_t mode);
 int ground_file(int at, const char *name, const char *text, mode_t mode);
+int ground_bytes(int at, const char *name, const void *data, size_t len, mode_t mode);

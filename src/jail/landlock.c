@@ -19,11 +19,7 @@ struct path_attr {
 	int32_t fd;
 } __attribute__((packed));
 
-struct port_attr {
-	uint64_t access, port;
-};
-
-enum { RULE_PATH = 1, RULE_PORT = 2, CREATE_VERSION = 1 };
+enum { RULE_PATH = 1, CREATE_VERSION = 1 };
 
 enum { NET_BIND_TCP = 1 << 0, NET_CONNECT_TCP = 1 << 1 };
 
@@ -107,15 +103,6 @@ int landlock_new(int version, bool scoped)
 int landlock_new_ports(int version, bool scoped)
 {
 	return landlock_create(version, scoped, version >= 4 ? NET_BIND_TCP | NET_CONNECT_TCP : 0);
-}
-
-int landlock_grant_port(int ruleset, int version, uint16_t port)
-{
-	const struct port_attr attr = { .access = NET_CONNECT_TCP, .port = port };
-
-	if (version < 4)
-		return 0;
-	return syscall(SYS_landlock_add_rule, ruleset, RULE_PORT, &attr, 0) < 0 ? -errno : 0;
 }
 
 int landlock_grant(int ruleset, int version, int fd, unsigned access)

@@ -27,12 +27,9 @@ int landlock_version(void);
  * no signals and no abstract sockets beyond those who are behind the same rules.
  */
 int landlock_new(int version, bool scoped);
-/*
- * The same, and no TCP port can be connected to or bound, but for those of landlock_grant_port().
- * Before version 4 ports are not handled.
+/* The same, and no TCP port can be connected to or bound. Before version 4 ports are not handled.
  */
 int landlock_new_ports(int version, bool scoped);
-int landlock_grant_port(int ruleset, int version, uint16_t port);
 /* Grants access to a file, or to a folder and all in it, by an O_PATH descriptor. */
 int landlock_grant(int ruleset, int version, int fd, unsigned access);
 /* Confines the calling thread and all that it starts, for good. */

@@ -14,10 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "codec/encoding.h"
 #include "jail/broker-folder.h"
 #include "jail/mount.h"
 #include "jail/own-folder.h"
@@ -86,8 +88,14 @@ static int tree_entry_link(const struct building *b, const struct plan_entry *en
 /* Over a file of the host it is a mount, made beside the masks: it can be put back as these can. */
 static int tree_entry_text(const struct building *b, const struct plan_entry *entry)
 {
-	int r = ground_file(b->ours ? b->ground->root : b->ground->mask,
-		b->ours ? tree_inside(entry) : b->name, entry->text, 0444);
+	const int at = b->ours ? b->ground->root : b->ground->mask;
+	const char *name = b->ours ? tree_inside(entry) : b->name, *data = entry->text;
+	size_t len = strlen(data);
+	auto_arena a = { 0 };
+	int r = entry->is_base64 ? encoding_decode(ENCODING_BASE64, data, len, &a, &data, &len) : 0;
+
+	if (r == 0)
+		r = ground_bytes(at, name, data, len, entry->is_masked ? 0600 : 0444);
 
 	return r < 0 || b->ours ? r
 				: mount_put_named(b->ground->mask, b->name, b->ground->root,
@@ -156,7 +164,7 @@ static int tree_copy_bytes(int from, int to)
 	}
 }
 
-/* A copy in the folder around it, with the mode and time of the host's file. */
+/* A copy in the folder around it, with the mode and, all but, the time of the host's file. */
 static int tree_entry_stand_in(const struct building *b, const struct plan_entry *entry)
 {
 	auto_fd from = mount_open_file(b->ground->host, tree_inside(entry));
@@ -180,10 +188,34 @@ static int tree_entry_stand_in(const struct building *b, const struct plan_entry
 		return -errno;
 	r = tree_copy_bytes(from, to);
 	times[0] = st.st_atim;
-	times[1] = st.st_mtim;
+	times[1] = plan_stand_in_time(st.st_mtim);
 	if (r == 0 && (fchmod(to, st.st_mode & 0777) < 0 || futimens(to, times) < 0))
 		r = -errno;
 	return r;
+}
+
+/* A name in a folder of ours: what the host has there now. Left out: it is gone, or of another
+ * kind.
+ */
+static int tree_entry_live(const struct building *b, const struct plan_entry *entry)
+{
+	auto_fd source = mount_open(b->ground->host, tree_inside(entry));
+	struct stat st;
+	int r;
+
+	/* Never in a folder of the host. */
+	if (!b->ours)
+		return -EINVAL;
+	if (source < 0)
+		return source == -ENOENT || source == -ENOTDIR || source == -ELOOP ? 0 : source;
+	if (fstat(source, &st) < 0)
+		return -errno;
+	if (entry->is_dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+		return 0;
+	r = tree_make_place(b, entry, entry->is_dir);
+	return r < 0 ? r
+		     : mount_put_copy(
+			       source, tree_flags(entry), b->ground->root, tree_inside(entry));
 }
 
 /* What the plan looked at must still be there: same device, same inode. */
@@ -199,6 +231,8 @@ static int tree_entry_bind(const struct building *b, const struct plan_entry *en
 		return tree_entry_copied(b, entry);
 	if (entry->stands_in)
 		return tree_entry_stand_in(b, entry);
+	if (entry->live)
+		return tree_entry_live(b, entry);
 	source = mount_open(b->ground->host, tree_inside(entry));
 	if (source < 0)
 		return source;
@@ -214,9 +248,12 @@ static int tree_entry_bind(const struct building *b, const struct plan_entry *en
 
 static int tree_entry_mask(const struct building *b, const struct plan_entry *entry)
 {
+	int r = tree_make_place(b, entry, entry->is_dir);
+
 	/* There are dozens of them. These lie in a mount that is as a mask has to be. */
-	return mount_put_same(entry->is_dir ? b->ground->nowhere : b->ground->nothing,
-		b->ground->root, tree_inside(entry));
+	return r < 0 ? r
+		     : mount_put_same(entry->is_dir ? b->ground->nowhere : b->ground->nothing,
+			       b->ground->root, tree_inside(entry));
 }
 
 /* In the skeleton as over the host's: what stands there is a mount, so no command can remove it. */
@@ -293,7 +330,7 @@ static int tree_make_entries(struct building *b)
 		if (r == 0)
 			r = makers[entry->kind](b, entry);
 		/* A socket whose server has ended: there is nothing to hide. */
-		if (entry->passing && (r == -ENOENT || r == -ENOTDIR))
+		if ((entry->passing || entry->is_found) && (r == -ENOENT || r == -ENOTDIR))
 			r = 0;
 		if (r == -ESTALE)
 			return error_set(b->error, r, NULL,
@@ -524,7 +561,7 @@ int tree_mask(const struct tree *t, const char *path)
 	int r = tree_look(root, path + 1, &there, &is_dir);
 
 	if (r == 1)
-		return 0;
+		return 1;
 	if (r == 0)
 		r = mount_put_copy(
 			is_dir ? t->ground.nowhere : t->ground.nothing, 0, root, path + 1);

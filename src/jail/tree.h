@@ -38,6 +38,6 @@ int tree_enter(struct tree *t, const struct plan *plan, struct error *e);
  * there is nothing at that path now; negative: the caller ends the session.
  */
 int tree_cover(const struct tree *t, size_t i);
-/* Masks what is at a path that the plan has no entry for; returns the same. What is out of reach,
- * or is being replaced, counts as nothing: it is tried again when it is there. */
+/* Masks what is at a path that the plan has no entry for. 0: it is masked now. 1: it was before, or
+ * there is nothing: what is out of reach, or is being replaced, is tried again when it is there. */
 int tree_mask(const struct tree *t, const char *path);

@@ -187,7 +187,8 @@ static int plan_check_absent(struct planner *p, const struct plan_node *node)
 
 	/* What may not be looked at cannot be made visible either, but by who may change the mode
 	 * of a folder on the way. */
-	if (up->kind != PLAN_BIND || (node->hidden && up->access < PLAN_WRITE) || !by)
+	if (up->kind != PLAN_BIND || (node->hidden && up->access < PLAN_WRITE) || !by ||
+		by->is_found)
 		return 0;
 	if (node->limit < PLAN_WRITE && up->access == PLAN_WRITE) {
 		if (by->origin == PLAN_FROM_BASELINE || by->answer.baseline)
@@ -304,8 +305,29 @@ static const struct plan_node *plan_check_find_overlap(
 	return found;
 }
 
+/* A list of a layer has this path itself, as one pattern without wildcards. */
+static int plan_check_is_written(
+	struct planner *p, const struct grant_list *list, const struct plan_place *place)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		const struct grant *grant = &list->items[i];
+		const char *path = NULL;
+
+		if (grant->n != 1 || grant->where.line != place->where->line ||
+			strpbrk(grant->all[0], "*?[{\\"))
+			continue;
+		r = variable_expand(p->options->variables, grant->all[0], &p->arena, &path,
+			&grant->where, p->error);
+		if (r == 0)
+			r = strcmp(path, place->path) == 0;
+	}
+	return r;
+}
+
 /* /srv/data grants the folder's own name; people mean /srv/data and all in it. */
-static int plan_check_bare_folder(struct planner *p, size_t i)
+static bool plan_check_is_bare(const struct planner *p, size_t i)
 {
 	const struct plan_place *place = &p->places[i];
 	size_t len = strlen(place->path);
@@ -314,14 +336,42 @@ static int plan_check_bare_folder(struct planner *p, size_t i)
 		!place->where || !place->where->line || !place->text ||
 		strpbrk(place->text, "*?[{") || place->self.grant == PLAN_NONE ||
 		place->answer.grant != PLAN_NONE)
-		return 0;
+		return false;
 	/* Places are in order: with one in it, the folder is a part of the way. */
 	if (i + 1 < p->n && strncmp(p->places[i + 1].path, place->path, len) == 0 &&
 		p->places[i + 1].path[len] == '/')
+		return false;
+	return true;
+}
+
+/*
+ * `corral run --read ~/data` grants all in it, so the same text in a file must not mean less. Of
+ * what a wildcard matched, and of a rule, which AgenShield compares with one path, it is noted.
+ */
+static int plan_check_bare_folder(struct planner *p, size_t at)
+{
+	const struct plan_place *place = &p->places[at];
+	int r = 0;
+
+	if (!plan_check_is_bare(p, at))
 		return 0;
-	return plan_add_note(p, place->where,
-		"%s is a folder, and only its own name is granted: for all in it write %s/**",
-		place->path, place->path);
+	for (size_t i = 0; r == 0 && i < p->n_layers; i++) {
+		r = plan_check_is_written(p, &p->written[i]->fs_read, place);
+		if (r == 0)
+			r = plan_check_is_written(p, &p->written[i]->fs_write, place);
+	}
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return plan_add_note(p, place->where,
+			"%s is a folder, and only its own name is granted: for all in it write "
+			"%s/**",
+			place->path, place->path);
+	(void)error_set(p->error, -EOPNOTSUPP, place->where,
+		"%s is a folder, and without /** only its own name would be granted, nothing in it",
+		place->path);
+	error_hint(p->error, "for all in it write %s/**", place->path);
+	return -EOPNOTSUPP;
 }
 
 int plan_check(struct planner *p)
@@ -330,9 +380,10 @@ int plan_check(struct planner *p)
 
 	for (size_t i = 0; r == 0 && i < p->n; i++) {
 		r = plan_sockets_check(p, &p->places[i]);
-		if (r == 0)
+		/* Of what a pattern matches, this name is masked, whatever others it has. */
+		if (r == 0 && !p->places[i].is_found)
 			r = plan_check_links(p, &p->places[i]);
-		if (r == 0)
+		if (r == 0 && !p->places[i].is_found)
 			r = plan_check_names(p, &p->places[i]);
 		if (r == 0)
 			r = plan_check_bare_folder(p, i);
@@ -346,7 +397,7 @@ int plan_check(struct planner *p)
 	}
 	for (size_t i = 0; r == 0 && i < p->n_globs; i++) {
 		const struct plan_glob *g = &p->globs[i];
-		const struct plan_node *node = plan_check_find_overlap(p, g);
+		const struct plan_node *node = g->is_masked ? NULL : plan_check_find_overlap(p, g);
 
 		if (!node)
 			continue;

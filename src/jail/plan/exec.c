@@ -90,15 +90,29 @@ static int plan_exec_add_by_name(struct planner *p, const char *name)
 	return r == -ENOENT ? 0 : r;
 }
 
+/* The first line of a script; negative: it has none. Of a skill it is the copy's. */
+static int plan_exec_first_line(const struct planner *p, const char *path, struct shebang *ret)
+{
+	char real[PATH_BYTES];
+	auto_fd fd = -1;
+
+	if (plan_skill_part(p, path) == PLAN_SKILL_COPIED)
+		return plan_skill_script(p, path, ret);
+	if (p->options->skill && links_follow(path, NULL, NULL, real) == 0 &&
+		plan_skill_part(p, real) == PLAN_SKILL_COPIED)
+		return plan_skill_script(p, real, ret);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : shebang_read(ret, fd);
+}
+
 /* Of a script; with "env -S NAME=value program" that program, too. */
 static int plan_exec_add_interpreter(struct planner *p, const char *path)
 {
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct shebang s;
+	struct shebang s = { .program = "" };
 	char *line = s.argument, *word;
 	int r;
 
-	if (fd < 0 || shebang_read(&s, fd) < 0 || s.program[0] != '/')
+	if (plan_exec_first_line(p, path, &s) < 0 || s.program[0] != '/')
 		return 0;
 	r = plan_exec_add_by_name(p, s.program);
 	if (r < 0 || strcmp(strrchr(s.program, '/'), "/env") != 0)

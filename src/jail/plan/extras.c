@@ -135,6 +135,20 @@ int plan_extras_collect(struct planner *p)
 		else if (e->kind == ESSENTIAL_TEXT)
 			r = plan_extras_add_text(p, path);
 	}
+	for (size_t i = 0; r == 0 && i < p->options->n_covers; i++) {
+		const struct plan_text *t = &p->options->covers[i];
+
+		r = plan_add_place(p, (struct plan_place){ .path = t->path,
+					      .origin = PLAN_FROM_ESSENTIALS,
+					      .special = PLAN_COVER,
+					      .text = t->text,
+					      .is_base64 = t->is_base64 });
+	}
+	for (size_t i = 0; r == 0 && i < p->options->n_masked; i++)
+		r = plan_add_place(p, (struct plan_place){ .path = p->options->masked[i].path,
+					      .origin = PLAN_FROM_ITSELF,
+					      .special = PLAN_MASKED,
+					      .text = p->options->masked[i].text });
 	for (size_t i = 0; r == 0 && i < ROWS(folders); i++) {
 		struct plan_place place = { .path = folders[i].path,
 			.origin = PLAN_FROM_ITSELF,

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/shebang.h"
 #include "host/links.h"
 #include "host/names.h"
 #include "jail/plan/plan.h"
@@ -57,7 +58,15 @@ enum plan_origin {
 enum plan_runs { PLAN_RUNS_AS_AROUND, PLAN_RUNS_NOT, PLAN_RUNS };
 
 /* What a place is to be when it is not simply the host's own. */
-enum plan_special { PLAN_ORDINARY, PLAN_PRIVATE, PLAN_OWN, PLAN_TEXT, PLAN_COVER, PLAN_DOOR };
+enum plan_special {
+	PLAN_ORDINARY,
+	PLAN_PRIVATE,
+	PLAN_OWN,
+	PLAN_TEXT,
+	PLAN_COVER,
+	PLAN_DOOR,
+	PLAN_MASKED, /* a cover where the baseline forbids the host's file, and nothing else does */
+};
 
 struct plan_place {
 	const char *path; /* as named; normal */
@@ -66,10 +75,12 @@ struct plan_place {
 	enum plan_special special;
 	enum plan_runs runs;
 	bool is_program;           /* a file or nothing: a folder of that name does not count */
+	bool is_found;             /* by a pattern that denies (plan/found.c) */
 	struct plan_answer self;   /* of the path */
 	struct plan_answer answer; /* of the path and of all in it: the lesser of both */
 	struct plan_answer there;  /* behind links: the same of the real path */
-	const char *text; /* PLAN_TEXT, PLAN_COVER: what is in it; else the pattern, or NULL */
+	const char *text; /* PLAN_TEXT, _COVER, _MASKED: what is in it; else the pattern, or NULL */
+	bool is_base64;   /* PLAN_COVER: that of bytes */
 	const struct location *where;      /* of the pattern, or NULL */
 	const struct baseline_path *entry; /* of the baseline that put it here, or NULL */
 	bool exists, is_dir, is_socket;
@@ -120,6 +131,7 @@ struct plan_glob {
 	const struct glob_alternative *alternative;
 	const char *text;
 	const struct location *where;
+	bool is_masked; /* but for AgenShield's: what matches is masked (plan/found.c) */
 };
 
 /* A name that was looked at (plan/seen.c), and what is there. */
@@ -146,9 +158,12 @@ struct plan_node {
 	enum plan_runs runs;
 	enum plan_access grant, limit;
 	bool named; /* the folder itself may be seen, whatever is in it */
+	bool held;  /* limited by more than a pattern that was looked for */
+	bool masks; /* PLAN_MASKED: it may be shown */
 	bool exists, is_dir, hidden;
 	uint64_t dev, ino;
 	const char *text;
+	bool is_base64;
 	const struct plan_place *granter, *limiter; /* whom to name in a message; may be NULL */
 	/* Computed: */
 	size_t up; /* the nearest node above; itself for the root */
@@ -168,7 +183,8 @@ struct planner {
 	struct error *error;
 	const struct permissions **layers; /* without nesting */
 	size_t n_layers;
-	struct permissions **copies; /* layers that were written anew */
+	const struct permissions **written; /* the same, before globs are replaced */
+	struct permissions **copies;        /* layers that were written anew */
 	size_t n_copies;
 	char probe[32]; /* a name that no pattern has */
 	struct plan_place *places;
@@ -177,9 +193,13 @@ struct planner {
 	size_t n_ready;    /* places that were looked at and asked about */
 	size_t n_doors;    /* places that are granted sockets */
 	size_t n_stand_ins;
+	const char **shadows; /* folders with a shadow (plan/stand-ins.c) */
+	size_t n_shadows, cap_shadows;
 	bool lifts; /* some layer takes files out of the baseline */
 	struct plan_glob *globs;
 	size_t n_globs, cap_globs;
+	size_t found_matches;
+	bool found_partial;           /* there was more than the look may read */
 	struct plan_glob *exec_globs; /* true globs over programs, and folders of programs */
 	size_t n_exec_globs, cap_exec_globs;
 	const char **exec_folders;
@@ -198,6 +218,7 @@ struct planner {
 	struct plan_seen **seen; /* a table of what was looked at */
 	size_t n_seen, cap_seen;
 	struct plan_seen last_seen; /* that found no room in it */
+	struct names root_names;    /* what is not in the root */
 	struct plan_hop *hops;
 	size_t n_hops, cap_hops;
 	const char **lives; /* what is live in the skill; absolute */
@@ -236,8 +257,6 @@ int plan_add_copy(struct planner *p, const char *path, struct plan_place place);
 /* A note for people; the text is printed into the plan's arena. */
 int plan_add_note(struct planner *p, const struct location *where, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Orders paths so that a folder comes right before what is in it. */
-int plan_compare_paths(const char *a, const char *b);
 
 /* plan/patterns.c: places from the lists and rules of all layers. */
 int plan_patterns_collect(struct planner *p);
@@ -275,6 +294,8 @@ typedef int plan_look_found(struct planner *p, const char *name, void *data);
 int plan_look_each(struct planner *p, const char *folder, plan_look_found *found, void *data);
 /* An errno that means: not there, as far as a command can tell. */
 bool plan_look_is_absent(int code);
+/* PLAN_MASKED: what the layers say of the path, as if there were no baseline. */
+int plan_look_ask_masked(const struct planner *p, const char *path, struct plan_answer *ret);
 /* The policy's answer about connecting to a socket: all or nothing. */
 int plan_look_ask_socket(const struct planner *p, const char *path, struct plan_answer *ret);
 /* "fs.deny (policy.yaml:3)": who limits; into the planner's arena. */
@@ -321,6 +342,9 @@ int plan_extras_collect(struct planner *p);
 enum plan_skill { PLAN_SKILL_OUTSIDE, PLAN_SKILL_COPIED, PLAN_SKILL_LIVE };
 int plan_skill_collect(struct planner *p);
 enum plan_skill plan_skill_part(const struct planner *p, const char *path);
+/* The #! line of a file of the copy (PLAN_SKILL_COPIED): what the sandbox will see at the path. The
+ * host's folder may be another one for a moment. */
+int plan_skill_script(const struct planner *p, const char *path, struct shebang *ret);
 int plan_skill_note(struct planner *p);
 
 /* plan/exec.c: programs as places; then Landlock's list of those that are visible and may run. */
@@ -342,11 +366,28 @@ typedef int plan_network_grant(struct planner *p, const struct grant *g, void *d
 int plan_network_each(struct planner *p, const struct permissions *l, bool allowing,
 	plan_network_grant *one, void *data);
 
-/* plan/nodes.c: nodes from places, and the plan's entries from nodes. */
-int plan_nodes_build(struct planner *p);
+/* plan/order.c: orders paths so that a folder comes right before what is in it. */
+int plan_compare_paths(const char *a, const char *b);
 /* The node at path or the nearest above it. */
 const struct plan_node *plan_nodes_find(const struct planner *p, const char *path);
+
+/* plan/nodes.c: nodes from places, and the plan's entries from nodes. */
+int plan_nodes_build(struct planner *p);
 int plan_nodes_make_entries(struct planner *p);
+
+/*
+ * plan/stand-ins.c: which folders get a shadow; whether a file's entry is a copy; and the entries
+ * of the shadows, after all others.
+ */
+int plan_stand_ins_find(struct planner *p);
+bool plan_stand_ins_is(struct planner *p, const struct plan_node *node);
+int plan_stand_ins_add_shadows(struct planner *p);
+
+/* plan/found.c: places of what matches AgenShield's denials by pattern; what is said of it; and
+ * what the session needs to mask later matches. */
+int plan_found_collect(struct planner *p);
+int plan_found_note(struct planner *p);
+int plan_found_defer(struct planner *p);
 
 /* plan/check.c: refuses what mounts cannot hold. */
 int plan_check(struct planner *p);

@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "host/linked.h"
 #include "jail/plan/internal.h"
 #include "policy/baseline.h"
@@ -64,6 +66,9 @@ struct linked_list {
 
 struct linked_home {
 	struct planner *planner;
+	/* Which second and third characters names in the home have: most rows are ruled out by
+	 * these, before anything else is looked at. */
+	uint32_t starts[32];
 	struct linked_list lists[LISTS_MAX];
 	size_t n;
 };
@@ -134,28 +139,39 @@ static int plan_linked_by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Links and folders are what matters; "." and ".." are no names of a row. */
+static int plan_linked_take(
+	struct planner *p, struct linked_list *list, int fd, const struct dirent64 *d)
+{
+	struct linked_name name = { .is_link = d->d_type == DT_LNK };
+	struct stat st;
+
+	if (d->d_type == DT_UNKNOWN && fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		name.is_link = S_ISLNK(st.st_mode);
+	else if (d->d_type != DT_LNK && d->d_type != DT_DIR)
+		return 0;
+	name.name = arena_strdup(&p->arena, d->d_name);
+	return name.name ? ARENA_PUSH(&p->arena, list->names, list->n, list->cap, name) : -ENOMEM;
+}
+
 static int plan_linked_read(struct planner *p, const char *folder, struct linked_list *list)
 {
-	DIR *dir = opendir(folder);
-	const struct dirent *d;
+	/* Not by opendir(), which has a buffer of 32 KB zeroed by the kernel. */
+	char bytes[1 << 12] __attribute__((aligned(8)));
+	auto_fd fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
 	int r = 0;
 
-	list->is_closed = !dir && errno == EACCES;
-	while (dir && r == 0 && list->n < NAMES_MAX && (d = readdir(dir))) {
-		struct linked_name name = { .is_link = d->d_type == DT_LNK };
-		struct stat st;
+	list->is_closed = fd < 0 && errno == EACCES;
+	while (fd >= 0 && r == 0 && list->n < NAMES_MAX &&
+		(n = getdents64(fd, bytes, sizeof(bytes))) > 0) {
+		const struct dirent64 *d;
 
-		if (d->d_type == DT_UNKNOWN &&
-			fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			name.is_link = S_ISLNK(st.st_mode);
-		else if (d->d_type != DT_LNK && d->d_type != DT_DIR)
-			continue;
-		name.name = arena_strdup(&p->arena, d->d_name);
-		r = name.name ? ARENA_PUSH(&p->arena, list->names, list->n, list->cap, name)
-			      : -ENOMEM;
+		for (ssize_t at = 0; r == 0 && at < n && list->n < NAMES_MAX; at += d->d_reclen) {
+			d = (const void *)(bytes + at);
+			r = plan_linked_take(p, list, fd, d);
+		}
 	}
-	if (dir)
-		(void)closedir(dir);
 	if (r == 0 && list->n > 0)
 		qsort(list->names, list->n, sizeof(*list->names), plan_linked_by_name);
 	if (r == 0 && list->n == NAMES_MAX)
@@ -253,26 +269,65 @@ static int plan_linked_enter(struct linked_home *h, const struct baseline_path *
 		       : plan_linked_push(p, entry, path, end);
 }
 
+/* Where the start of a name is noted: row and bit. It ends with NUL or a slash; the first character
+ * mostly is a dot. */
+struct linked_bit {
+	unsigned row;
+	uint32_t bit;
+};
+
+static struct linked_bit plan_linked_bit(const char *name)
+{
+	const int second = name[0] && name[0] != '/' ? name[1] : 0;
+	const int third = second && second != '/' ? name[2] : 0;
+
+	return (struct linked_bit){
+		.row = second == '/' ? 0 : (unsigned)second & 31,
+		.bit = UINT32_C(1) << (third == '/' ? 0 : third & 31),
+	};
+}
+
+static int plan_linked_begin(struct linked_home *h)
+{
+	const struct linked_list *list;
+	int r = plan_linked_open(h, "", 0, &list);
+
+	memset(h->starts, list && list->is_closed ? 0xff : 0, sizeof(h->starts));
+	for (size_t i = 0; r == 0 && list && i < list->n; i++) {
+		struct linked_bit b = plan_linked_bit(list->names[i].name);
+
+		h->starts[b.row] |= b.bit;
+	}
+	return r;
+}
+
 /* Along the names of an entry, as far as they are there, to the first link or to its end. */
 static int plan_linked_row(struct linked_home *h, const struct baseline_path *entry)
 {
 	const char *below = baseline_path_pattern(entry) + 1;
-	size_t len = strlen(below), at = 0;
+	struct linked_bit b;
+	size_t len, at = 0;
 
-	if (len > 3 && strcmp(below + len - 3, "/**") == 0)
-		len -= 3;
-	if (strcspn(below, "*?[{") < len)
+	if (!*below) /* "~" alone is no entry. */
 		return 0;
+	b = plan_linked_bit(below + 1);
+	if (!(h->starts[b.row] & b.bit))
+		return 0;
+	len = strlen(below);
+	if (len > 3 && memcmp(below + len - 3, "/**", 3) == 0)
+		len -= 3;
 	while (at < len) {
 		const char *name = below + at + 1;
-		size_t n = strcspn(name, "/");
+		size_t n = (size_t)(strchrnul(name, '/') - name);
 		const struct linked_list *list;
 		bool is_link = false;
 		int r = plan_linked_open(h, below, at, &list);
 
 		if (r < 0)
 			return r;
-		if (!plan_linked_has(h, list, below, at + 1 + n, n, &is_link))
+		/* Most are not there, and no more is asked of these. */
+		if (!plan_linked_has(h, list, below, at + 1 + n, n, &is_link) ||
+			(at == 0 && strcspn(below, "*?[{") < len))
 			return 0;
 		if (is_link)
 			return plan_linked_enter(h, entry, below, len, true);
@@ -293,10 +348,12 @@ int plan_linked_collect(struct planner *p)
 		can_write = p->nodes[i].access == PLAN_WRITE && p->nodes[i].mount == i;
 	if (!p->plan->home_real[1] || (is_visible && !can_write))
 		return 0;
-	h = arena_alloc(&p->arena, sizeof(*h));
+	h = arena_room(&p->arena, 1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
 	h->planner = p;
+	h->n = 0;
+	r = plan_linked_begin(h);
 	for (size_t i = 0; r == 0 && i < baseline_n_paths; i++) {
 		const struct baseline_path *entry = &baseline_paths[i];
 

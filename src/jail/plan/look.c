@@ -189,6 +189,26 @@ int plan_look_ask_socket(const struct planner *p, const char *path, struct plan_
 	return 0;
 }
 
+int plan_look_ask_masked(const struct planner *p, const char *path, struct plan_answer *ret)
+{
+	const struct request r = { .op = OPERATION_FS_READ, .target = path };
+
+	*ret = (struct plan_answer){ PLAN_NONE, PLAN_NONE, NULL, NULL };
+	for (size_t i = 0; i < policy_layers(p->policy); i++) {
+		struct decision one;
+
+		if (policy_decide_layer(p->policy, i, &r, &one) < 0)
+			return error_set(
+				p->error, -EINVAL, NULL, "the policy cannot decide about %s", path);
+		if (one.verdict != VERDICT_ALLOW && one.why == DECISION_RULE) {
+			ret->source = one.source;
+			return 0;
+		}
+	}
+	ret->limit = PLAN_READ;
+	return 0;
+}
+
 /* A name in it that no pattern has. */
 static int plan_look_ask_inside(const struct planner *p, const char *path, struct plan_answer *ret)
 {
@@ -290,11 +310,13 @@ static int plan_look_distrust(struct planner *p, struct plan_place *place)
 static int plan_look_ask_both(const struct planner *p, const struct plan_place *place,
 	const char *path, struct plan_answer *self, struct plan_answer *ret)
 {
-	bool door = place->special == PLAN_DOOR;
-	int r = door ? plan_look_ask_socket(p, path, self) : plan_look_ask_path(p, path, self);
+	bool is_one = place->special == PLAN_DOOR || place->special == PLAN_MASKED;
+	int r = place->special == PLAN_DOOR     ? plan_look_ask_socket(p, path, self)
+		: place->special == PLAN_MASKED ? plan_look_ask_masked(p, path, self)
+						: plan_look_ask_path(p, path, self);
 
 	*ret = *self;
-	return r == 0 && !door && (!place->exists || place->is_dir)
+	return r == 0 && !is_one && (!place->exists || place->is_dir)
 		       ? plan_look_ask_whole(p, path, self, ret)
 		       : r;
 }

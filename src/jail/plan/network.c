@@ -364,6 +364,8 @@ int plan_network_decide(struct planner *p)
 	int r = p->n_layers == 0 ? 0 : plan_network_take_ports(p);
 
 	p->plan->ask_ms = p->options->asks_hosts ? p->options->ask_ms : 0;
+	p->plan->reaches_nothing =
+		!p->options->asks_hosts && (p->n_layers == 0 || plan_network_one_grants_nothing(p));
 	if (r < 0 || p->n_layers == 0)
 		return r;
 	if (p->plan->n_ports > 0 || p->options->explain)
@@ -379,7 +381,7 @@ int plan_network_decide(struct planner *p)
 	       (p->options->public_is_open ||
 		       plan_network_all_allowed(p, private_hosts, ROWS(private_hosts)));
 	/* Who listens on a granted socket is the relay. */
-	if (open && p->n_doors == 0) {
+	if (open && p->n_doors == 0 && !p->options->lends) {
 		p->plan->network = PLAN_NETWORK_HOST;
 		return plan_add_note(p, NULL,
 			"commands use the host's network directly: private addresses and cloud "

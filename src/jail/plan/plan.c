@@ -50,25 +50,6 @@ int plan_add_note(struct planner *p, const struct location *where, const char *f
 	return ARENA_PUSH(&plan->arena, plan->notes, plan->n_notes, plan->cap_notes, note);
 }
 
-int plan_compare_paths(const char *a, const char *b)
-{
-	size_t i = 0;
-
-	/* Neighbours often are one string. */
-	if (a == b)
-		return 0;
-	while (a[i] && a[i] == b[i])
-		i++;
-	if (a[i] == b[i])
-		return 0;
-	/* The end of a name comes first, then what is in the folder of that name. */
-	if (!a[i] || !b[i])
-		return a[i] ? 1 : -1;
-	if (a[i] == '/' || b[i] == '/')
-		return a[i] == '/' ? -1 : 1;
-	return (unsigned char)a[i] < (unsigned char)b[i] ? -1 : 1;
-}
-
 /* Variables that a plan cannot do without. */
 static int plan_take_variables(struct planner *p)
 {
@@ -103,7 +84,12 @@ static int plan_take_layers(struct planner *p)
 			o->layers[i], p->layers + p->n_layers, LAYERS_MAX - p->n_layers);
 		p->n_layers += r > 0 ? (size_t)r : 0;
 	}
-	return r < 0 ? error_set(p->error, r, NULL, "the policy has too many layers") : 0;
+	if (r < 0)
+		return error_set(p->error, r, NULL, "the policy has too many layers");
+	p->written = arena_calloc(&p->arena, p->n_layers + 1, sizeof(*p->written));
+	for (size_t i = 0; p->written && i < p->n_layers; i++)
+		p->written[i] = p->layers[i];
+	return p->written ? 0 : -ENOMEM;
 }
 
 /* Commands start in WORK_DIR if they can see it. */
@@ -139,6 +125,7 @@ static int (*const steps[])(struct planner *p) = {
 	plan_look,
 	plan_nodes_build,
 	plan_patterns_settle,
+	plan_found_collect,
 	plan_baseline_collect,
 	plan_linked_collect,
 	plan_sockets_hide,
@@ -148,7 +135,10 @@ static int (*const steps[])(struct planner *p) = {
 	plan_aliases_collect,
 	plan_check,
 	plan_baseline_defer,
+	plan_found_note,
+	plan_found_defer,
 	plan_skill_note,
+	plan_stand_ins_find,
 	plan_nodes_make_entries,
 	plan_exec_list,
 	plan_broker_decide,
@@ -159,7 +149,11 @@ static int (*const steps[])(struct planner *p) = {
 int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)
 {
 	auto_plan *plan = calloc(1, sizeof(*plan));
-	struct planner p = { .plan = plan, .options = o, .policy = o->policy, .error = e };
+	struct planner p = { .plan = plan,
+		.options = o,
+		.policy = o->policy,
+		.error = e,
+		.root_names = names_of("/") };
 	/* What commands cannot reach needs no mount, and the tree, which is made with their rights,
 	 * could not make one: for root that is what other users keep to themselves. */
 	uint32_t suspended = privilege_suspend();
@@ -176,6 +170,7 @@ int plan_new(struct plan **ret, const struct plan_options *o, struct error *e)
 		return r == -ENOMEM ? error_no_memory(e) : r;
 	policy_limits(o->policy, &plan->limits);
 	plan->policy = o->policy;
+	plan->is_watched = o->explain;
 	*ret = plan;
 	plan = NULL;
 	return 0;
@@ -210,6 +205,13 @@ const struct plan_entry *plan_at(const struct plan *p, const char *path)
 	size_t i = plan_behind(p, path);
 
 	return i > 0 && strcmp(p->entries[i - 1].path, path) == 0 ? &p->entries[i - 1] : NULL;
+}
+
+struct timespec plan_stand_in_time(struct timespec host)
+{
+	if (host.tv_nsec > 0)
+		return (struct timespec){ host.tv_sec, host.tv_nsec - 1 };
+	return (struct timespec){ host.tv_sec - 1, 999999999 };
 }
 
 const struct plan_entry *plan_find(const struct plan *p, const char *path)

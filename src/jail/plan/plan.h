@@ -42,15 +42,21 @@ struct plan_entry {
 	enum plan_kind kind;
 	const char *path; /* absolute, normal, free of links on the host (but PLAN_LINK itself) */
 	const char *text;
-	bool is_dir;   /* BIND, MASK, FILE: what is there on the host */
-	bool writable; /* BIND; TMP is always */
-	bool exec;     /* programs in it may run; false: mounted noexec */
-	bool copied;   /* BIND: from the copy of a skill (plan.skill), not from the host */
+	bool is_base64; /* FILE: the text is that of bytes */
+	bool is_dir;    /* BIND, MASK, FILE: what is there on the host */
+	bool writable;  /* BIND; TMP is always */
+	bool exec;      /* programs in it may run; false: mounted noexec */
+	bool copied;    /* BIND: from the copy of a skill (plan.skill), not from the host */
 	/* BIND: no mount, but a copy of the host's file, in the folder of the session's own around
 	 * it. Programs can replace it; the holder puts it back (plan_options.replaces). */
 	bool stands_in;
+	/* BIND: a name in the shadow of a folder (plan/stand-ins.c): whatever file or folder of the
+	 * host has it when the tree is made, to be read; none: it is left out. */
+	bool live;
 	bool over;    /* stands on a BIND, so that the host can pull it off by renaming: watch it */
 	bool passing; /* on a socket that a server of the host may remove, or the way to it */
+	bool is_found;     /* what a pattern matched: it may be removed or replaced any time */
+	bool is_masked;    /* FILE: in place of one with secrets; for the user alone (0600) */
 	uint64_t dev, ino; /* BIND, MASK: what was looked at, which the tree checks once more */
 };
 
@@ -66,7 +72,14 @@ enum plan_network {
 	PLAN_NETWORK_HOST,  /* the host's: only where everything is granted (or public_is_open) */
 };
 
+/* Of plan.appear. */
+enum { PLAN_APPEAR_LAYER = '|', PLAN_APPEAR_ALLOW = '+', PLAN_APPEAR_DENY = '-' };
+
 enum {
+	/* Of the look for what matches a denial by pattern. */
+	PLAN_FOUND_FOLDERS_MAX = 32768,
+	PLAN_FOUND_NAMES_MAX = 524288,
+	PLAN_FOUND_MATCHES_MAX = 1024,
 	PLAN_PORTS_MAX = 32,
 	PLAN_RANGES_MAX = 8,
 	PLAN_SOCKETS_MAX = 64,
@@ -103,6 +116,9 @@ struct plan_literal {
 #define PLAN_BROKER_FOLDER "/dev/corral"
 #define PLAN_BROKER_SOCKET "broker.sock"
 #define PLAN_BROKER_CALLER "sandbox-call"
+/* A link to it: under this name it has the user's browser open the page of a login. */
+#define PLAN_BROKER_OPENER "xdg-open"
+#define PLAN_BROKER_OPENER_PATH PLAN_BROKER_FOLDER "/" PLAN_BROKER_OPENER
 /*
  * Of a session that runs a WASM skill: the worker, the engine and the compiled module, each a file
  * of the host that may be mapped as code, in a folder of the private /dev for the same reasons.
@@ -135,10 +151,17 @@ struct plan {
 	 * baseline's own are not listed, but those of them that a policy lifts are. */
 	const char **late, **spared;
 	size_t n_late, cap_late, n_spared, cap_spared;
+	/* Denials by pattern that are masked where they match: folders to watch ("/…"), then for
+	 * each layer PLAN_APPEAR_LAYER and its rules about reading, strongest first: "+/pattern" or
+	 * "-/pattern". The first that matches decides for its layer. */
+	const char **appear;
+	size_t n_appear, cap_appear;
 	const char *home;      /* of the command */
 	const char *home_real; /* where that is, without links */
 	const char *work_dir;  /* where commands start unless told; NULL: home */
 	enum plan_network network;
+	/* No host is granted, nor can one be while it runs; also where a relay watches. */
+	bool reaches_nothing;
 	uint32_t ask_ms;                           /* of the options */
 	struct listen_entry ports[PLAN_PORTS_MAX]; /* of the sandbox, to be published on the host */
 	size_t n_ports;
@@ -157,9 +180,29 @@ struct plan {
 	bool has_skill;           /* of a plan that was decoded: there is one */
 	bool has_broker;          /* its socket is made */
 	bool has_http;            /* and one for HTTP, at PLAN_BROKER_PORT */
+	bool is_watched;          /* of a single command: its calls are (jail/notify.h) */
 	struct plan_entry caller; /* BIND: the host's sandbox-call; path NULL: there is none */
 	struct plan_entry worker[PLAN_WORKER_FILES]; /* BIND; path NULL: there is none */
 	const struct policy *policy; /* that it was made from; not sent to the zygote */
+	/* Hosts with secrets, of whoever made the plan. Not sent either. */
+	const struct plan_lent *lent;
+	size_t n_lent;
+};
+
+/* Hosts whose connections go through one process that is lent their secrets (net/lent.h). */
+enum { PLAN_LENT_MAX = 2 };
+struct plan_lent {
+	int socket;
+	const char *const *hosts;
+	const bool *by_program; /* of each host: some secret is lent to programs */
+	size_t n;
+};
+
+/* A file of Corral's in place of the host's. */
+struct plan_text {
+	const char *path; /* absolute, normal, without links; NULL: none */
+	const char *text;
+	bool is_base64; /* the text is that of bytes */
 };
 
 struct plan_worker_source {
@@ -186,12 +229,19 @@ struct plan_options {
 	const char *const *hidden;
 	size_t n_hidden;
 	/*
-	 * The holder puts files back, so a single file in the private home that may be written can
-	 * be a copy (plan_entry.stands_in): a mount can be written, and not replaced. Only regular
-	 * files of this user with one name, up to PLAN_STAND_IN_BYTES; all others are mounts.
+	 * The holder puts files back, so a single file in the home that may be written can be a
+	 * copy (plan_entry.stands_in): a mount can be written, and not replaced. Only regular files
+	 * of this user with one name, up to PLAN_STAND_IN_BYTES; all others are mounts.
 	 */
 	bool replaces;
-	/* A relay even where no host is granted: it connects to none, and records each attempt. */
+	/* Files that do not exist, and that the holder makes if a command does. Absolute paths. */
+	const char *const *made;
+	size_t n_made;
+	/* AgenShield's denials by pattern mask what matches, and a note says what is not enforced;
+	 * else they are refused, as all others are. */
+	bool masks_matches;
+	/* The command's calls are watched. And a relay even where no host is granted: it connects
+	 * to none, and records each attempt. */
 	bool explain;
 	/* Hosts may be granted while it runs: there is a relay, whatever is granted now. */
 	bool asks_hosts;
@@ -209,6 +259,16 @@ struct plan_options {
 	bool broker;
 	bool http; /* which serves HTTP, too */
 	const char *caller;
+	/* Secrets are lent to the sandbox: it has a relay, whatever is granted. */
+	bool lends;
+	/* What stands in place of files of the host: lists of authorities that it trusts. */
+	const struct plan_text *covers;
+	size_t n_covers;
+	/* Files of the host with secrets, as they are shown: whatever is granted around them, where
+	 * nothing but the baseline forbids them. A folder of the baseline's that one lies in is
+	 * empty but for it, and the session's own. */
+	const struct plan_text *masked;
+	size_t n_masked;
 	/* The files of a WASM worker, or NULL; an inode that is not 0 must be what is there. */
 	const struct plan_worker_source *worker;
 };
@@ -235,6 +295,12 @@ static inline void plan_freep(struct plan **p)
 const struct plan_entry *plan_at(const struct plan *p, const char *path);
 /* The entry at path, or the nearest above it that is no PLAN_DIR or PLAN_LINK; NULL: none is. */
 const struct plan_entry *plan_find(const struct plan *p, const char *path);
+/*
+ * The time of an untouched copy (plan_entry.stands_in): a nanosecond before that of the host's
+ * file. The kernel's clock stands for some milliseconds, so a write right after the host's has its
+ * time.
+ */
+struct timespec plan_stand_in_time(struct timespec host);
 
 /*
  * A plan as bytes, for FRAME_PLAN: the zygote is started before the plan is made, so that the

@@ -68,10 +68,15 @@ static void plan_seen_look(struct plan_seen *s, const char *path, bool is_last)
 	s->ino = x.stx_ino;
 }
 
-/* The name path[0..len), in the folder, NULL if that is not at hand; valid until the next look.
- * NULL: no memory. */
-static struct plan_seen *plan_seen_name(struct planner *p, struct plan_seen *folder, uint64_t hash,
-	const char *path, size_t len, bool is_last)
+/* A folder whose names are asked for. */
+struct plan_seen_folder {
+	struct names *inside;
+	const char *path; /* NULL: it is not at hand */
+};
+
+/* The name path[0..len), in the folder; valid until the next look. NULL: no memory. */
+static struct plan_seen *plan_seen_name(struct planner *p, struct plan_seen_folder folder,
+	uint64_t hash, const char *path, size_t len, bool is_last)
 {
 	struct plan_seen **at, *known, *s = &p->last_seen;
 	char text[PATH_BYTES];
@@ -94,10 +99,10 @@ static struct plan_seen *plan_seen_name(struct planner *p, struct plan_seen *fol
 		text[len] = '\0';
 		path = text;
 	}
-	*s = (struct plan_seen){ .path = path, .len = len, .hash = hash };
+	*s = (struct plan_seen){ .path = path, .len = len, .hash = hash, .inside = names_of(path) };
 	plan_seen_look(s, path, is_last);
-	return folder && s->code == -ENOENT &&
-			       names_miss(&folder->inside, &p->arena, AT_FDCWD, folder->path) < 0
+	return folder.path && s->code == -ENOENT &&
+			       names_miss(folder.inside, &p->arena, AT_FDCWD, folder.path) < 0
 		       ? NULL
 		       : s;
 }
@@ -105,7 +110,8 @@ static struct plan_seen *plan_seen_name(struct planner *p, struct plan_seen *fol
 int plan_seen_at(struct planner *p, const char *path, struct plan_place *ret)
 {
 	uint64_t hash = HASH_START;
-	struct plan_seen *s = NULL, *folder;
+	struct plan_seen_folder folder = { &p->root_names, "/" };
+	struct plan_seen *s;
 	size_t end = 1, start = 0;
 
 	if (strlen(path) >= PATH_BYTES)
@@ -114,9 +120,8 @@ int plan_seen_at(struct planner *p, const char *path, struct plan_place *ret)
 		while (path[end] && path[end] != '/')
 			end++;
 		hash = hash_bytes(hash, path + start, end - start);
-		/* One that found no room is overwritten by the next. */
-		folder = s != &p->last_seen ? s : NULL;
-		if (folder && !names_may_have(&folder->inside, path + start + 1, end - start - 1))
+		if (folder.path &&
+			!names_may_have(folder.inside, path + start + 1, end - start - 1))
 			return -ENOENT;
 		s = plan_seen_name(p, folder, hash, path, end, !path[end]);
 		if (!s)
@@ -129,6 +134,9 @@ int plan_seen_at(struct planner *p, const char *path, struct plan_place *ret)
 			break;
 		if (!S_ISDIR(s->mode))
 			return -ENOTDIR;
+		/* One that found no room is overwritten by the next. */
+		folder = s == &p->last_seen ? (struct plan_seen_folder){ NULL, NULL }
+					    : (struct plan_seen_folder){ &s->inside, s->path };
 	}
 	ret->exists = true;
 	ret->is_dir = S_ISDIR(s->mode);
@@ -145,7 +153,8 @@ static int plan_seen_read_link(void *data, const char *path, bool is_last, char 
 	struct planner *p = data;
 	size_t len = strlen(path);
 	uint64_t hash = hash_bytes(HASH_START, path, len);
-	struct plan_seen *s = plan_seen_name(p, NULL, hash, path, len, is_last);
+	struct plan_seen *s = plan_seen_name(
+		p, (struct plan_seen_folder){ NULL, NULL }, hash, path, len, is_last);
 	ssize_t n;
 
 	if (!s)

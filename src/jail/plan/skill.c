@@ -62,6 +62,15 @@ enum plan_skill plan_skill_part(const struct planner *p, const char *path)
 	return PLAN_SKILL_COPIED;
 }
 
+int plan_skill_script(const struct planner *p, const char *path, struct shebang *ret)
+{
+	const struct skill_archive *skill = p->options->skill;
+	struct skill_archive_entry entry = { .data = "" };
+	int r = skill_archive_find(skill, path + strlen(skill->path), &entry);
+
+	return r < 0 ? r : shebang_parse(ret, entry.data, entry.size);
+}
+
 /* A grant of the folder as a whole, or from around it, is overruled without a word. */
 int plan_skill_note(struct planner *p)
 {

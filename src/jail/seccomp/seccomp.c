@@ -117,7 +117,8 @@ void seccomp_table_base(
 		seccomp_table_set(ret, shared[i].call, shared[i].rule);
 	if (o->no_unix) {
 		seccomp_table_set(ret, CALL_socket, RULE_SOCKET_INET);
-		seccomp_table_set(ret, CALL_socketpair, RULE_EPERM);
+		seccomp_table_set(
+			ret, CALL_socketpair, o->pairs ? RULE_SOCKETPAIR_FIXED : RULE_EPERM);
 	}
 	if (o->only_unix)
 		seccomp_table_set(ret, CALL_socket, RULE_SOCKET_UNIX);

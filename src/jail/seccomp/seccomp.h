@@ -21,6 +21,7 @@ struct seccomp_options {
 	/* All that seccomp_close() shuts is shut from the start: one filter, not two. For processes
 	 * of Corral's own that confine themselves and start no commands, as are: */
 	bool closed;
+	bool pairs;      /* with no_unix: pairs of streams, connected for good */
 	bool no_unix;    /* no sockets of AF_UNIX, so none of the host's can be connected to */
 	bool only_unix;  /* no sockets but AF_UNIX, and of these streams */
 	bool no_sockets; /* no socket at all: what is open stays */

@@ -44,6 +44,11 @@ static struct plan *make(const char *const *layers, struct plan_options *o, stru
 		with.worker = o->worker;
 		with.caller = o->caller;
 		with.http = o->http;
+		with.replaces = o->replaces;
+		with.made = o->made;
+		with.n_made = o->n_made;
+		with.masked = o->masked;
+		with.n_masked = o->n_masked;
 	}
 	if (plan_new(&plan, &with, e) < 0)
 		plan = NULL;
@@ -414,6 +419,66 @@ static void test_guarded_names(void **state)
 	free(other);
 }
 
+/*
+ * A file that the baseline hides is shown as it was masked: in a home of the session's own, in the
+ * host's, and in a folder that is hidden as a whole. What a policy denies stays denied, and what a
+ * policy lifts is masked all the same.
+ */
+static void test_masked(void **state)
+{
+	static const struct {
+		const char *layer;
+		bool is_shown, is_over;
+		int folder; /* kind of @/home/.aws; -1: none */
+	} rows[] = {
+		{ "{}", true, false, PLAN_DIR },
+		{ "fs: {read: [@/home/**]}", true, true, PLAN_TMP },
+		{ "fs: {read: [@/home/**], write: [@/home/p/**]}", true, true, PLAN_TMP },
+		{ "fs: {read: [@/home/.netrc, @/home/.aws/**]}\ndangerously_allow: "
+		  "[@/home/.netrc, @/home/.aws/**]",
+			true, false, PLAN_BIND },
+		{ "fs: {read: [@/home/**], deny: [@/home/.netrc]}", false, true, PLAN_TMP },
+		{ "fs: {deny: [@/home/.netrc]}", false, false, PLAN_DIR },
+	};
+	char *netrc = test_plan_expand("@/home/.netrc");
+	char *aws = test_plan_expand("@/home/.aws/credentials");
+	const struct plan_text texts[] = { { netrc, "of netrc", false }, { aws, "of aws", false } };
+	struct plan_options o = { .masked = texts, .n_masked = ROWS(texts) };
+
+	(void)state;
+	test_plan_make("@/home/.netrc");
+	test_plan_make("@/home/.aws/");
+	test_plan_make("@/home/.aws/credentials");
+	test_plan_make("@/home/.aws/other");
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct error e = { 0 };
+		auto_plan *plan = make((const char *const[]){ rows[i].layer, NULL }, &o, &e);
+		const struct plan_entry *entry = plan ? test_plan_at(plan, "@/home/.netrc") : NULL;
+		const struct plan_entry *folder = plan ? test_plan_at(plan, "@/home/.aws") : NULL;
+
+		if (!plan)
+			fail_msg("%s: %s", rows[i].layer, e.text);
+		assert_int_equal(entry && entry->kind == PLAN_FILE, rows[i].is_shown);
+		if (rows[i].is_shown) {
+			assert_string_equal(entry->text, "of netrc");
+			assert_true(entry->is_masked && !entry->writable);
+			assert_int_equal(entry->over, rows[i].is_over);
+		} else {
+			assert_true(!entry || entry->kind == PLAN_MASK);
+		}
+		assert_int_equal(folder ? (int)folder->kind : -1, rows[i].folder);
+		entry = test_plan_at(plan, "@/home/.aws/credentials");
+		assert_true(entry && entry->kind == PLAN_FILE && entry->is_masked);
+		assert_string_equal(entry->text, "of aws");
+		assert_true(rows[i].folder == PLAN_BIND ||
+			    !test_plan_is_visible(plan, "@/home/.aws/other"));
+		test_plan_check(plan);
+	}
+	test_plan_make("@/home/.netrc");
+	free(netrc);
+	free(aws);
+}
+
 /* The name of a loader, or what one leads to (musl's is its libc.so). */
 static bool is_loader(const char *path)
 {
@@ -639,6 +704,46 @@ static void test_renamed_socket(void **state)
 	free(other);
 }
 
+/* A file that programs replace, in a home that can be read: its folder has a shadow. */
+static void test_shadow(void **state)
+{
+	static const char *const layers[] = {
+		"fs: {read: [/**], write: [@/home/.tool, @/home/p/made], deny: [@/home/secret]}",
+		NULL
+	};
+	char *made = test_plan_expand("@/home/p/made"), *gone = test_plan_expand("@/home/p/gone");
+	const char *const missing[] = { made, gone };
+	struct plan_options o = { .replaces = true, .made = missing, .n_made = 2 };
+	struct error e = { 0 };
+	auto_plan *plan = NULL, *without = NULL;
+
+	(void)state;
+	test_plan_make("@/home/.tool");
+	test_plan_make("@/home/secret");
+	without = make(layers, NULL, &e);
+	assert_non_null(without);
+	assert_null(test_plan_at(without, "@/home"));
+	assert_false(test_plan_at(without, "@/home/.tool")->stands_in);
+	plan = make(layers, &o, &e);
+	assert_non_null(plan);
+	assert_int_equal(test_plan_at(plan, "@/home")->kind, PLAN_TMP);
+	assert_true(test_plan_at(plan, "@/home")->over);
+	assert_true(test_plan_at(plan, "@/home/.tool")->stands_in);
+	assert_int_equal(test_plan_at(plan, "@/home/secret")->kind, PLAN_MASK);
+	assert_int_equal(test_plan_at(plan, "@/home/.ssh")->kind, PLAN_MASK);
+	assert_int_equal(test_plan_at(plan, "@/home/itself")->kind, PLAN_LINK);
+	assert_true(test_plan_at(plan, "@/home/.claude")->live);
+	assert_false(test_plan_at(plan, "@/home/.claude")->writable);
+	/* For one that is not there, too. */
+	assert_int_equal(test_plan_at(plan, "@/home/p")->kind, PLAN_TMP);
+	assert_true(test_plan_at(plan, "@/home/p/conf")->live);
+	/* Outside of the home files stay mounts. */
+	for (size_t i = 0; i < plan->n; i++)
+		assert_true(!plan->entries[i].live || strstr(plan->entries[i].path, "/home/"));
+	free(made);
+	free(gone);
+}
+
 static int set_up(void **state)
 {
 	int r = test_plan_set_up(state);
@@ -668,6 +773,7 @@ int main(void)
 		cmocka_unit_test(test_guarded_link),
 		cmocka_unit_test(test_guarded_chain),
 		cmocka_unit_test(test_guarded_names),
+		cmocka_unit_test(test_masked),
 		cmocka_unit_test(test_listed),
 		cmocka_unit_test(test_open_shell),
 		cmocka_unit_test(test_work_dir),
@@ -676,6 +782,7 @@ int main(void)
 		cmocka_unit_test(test_bad_variables),
 		cmocka_unit_test(test_program_names),
 		cmocka_unit_test(test_renamed_socket),
+		cmocka_unit_test(test_shadow),
 	};
 
 	return cmocka_run_group_tests_name("plan-extras", tests, set_up, test_plan_tear_down);

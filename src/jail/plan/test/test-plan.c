@@ -71,6 +71,19 @@ static const struct {
 		"tmp @/home dwx\n" },
 	{ "a folder's name only",
 		{ "fs: {read: [@/data]}" },
+		"EOPNOTSUPP @/data is a folder, and without /** only its own name would be granted, "
+		"nothing in it | for all in it write @/data/** (policy.yaml:1)\n" },
+	{ "a folder's name only, to write",
+		{ "fs: {read: [@/data/**], write: [@/home/p]}" },
+		"EOPNOTSUPP @/home/p is a folder, and without /** only its own name would be granted, "
+		"nothing in it | for all in it write @/home/p/** (policy.yaml:1)\n" },
+	{ "a folder's name beside all in it",
+		{ "fs: {read: [@/data, @/data/**]}" },
+		"dir @\n"
+		"bind @/data drx\n"
+		"tmp @/home dwx\n" },
+	{ "a folder's name only, by a rule",
+		{ "rules: [{id: a, action: allow, operations: [fs.read], patterns: [@/data]}]" },
 		"dir @\n"
 		"dir @/data\n"
 		"tmp @/home dwx\n"
@@ -358,7 +371,8 @@ static const struct {
 	{ "a pattern that writes",
 		{ "fs: {write: ['@/home/p/*.c']}" },
 		"EOPNOTSUPP @/home/p/*.c allows writing by a pattern: a mount can only enforce a "
-		"path or a folder | list the files, or a whole folder (DIR/**) (policy.yaml:1)\n" },
+		"path or a folder | list the files, or a whole folder (DIR/**); a pattern holds "
+		"where Corral writes itself: fs_write of an enclave (policy.yaml:1)\n" },
 	{ "a pattern that denies inside",
 		{ "fs: {read: [@/home/**], deny: ['@/home/**/*.c']}" },
 		"EOPNOTSUPP @/home/**/*.c denies by a pattern inside @/home: a mount can only "

@@ -190,6 +190,20 @@ static void check(const struct plan *plan, const struct policy *p, const char *y
 	}
 }
 
+/* As if made by code: in a file, a folder's own name is refused, and half of the layers have one.
+ */
+static void forget_lines(struct test_policy *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct grant_list *lists[] = { &t->layers[i]->fs_read,
+			&t->layers[i]->fs_write };
+
+		for (size_t k = 0; k < ROWS(lists); k++)
+			for (size_t n = 0; n < lists[k]->n; n++)
+				lists[k]->items[n].where.line = 0;
+	}
+}
+
 /* 1: a plan was made and compared; 0: it was refused. */
 static int round_once(void)
 {
@@ -204,6 +218,7 @@ static int round_once(void)
 	make_layer(&b);
 	test_policy_init(&t,
 		(const char *const[]){ buffer_text(&a), pick(3) ? NULL : buffer_text(&b), NULL });
+	forget_lines(&t);
 	o = test_policy_options(&t);
 	r = plan_new(&plan, &o, &e);
 	if (r < 0) {
@@ -267,6 +282,7 @@ static int round_with_links(void)
 
 	make_layer(&a);
 	test_policy_init(&t, (const char *const[]){ buffer_text(&a), NULL });
+	forget_lines(&t);
 	o = test_policy_options(&t);
 	r = plan_new(&plan, &o, &e);
 	if (r < 0)

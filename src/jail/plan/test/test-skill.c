@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "test/scratch.h"
 #include "skill/archive.h"
 #include "skill/content.h"
 
@@ -59,7 +60,9 @@ static int set_up(void **state)
 {
 	static const char *const files[] = { "@/home/", "@/home/p/", "@/home/p/s/",
 		"@/home/p/s/lib/", "@/home/p/s/lib/x", "@/home/p/s/data/", "@/home/p/s/data/tool!x",
-		"@/home/p/s/state", "@/home/p/s/run!#!/bin/sh\n", "@/data/" };
+		"@/home/p/s/state", "@/home/p/s/run!#!/bin/sh\n", "@/data/", "@/bin/",
+		"@/bin/one!x", "@/bin/two!x", "@/home/p/s/by-one!#!@/bin/one\n",
+		"@/home/p/s/link>by-one", "@/link>home/p/s/by-one" };
 
 	if (test_plan_set_up(state) < 0)
 		return -1;
@@ -127,9 +130,54 @@ static void test_plans(void **state)
 	skill_archive_close(&a);
 }
 
+/*
+ * Another folder takes the skill's place for the time that the plan looks at it: what runs a script
+ * is what the copy says.
+ */
+static void test_swapped(void **state)
+{
+	static const struct {
+		const char *layers[2];
+	} rows[] = {
+		{ { "{fs: {read: ['@/**']}, exec: ['@/home/p/s/by-one']}" } },
+		{ { "{fs: {read: ['@/**']}, exec: ['@/home/p/s/link']}" } },
+		{ { "{fs: {read: ['@/**']}, exec: ['@/link']}" } },
+	};
+	char *path = test_plan_expand("@/home/p/s"), *aside = test_plan_expand("@/home/aside");
+	struct skill_archive a;
+	auto_fd fd = -1;
+
+	(void)state;
+	copy(&fd, &a);
+	assert_int_equal(rename(path, aside), 0);
+	test_plan_make("@/home/p/s/");
+	test_plan_make("@/home/p/s/by-one!#!@/bin/two\n");
+	test_plan_make("@/home/p/s/link>by-one");
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct test_policy t;
+		struct plan_options o;
+		char *text;
+
+		test_policy_init(&t, rows[i].layers);
+		o = test_policy_options(&t);
+		o.skill = &a;
+		text = test_plan_text(&o);
+		assert_non_null(strstr(text, "runs @/bin/one\n"));
+		assert_null(strstr(text, "@/bin/two"));
+		free(text);
+		test_policy_deinit(&t);
+	}
+	skill_archive_close(&a);
+	assert_int_equal(scratch_remove(path), 0);
+	assert_int_equal(rename(aside, path), 0);
+	free(path);
+	free(aside);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_plans) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_swapped) };
 
 	return cmocka_run_group_tests(tests, set_up, test_plan_tear_down);
 }

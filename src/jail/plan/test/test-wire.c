@@ -14,6 +14,7 @@ static struct plan_entry entries[] = {
 	{ .kind = PLAN_DIR, .path = "/etc", .is_dir = true },
 	{ .kind = PLAN_FILE, .path = "/etc/passwd", .text = "u:x" },
 	{ .kind = PLAN_FILE, .path = "/etc/empty", .text = "" },
+	{ .kind = PLAN_FILE, .path = "/home/.netrc", .text = "x", .is_masked = true },
 	{ .kind = PLAN_LINK, .path = "/lib", .text = "usr/lib" },
 	{ .kind = PLAN_TMP, .path = "/tmp", .is_dir = true, .writable = true },
 	{ .kind = PLAN_BIND,
@@ -23,10 +24,14 @@ static struct plan_entry entries[] = {
 		.dev = UINT64_MAX,
 		.ino = 7 },
 	{ .kind = PLAN_MASK, .path = "/usr/secret", .over = true, .dev = 1, .ino = 2 },
+	{ .kind = PLAN_BIND, .path = "/usr/shadow/a", .live = true },
+	{ .kind = PLAN_BIND, .path = "/usr/shadow/b", .writable = true, .stands_in = true },
 	{ .kind = PLAN_SOCKET, .path = "/usr/socket", .over = true },
+	{ .kind = PLAN_MASK, .path = "/usr/x.key", .is_found = true, .dev = 1, .ino = 3 },
 };
 static const char *programs[] = { "/usr/bin/a", "/usr/bin/b" };
 static const char *late[] = { "/srv/a", "/srv/b" };
+static const char *appear[] = { "/srv", "|", "+/srv/a/**", "-/**/.env" };
 static struct plan_literal literals[] = {
 	{ { .bits = 32, .bytes = { 10, 1, 2, 3 } }, 443 },
 	{ { .bits = 128, .bytes = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } }, UINT16_MAX },
@@ -44,7 +49,10 @@ static struct plan make(void)
 		.n_late = 2,
 		.spared = late + 1,
 		.n_spared = 1,
+		.appear = appear,
+		.n_appear = ROWS(appear),
 		.exec_listed = true,
+		.is_watched = true,
 		.network = PLAN_NETWORK_RELAY,
 		.ports = { { .port = 8080, .inner = 80 }, { .port = 9, .inner = 9 } },
 		.n_ports = 2,
@@ -68,7 +76,9 @@ static void same_entry(const struct plan_entry *a, const struct plan_entry *b)
 	if (a->text)
 		assert_string_equal(a->text, b->text);
 	assert_true(a->is_dir == b->is_dir && a->writable == b->writable && a->exec == b->exec &&
-		    a->over == b->over && a->copied == b->copied);
+		    a->over == b->over && a->copied == b->copied && a->live == b->live &&
+		    a->stands_in == b->stands_in && a->is_found == b->is_found &&
+		    a->is_masked == b->is_masked);
 	assert_true(a->dev == b->dev && a->ino == b->ino);
 }
 
@@ -109,9 +119,37 @@ static void round_trip(void **state)
 	assert_string_equal(got->late[1], late[1]);
 	assert_int_equal(got->n_spared, 1);
 	assert_string_equal(got->spared[0], late[1]);
-	assert_true(got->exec_listed);
+	assert_int_equal(got->n_appear, ROWS(appear));
+	assert_string_equal(got->appear[3], appear[3]);
+	assert_true(got->exec_listed && got->is_watched);
 	same_network(got, &p);
 	assert_memory_equal(&got->limits, &p.limits, sizeof(p.limits));
+}
+
+/* A copy in a folder of ours can be written, a name of a shadow only be read; both are mounts. */
+static void refused_stand_ins(void **state)
+{
+	static const struct plan_entry rows[] = {
+		{ .kind = PLAN_BIND, .path = "/a", .live = true, .writable = true },
+		{ .kind = PLAN_BIND, .path = "/a", .live = true, .copied = true },
+		{ .kind = PLAN_BIND, .path = "/a", .live = true, .over = true },
+		{ .kind = PLAN_TMP, .path = "/a", .live = true },
+		{ .kind = PLAN_MASK, .path = "/a", .live = true },
+		{ .kind = PLAN_BIND, .path = "/a", .stands_in = true },
+		{ .kind = PLAN_TMP, .path = "/a", .stands_in = true, .writable = true },
+		{ .kind = PLAN_MASK, .path = "/a", .is_masked = true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct plan_entry entry = rows[i];
+		const struct plan p = { .entries = &entry, .n = 1 };
+		auto_plan *got = NULL;
+		auto_buffer body = { 0 };
+
+		assert_int_equal(plan_encode(&p, &body), 0);
+		assert_int_equal(plan_decode(&got, body.data, body.len), -EPROTO);
+	}
 }
 
 /* What is copied needs a copy. */
@@ -154,7 +192,7 @@ static void round_trip_of_broker(void **state)
 	buffer_clear(&with);
 	assert_int_equal(plan_encode(&p, &with), 0);
 	assert_int_equal(plan_decode(&http, with.data, with.len), 0);
-	assert_true(http->has_http && !got->has_http);
+	assert_true(http->has_http && !got->has_http && !http->is_watched);
 	p.caller.path = NULL;
 	p.has_broker = false;
 	buffer_clear(&body);
@@ -323,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
+		cmocka_unit_test(refused_stand_ins),
 		cmocka_unit_test(round_trip_of_skill),
 		cmocka_unit_test(round_trip_of_broker),
 		cmocka_unit_test(round_trip_of_worker),
