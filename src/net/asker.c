@@ -60,6 +60,7 @@ static int asker_send_question(struct asker *a, const struct asker_question *q)
 	struct question asked = { .op = OPERATION_NET_CONNECT,
 		.wait_ms = q->patience.due_ms > now ? (uint32_t)(q->patience.due_ms - now) : 0,
 		.target = q->what,
+		.program = q->first ? q->first->program : NULL,
 		.rule = j->rule,
 		.reason = j->reason };
 	char pattern[NET_REQUEST_BYTES];

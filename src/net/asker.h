@@ -44,6 +44,7 @@ struct asker_wait {
 	/* It waits no more, and may be freed here. Never called before asker_join() returns. */
 	void (*done)(struct asker_wait *w, enum asker_end how, const struct net_judgement *j);
 	bool is_flow;
+	const char *program; /* for the user: that waits; NULL: not known */
 
 	/* private */
 	struct asker_question *question; /* NULL: it does not wait */

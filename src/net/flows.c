@@ -80,9 +80,11 @@ struct flow {
 	uint64_t used_ms;
 	struct flow *chain, *next, *previous;
 	struct destination destination; /* the name is the synthetic table's */
-	char *agreed;                   /* owns destination.agreed */
-	struct address address;         /* that was dialled */
-	char *aliases;                  /* that led there (dial.h) */
+	struct owner_wait owner;
+	char *program;          /* that it is of, for people; NULL: not known */
+	char *agreed;           /* owns destination.agreed */
+	struct address address; /* that was dialled */
+	char *aliases;          /* that led there (dial.h) */
 	struct quota_account *account;
 	struct flow_dialling *dialling;
 	struct watcher watcher; /* of the socket outside; -1: none */
@@ -146,6 +148,7 @@ static void flows_record(const struct flow *f, enum record_kind kind, const stru
 		.target = j->target,
 		.name = f->destination.name,
 		.port = f->destination.port,
+		.program = f->program,
 		.rule = j->rule,
 		.reason = j->reason,
 		.remedy = j->remedy };
@@ -159,7 +162,11 @@ static void flows_record(const struct flow *f, enum record_kind kind, const stru
 	else if (!f->destination.name)
 		address_print(&f->destination.address, &address);
 	r.address = buffer_text(&address);
-	recorder_add(f->all->o.recorder, &r);
+	if (f->program || kind == RECORD_CLOSED)
+		recorder_add(f->all->o.recorder, &r);
+	else
+		owners_record(f->all->o.owners, f->all->o.recorder, true, f->path.from_port, &r,
+			NULL, NULL);
 }
 
 static void flows_record_because(const struct flow *f, enum record_kind kind, const char *why)
@@ -206,7 +213,9 @@ static void flows_stop_dialling(struct flow *f)
 
 static void flows_release(struct flow *f)
 {
+	owners_leave(&f->owner);
 	flows_stop_dialling(f);
+	free(f->program);
 	free(f->agreed);
 	free(f->aliases);
 	free(f);
@@ -532,6 +541,13 @@ static void flows_review_asking(struct flow *f)
 	}
 }
 
+static void flows_on_owner(struct owner_wait *w, const char *program)
+{
+	struct flow *f = container_of(w, struct flow, owner);
+
+	f->program = *program ? strdup(program) : NULL;
+}
+
 static void flows_take_new(struct flows *all, const struct capture_datagram *path, size_t len)
 {
 	struct flow tried = { .all = all,
@@ -559,6 +575,8 @@ static void flows_take_new(struct flows *all, const struct capture_datagram *pat
 		return;
 	}
 	flows_add(all, f);
+	f->owner.done = flows_on_owner;
+	(void)owners_ask(all->o.owners, &f->owner, true, path->from_port);
 	flows_keep(f, all->data, len);
 	if (allowed)
 		flows_start_dialling(f);

@@ -10,6 +10,7 @@
  */
 #include "net/asker.h"
 #include "net/dial.h"
+#include "net/owners.h"
 #include "net/quota.h"
 #include "net/recorder.h"
 #include "net/dns/synthetic.h"
@@ -30,7 +31,8 @@ struct flows_options {
 	const struct synthetic *synthetic;
 	struct quota *quota;
 	struct recorder *recorder;
-	struct asker *asker; /* NULL: no user can be asked */
+	struct owners *owners; /* NULL: no program is looked for */
+	struct asker *asker;   /* NULL: no user can be asked */
 	/* CAPTURE_UDP_*, CAPTURE_GROUP_*, CAPTURE_RAW_*; -1: none. They become the flows', also on
 	 * failure. */
 	int udp[2];

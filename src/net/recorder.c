@@ -112,7 +112,8 @@ static struct record_entry **record_table_slot(
 
 		if (t->slots[i]->hash == hash && kept->kind == r->kind && kept->dns == r->dns &&
 			record_table_same_text(kept->target, r->target) &&
-			record_table_same_text(kept->reason, r->reason))
+			record_table_same_text(kept->reason, r->reason) &&
+			(!*r->program || record_table_same_text(kept->program, r->program)))
 			break;
 	}
 	*ret_hash = hash;
@@ -166,9 +167,10 @@ struct record_entry *record_table_add(struct record_table *t, const struct recor
 
 void record_table_remove(struct record_table *t, struct record_entry *e)
 {
-	uint64_t hash;
-	size_t i = (size_t)(record_table_slot(t, &e->record, &hash) - t->slots);
+	size_t i = e->hash & MASK;
 
+	while (t->slots[i] != e)
+		i = (i + 1) & MASK;
 	record_table_unwait(t, e);
 	record_table_take_out(t, RECORD_BY_USE, e);
 	/* Fills the gap at i with those after it that may stand there. */
@@ -366,21 +368,45 @@ void recorder_settle(struct recorder *r, uint64_t id)
 	recorder_flush(r);
 }
 
+/*
+ * What was of no known program so far is of this one: an entry without a name is there only as long
+ * as its target has none. NULL: there is no such entry, or no memory for another.
+ */
+static struct record_entry *recorder_name(struct recorder_class *c, const struct record *record)
+{
+	struct record unnamed = *record;
+	struct record_entry *old, *e;
+
+	unnamed.program = "";
+	old = record_table_find(&c->table, &unnamed);
+	if (!old || *old->record.program || c->table.n == RECORD_TABLE_MAX)
+		return NULL;
+	e = record_table_add(&c->table, record);
+	if (!e)
+		return NULL;
+	recorder_count(&e->record, &old->record);
+	e->record.count = old->record.count;
+	e->record.pid = old->record.pid;
+	e->told = old->told;
+	e->told_ms = old->told_ms;
+	record_table_remove(&c->table, old);
+	return e;
+}
+
 static struct record_entry *recorder_find_or_add(
 	struct recorder_class *c, const struct record *record)
 {
 	struct record_entry *e = record_table_find(&c->table, record);
 
+	if (!e && *record->program)
+		e = recorder_name(c, record);
 	if (e) {
 		record_table_use(&c->table, e);
-		/* Program and place are recorded only if they are the same for all that were
-		 * counted. */
+		/* The place is recorded only if it is the same for all that were counted. */
 		if (e->record.count == 0)
 			e->record.pid = record->pid;
 		else if (e->record.pid != record->pid)
 			e->record.pid = 0;
-		if (strcmp(e->record.program, record->program) != 0)
-			e->record.program = "";
 		if (strcmp(e->record.address, record->address) != 0)
 			e->record.address = "";
 		return e;

@@ -14,11 +14,11 @@ enum { RECORDER_PER_SECOND = 200 };
 
 /*
  * Records go out by the socket, as FRAME_RECORD (wire/record.h). What is new is reported at once;
- * the same again (kind, target, reason) is counted, its bytes are added up, and it is reported at
- * most once a second, or when the reader asks (recorder_settle()). At most 4096 different ones of a
- * kind are kept apart, and RECORDER_PER_SECOND are reported in a second; what is beyond that
- * becomes one record with the target "*". No count and no byte is lost as long as there is a
- * reader.
+ * the same again (kind, target, reason, program) is counted, its bytes are added up, and it is
+ * reported at most once a second, or when the reader asks (recorder_settle()). At most 4096
+ * different ones of a kind are kept apart, and RECORDER_PER_SECOND are reported in a second; what
+ * is beyond that becomes one record with the target "*". No count and no byte is lost as long as
+ * there is a reader.
  *
  * The socket must be non-blocking (-EINVAL); it stays the caller's, who may watch it, too.
  */

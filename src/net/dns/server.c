@@ -11,7 +11,9 @@
  */
 #include "net/dns/server.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +53,9 @@ struct dns_server_socket {
 
 struct dns_server {
 	struct dns_server_options options;
-	struct buffer rule, reason, remedy;  /* of a record that is being made */
+	struct buffer rule, reason, remedy; /* of a record that is being made */
+	struct buffer made;                 /* the record of the question by UDP */
+	bool by_udp;
 	struct dns_server_socket sockets[4]; /* two for UDP, two for TCP */
 	struct timer resume;                 /* accepting goes on */
 	size_t n_connections;
@@ -75,7 +79,9 @@ static void dns_server_record(
 		.remedy = buffer_text(&s->remedy),
 	};
 
-	recorder_add(s->options.recorder, &r);
+	buffer_clear(&s->made);
+	if (!s->by_udp || !s->options.owners || record_encode(&r, &s->made) < 0)
+		recorder_add(s->options.recorder, &r);
 	buffer_clear(&s->rule);
 	buffer_clear(&s->reason);
 	buffer_clear(&s->remedy);
@@ -209,29 +215,80 @@ size_t dns_server_answer(
  * By UDP the answer goes back to the sender from the socket that it came by: the kernel turns it
  * into one of the server that was asked, as it turned the question (capture.h). An answer that
  * cannot be sent at once is lost, as datagrams may be; resolvers ask again.
+ *
+ * What is recorded is answered when the program that asked was looked for: it waits until then.
  */
+
+struct dns_sent {
+	int fd; /* the server's */
+	struct sockaddr_storage to;
+	socklen_t to_len;
+	size_t len;
+	uint8_t reply[REPLY_MAX];
+};
+
+static void dns_reply_send(const struct dns_sent *a)
+{
+	if (a->len > 0)
+		(void)sendto(a->fd, a->reply, a->len, MSG_DONTWAIT | MSG_NOSIGNAL,
+			(const struct sockaddr *)&a->to, a->to_len);
+}
+
+static void dns_reply_after(void *context)
+{
+	dns_reply_send(context);
+	free(context);
+}
+
+static uint16_t dns_reply_port(const struct dns_sent *a)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&a->to;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&a->to;
+
+	return ntohs(a->to.ss_family == AF_INET6 ? v6->sin6_port : v4->sin_port);
+}
+
+/* The record is in s->made: it goes out with the program's name, and then the answer. */
+static void dns_server_answer_recorded(struct dns_server *s, const struct dns_sent *a)
+{
+	struct dns_sent *kept = malloc(sizeof(*kept));
+	struct record r;
+
+	if (kept)
+		*kept = *a;
+	if (record_decode(&r, s->made.data, s->made.len) == 0 && kept) {
+		owners_record(s->options.owners, s->options.recorder, true, dns_reply_port(a), &r,
+			dns_reply_after, kept);
+		return;
+	}
+	free(kept);
+	dns_reply_send(a);
+}
 
 static void dns_server_datagram_ready(struct watcher *w, uint32_t events)
 {
 	struct dns_server *s = container_of(w, struct dns_server_socket, watcher)->server;
-	uint8_t query[QUERY_MAX], reply[REPLY_MAX];
+	uint8_t query[QUERY_MAX];
 
 	(void)events;
 	for (int i = 0; i < BATCH; i++) {
-		struct sockaddr_storage from;
-		socklen_t from_len = sizeof(from);
+		struct dns_sent a = { .fd = w->fd, .to_len = sizeof(a.to) };
 		ssize_t n = recvfrom(w->fd, query, sizeof(query), MSG_DONTWAIT | MSG_TRUNC,
-			(struct sockaddr *)&from, &from_len);
-		size_t len = 0;
+			(struct sockaddr *)&a.to, &a.to_len);
 
 		/* Other errors are about what was sent before. */
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n >= 0 && (size_t)n <= sizeof(query))
-			len = dns_server_answer(s, query, (size_t)n, reply, sizeof(reply));
-		if (len > 0)
-			(void)sendto(w->fd, reply, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-				(struct sockaddr *)&from, from_len);
+		if (n < 0 || (size_t)n > sizeof(query))
+			continue;
+		buffer_clear(&s->made);
+		s->by_udp = true;
+		a.len = dns_server_answer(s, query, (size_t)n, a.reply, sizeof(a.reply));
+		s->by_udp = false;
+		if (s->made.len > 0)
+			dns_server_answer_recorded(s, &a);
+		else
+			dns_reply_send(&a);
 	}
 }
 
@@ -444,6 +501,7 @@ void dns_server_free(struct dns_server *s)
 		fd_close(&s->options.udp[i]);
 		fd_close(&s->options.tcp[i]);
 	}
+	buffer_deinit(&s->made);
 	buffer_deinit(&s->rule);
 	buffer_deinit(&s->reason);
 	buffer_deinit(&s->remedy);

@@ -8,6 +8,7 @@
  */
 #include "event/loop.h"
 #include "net/dns/names.h"
+#include "net/owners.h"
 #include "net/recorder.h"
 #include "net/dns/synthetic.h"
 
@@ -18,7 +19,8 @@ struct dns_server_options {
 	const struct dns_names *names;
 	struct synthetic *synthetic;
 	struct recorder *recorder;
-	int udp[2], tcp[2]; /* sockets (TCP: listening); -1: none */
+	struct owners *owners; /* NULL: no program is looked for */
+	int udp[2], tcp[2];    /* sockets (TCP: listening); -1: none */
 	/*
 	 * Called before a name's address is reported; may be NULL. Negative: it is not reported.
 	 * -EADDRINUSE: the sandbox has a server there; -EMFILE, -E2BIG: out of sockets, or of

@@ -232,13 +232,11 @@ static void test_blur(void **state)
 	recorder_add(s.recorder, &r);
 	recorder_add(s.recorder, &r);
 	r.pid = 8;
-	r.program = "wget";
 	recorder_add(s.recorder, &r);
 	recorder_flush(s.recorder);
 	read_all(&s);
 	assert_int_equal(s.frames, 2);
 	assert_int_equal(s.last.pid, 0);
-	assert_string_equal(s.program, "");
 	assert_string_equal(s.address, "192.0.2.1");
 	r.address = "192.0.2.2";
 	recorder_add(s.recorder, &r);
@@ -246,6 +244,42 @@ static void test_blur(void **state)
 	read_all(&s);
 	assert_int_equal(s.last.pid, 8);
 	assert_string_equal(s.address, "");
+	end(&s);
+}
+
+/* Each program has its own record; what is of none that is known counts with one of them. */
+static void test_programs(void **state)
+{
+	struct record r = record_of(RECORD_CLOSED, "a.example:443");
+	struct side s;
+
+	(void)state;
+	make(&s);
+	recorder_add(s.recorder, &r);
+	r.program = "wget";
+	recorder_add(s.recorder, &r);
+	read_all(&s);
+	assert_int_equal(s.frames, 2);
+	assert_string_equal(s.program, "wget");
+	r.program = "";
+	recorder_add(s.recorder, &r);
+	recorder_flush(s.recorder);
+	read_all(&s);
+	assert_int_equal(s.frames, 3);
+	assert_true(*s.program);
+	/* A program that is found later is the one of what came before. */
+	r.target = "b.example:443";
+	recorder_add(s.recorder, &r);
+	read_all(&s);
+	assert_string_equal(s.program, "");
+	recorder_add(s.recorder, &r);
+	r.program = "wget";
+	recorder_add(s.recorder, &r);
+	recorder_flush(s.recorder);
+	read_all(&s);
+	assert_int_equal(s.frames, 5);
+	assert_string_equal(s.program, "wget");
+	assert_int_equal(s.last.count, 2);
 	end(&s);
 }
 
@@ -497,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_same_again),
 		cmocka_unit_test(test_each_second),
 		cmocka_unit_test(test_blur),
+		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_most),
 		cmocka_unit_test(test_flood),
