@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What recorder.c keeps, for its tests. Records that are kept apart: one for each target and
- * reason, found by a hash, with the order in which they were last used. At most RECORD_TABLE_MAX;
- * the texts are copied, and cut off where they are longer than anybody would read.
+ * What recorder.c keeps, for its tests. Records that are kept apart: one for each target,
+ * reason and program, found by a hash, with the order in which they were last used. At most
+ * RECORD_TABLE_MAX; the texts are copied, and cut off where they are longer than anybody would
+ * read.
  */
 #include "base/hash.h"
 #include "wire/record.h"
@@ -45,7 +46,8 @@ struct record_table {
 
 void record_table_init(struct record_table *t);
 void record_table_deinit(struct record_table *t);
-/* The entry of the same kind, target and reason; NULL: there is none. */
+/* The entry of the same kind, target, reason and program; one of any program if that is not known.
+ * NULL: there is none. */
 struct record_entry *record_table_find(struct record_table *t, const struct record *r);
 /* A new one, with nothing counted. NULL: no memory, or no room. */
 struct record_entry *record_table_add(struct record_table *t, const struct record *r);

@@ -9,6 +9,7 @@
 #include "net/connections.h"
 #include "net/dns/server.h"
 #include "net/flows.h"
+#include "net/owners.h"
 #include "net/enter/listeners.h"
 #include "net/dns/names.h"
 #include "policy/algebra/ceiling.h"
@@ -58,6 +59,7 @@ struct relay {
 	struct synthetic *synthetic;
 	struct quota *quota;
 	struct recorder *recorder;
+	struct owners *owners;
 	struct asker *asker; /* NULL: no daemon, so no questions */
 	struct pump_room *room;
 	struct inner_pool *inner;
@@ -89,6 +91,8 @@ static int relay_set_up(struct relay *r)
 		error = quota_new(&r->quota, o->policy, o->ledger);
 	if (error == 0)
 		error = recorder_new(&r->recorder, r->loop, o->socket);
+	if (error == 0)
+		error = owners_new(&r->owners, r->loop, o->socket);
 	if (error == 0 && o->ask_ms > 0)
 		error = asker_new(&r->asker, r->loop, o->socket, o->ask_ms);
 	return error < 0 ? error : pump_room_new(&r->room, r->loop);
@@ -100,9 +104,12 @@ static int relay_start_connections(struct relay *r)
 		.synthetic = r->synthetic,
 		.quota = r->quota,
 		.recorder = r->recorder,
+		.owners = r->owners,
 		.asker = r->asker,
 		.room = r->room,
 		.inner = r->inner,
+		.lent = r->o->lent,
+		.n_lent = r->o->n_lent,
 		.listeners = { fd_take(&r->captured[CAPTURE_TCP_4]),
 			fd_take(&r->captured[CAPTURE_TCP_6]) } };
 
@@ -141,6 +148,7 @@ static int relay_start_server(
 		.names = r->names,
 		.synthetic = r->synthetic,
 		.recorder = r->recorder,
+		.owners = r->owners,
 		.named = r->listeners ? relay_on_named : NULL,
 		.context = r->listeners };
 
@@ -168,6 +176,7 @@ static int relay_start_flows(struct relay *r)
 		.synthetic = r->synthetic,
 		.quota = r->quota,
 		.recorder = r->recorder,
+		.owners = r->owners,
 		.asker = r->asker,
 		.udp = { fd_take(&r->captured[CAPTURE_UDP_4]),
 			fd_take(&r->captured[CAPTURE_UDP_6]) },
@@ -258,6 +267,7 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 	auto_policy *policy = NULL;
 	struct policy *old = r->policy;
 	struct dns_names *names = NULL;
+	struct policy_options options = { 0 };
 	int n, error;
 
 	if (c->flags & CHANGE_WHOLE && !r->led)
@@ -270,7 +280,9 @@ static int relay_change(struct relay *r, const struct change *c, struct error *e
 		n = permissions_layers(permissions, layers, LAYERS_MAX);
 	if (n < 0)
 		return n;
-	error = policy_new(&policy, layers, (size_t)n, &(struct policy_options){ 0 }, e);
+	/* What is inspected was settled when the session was made. */
+	options.opened = policy_opened(r->o->policy, &options.n_opened);
+	error = policy_new(&policy, layers, (size_t)n, &options, e);
 	if (error == 0)
 		error = names_new(&names, policy, r->asker, e);
 	if (error == 0)
@@ -418,8 +430,14 @@ static int relay_take_settle(struct relay *r)
 {
 	if (r->frame.id == 0 || r->frame.len != 0 || r->frame.n_fds != 0)
 		return -EPROTO;
+	owners_flush(r->owners);
 	recorder_settle(r->recorder, r->frame.id);
 	return 0;
+}
+
+static int relay_take_owner(struct relay *r)
+{
+	return owners_answer(r->owners, r->frame.id, r->frame.body, r->frame.len);
 }
 
 static void relay_on_holder(struct watcher *w, uint32_t events)
@@ -436,6 +454,7 @@ static void relay_on_holder(struct watcher *w, uint32_t events)
 		error = r->frame.type == FRAME_POLICY   ? relay_take_change(r)
 			: r->frame.type == FRAME_ANSWER ? relay_take_answer(r)
 			: r->frame.type == FRAME_SETTLE ? relay_take_settle(r)
+			: r->frame.type == FRAME_OWNER  ? relay_take_owner(r)
 							: -EPROTO;
 	else
 		error = r->frame.type == FRAME_SOCKETS ? relay_take_sockets(r)
@@ -449,6 +468,7 @@ static void relay_on_holder(struct watcher *w, uint32_t events)
 
 static void relay_tear_down(struct relay *r)
 {
+	owners_stop(r->owners);
 	publish_free(r->publish);
 	doors_free(r->doors);
 	flows_free(r->flows);
@@ -463,6 +483,7 @@ static void relay_tear_down(struct relay *r)
 		fd_close(&r->sockets[i]);
 	pump_room_free(r->room);
 	asker_free(r->asker);
+	owners_free(r->owners);
 	recorder_free(r->recorder);
 	quota_free(r->quota);
 	synthetic_free(r->synthetic);
@@ -504,6 +525,7 @@ int relay_serve(const struct relay_options *o)
 		size_t left = 1;
 
 		loop_remove(r.loop, &r.watcher);
+		owners_stop(r.owners);
 		/* The first turn takes those that wait to be accepted. */
 		for (int ms = 0; left > 0 && now < end; ms = (int)(end - now)) {
 			if (loop_turn(r.loop, ms) < 0)

@@ -13,6 +13,7 @@
 #include "net/enter/doors.h"
 #include "net/dns/lookup.h"
 #include "net/enter/publish.h"
+#include "net/lent.h"
 #include "policy/policy.h"
 #include "wire/ledger.h"
 
@@ -29,7 +30,9 @@ struct relay_options {
 	size_t n_doors;
 	struct publish_port *ports; /* likewise */
 	size_t n_ports;
-	uint32_t ask_ms;       /* how long what the policy asks about waits; 0: it is refused */
+	uint32_t ask_ms; /* how long what the policy asks about waits; 0: it is refused */
+	const struct net_lent *lent; /* hosts with secrets (net/lent.h) */
+	size_t n_lent;
 	struct ledger *ledger; /* with which limits are counted (net/quota.h); or NULL */
 };
 
