@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *     accept -> judged -> dialled -> pumped, its first bytes through the gate
- *               |    \          \            \
- *               |     `----------`------------`-> reset, with a record
- *               `-> waits for an answer -> judged again
+ *     accept -> its program is looked for -> judged -> dialled -> pumped, its first bytes through
+ * the gate
+ *                                            |    \          \            \
+ *                                            |     `----------`------------`-> reset, with a record
+ *                                            `-> waits for an answer -> judged again
  *
  * The record goes out before the reset, so that whoever hears of a command's end has heard of its
  * denials.
@@ -22,15 +23,20 @@
 
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "net/enter/capture.h"
 #include "net/gate/gate.h"
+#include "net/opened.h"
+#include "wire/lend.h"
 
 enum {
 	CONNECTIONS_MAX = 60000,
 	ACCEPTS_MAX = 64, /* before others have their turn */
 	HELLO_MS = 10000, /* for a first message that began */
 	HANDSHAKE = 22,   /* TLS: the first byte of a client's */
+	KNOWN_MAX = 256,
 	CHARGED_BYTES = sizeof("localhost:65535"),
+	OPENED_BUCKETS = 1024,
 };
 
 struct connections_listener {
@@ -44,6 +50,12 @@ struct connections {
 	int reserve; /* given up to take and reset one more connection when there are no more */
 	struct net_connection *first;
 	size_t n;
+	struct lent_queue lent[LENT_MAX];
+	/* Whose requests are asked about, by their ids. */
+	struct net_connection *opened[OPENED_BUCKETS];
+	uint64_t last_opened;
+	/* Destinations of which a program was found: hashes, each in its place. 0: none. */
+	uint64_t known[KNOWN_MAX];
 };
 
 /* What only matters until it is connected. */
@@ -61,15 +73,21 @@ struct net_connection {
 	int inner, outer;
 	bool local;                     /* `outer` is a server inside, and of the pool */
 	struct destination destination; /* the name is the synthetic table's */
-	char *agreed;                   /* of the destination */
-	struct address address;         /* that was dialled */
-	char *aliases;                  /* that led there (dial.h) */
+	struct owner_wait owner;
+	bool is_held;                /* until that is over */
+	char *program;               /* that it is of, for people; NULL: not known */
+	struct owner_program *found; /* of a host with secrets for programs; else NULL */
+	char *agreed;                /* of the destination */
+	struct address address;      /* that was dialled */
+	char *aliases;               /* that led there (dial.h) */
 	struct connection_dialling *dialling;
 	struct quota_account *account;
 	struct pump pump;
 	struct gate gate;
-	struct asker_wait request; /* of HTTP, which the gate holds */
-	struct timer timer;        /* runs while a first message is incomplete */
+	struct asker_wait request;          /* of HTTP, which the gate holds */
+	struct opened opened;               /* requests inside TLS */
+	struct net_connection *next_opened; /* in its bucket */
+	struct timer timer;                 /* runs while a first message is incomplete */
 };
 
 static struct loop *connections_loop(const struct net_connection *c)
@@ -86,6 +104,7 @@ static void connections_record(
 	struct record r = { .kind = kind,
 		.name = c->destination.name,
 		.port = c->destination.port,
+		.program = c->program,
 		.sent = c->pump.streams[PUMP_INNER].moved,
 		.received = c->pump.streams[PUMP_OUTER].moved };
 
@@ -119,9 +138,30 @@ static void connections_stop_dialling(struct net_connection *c)
 	c->dialling = NULL;
 }
 
+/* Where the connection with that id is, or would be. */
+static struct net_connection **connections_opened(struct connections *all, uint64_t id)
+{
+	struct net_connection **at = &all->opened[id % OPENED_BUCKETS];
+
+	while (*at && (*at)->opened.id != id)
+		at = &(*at)->next_opened;
+	return at;
+}
+
+static void connections_forget_opened(struct net_connection *c)
+{
+	if (c->opened.id == 0)
+		return;
+	*connections_opened(c->all, c->opened.id) = c->next_opened;
+	opened_deinit(&c->opened);
+	c->opened.id = 0;
+}
+
 static void connections_close(struct net_connection *c, bool orderly)
 {
+	owners_leave(&c->owner);
 	connections_stop_dialling(c);
+	connections_forget_opened(c);
 	asker_leave(&c->request, QUESTION_GIVEN_UP);
 	loop_stop(connections_loop(c), &c->timer);
 	if (c->pump.room)
@@ -142,6 +182,8 @@ static void connections_close(struct net_connection *c, bool orderly)
 		c->next->previous = c->previous;
 	*(c->previous ? &c->previous->next : &c->all->first) = c->next;
 	c->all->n--;
+	free(c->program);
+	free(c->found);
 	free(c->agreed);
 	free(c->aliases);
 	free(c);
@@ -194,7 +236,7 @@ static void connections_on_done(struct pump *p, int error)
 
 		quota_explain(c->account, reason);
 		connections_deny_because(c, reason);
-	} else if (error == -ECONNABORTED && c->request.question) {
+	} else if (error == -ECONNABORTED && (c->request.question || c->opened.first)) {
 		connections_deny_because(c, closed);
 	} else {
 		if (!c->local)
@@ -246,6 +288,7 @@ static bool connections_ask_request(struct gate *g, const char *shown)
 	struct net_connection *c = container_of(g, struct net_connection, gate);
 
 	c->request.done = connections_on_request_answer;
+	c->request.program = c->program;
 	return asker_join(c->all->o.asker, &c->request, g->refused, shown);
 }
 
@@ -270,9 +313,76 @@ static void connections_begin(struct net_connection *c)
 
 /* Dialling. */
 
+static void connections_on_asked(struct lent_queue *q, uint64_t id, const struct lend_request *r)
+{
+	struct connections *all = q->context;
+	struct net_connection *c = *connections_opened(all, id);
+
+	/* It may have ended meanwhile. */
+	if (!c || id == 0 || c->opened.queue != q || !c->pump.room)
+		return;
+	c->opened.program = c->program;
+	opened_ask(&c->opened, r);
+}
+
+static void connections_on_request_denied(struct opened *o, const struct net_judgement *j)
+{
+	connections_record(container_of(o, struct net_connection, opened), RECORD_DENIED, j);
+}
+
+/* From here on the injector may ask about its requests. */
+static void connections_begin_opened(struct net_connection *c, struct lent_queue *q)
+{
+	const uint64_t id = ++c->all->last_opened;
+
+	c->opened = (struct opened){ .denied = connections_on_request_denied,
+		.judge = c->all->o.dialler->judge,
+		.destination = &c->destination,
+		.asker = c->all->o.asker,
+		/* The client that goes away takes its questions along. */
+		.asks = &c->pump.streams[PUMP_INNER].asks,
+		.queue = q,
+		.id = id };
+	c->next_opened = NULL;
+	*connections_opened(c->all, id) = c;
+}
+
+/* Who is lent secrets of the host that it goes to; NULL: it has none. j->target is that host. */
+static struct lent_queue *connections_lent(const struct net_connection *c, struct net_judgement *j)
+{
+	struct connections *all = c->all;
+
+	if (all->o.n_lent == 0)
+		return NULL;
+	(void)judge_refuse(&c->destination, j, "%s", "");
+	for (size_t i = 0; i < all->o.n_lent; i++)
+		if (lent_has(&all->o.lent[i], j->target))
+			return &all->lent[i];
+	return NULL;
+}
+
+/* To a host with secrets: whoever is lent them has it from here on. */
+static int connections_lend(struct net_connection *c)
+{
+	const struct owner_program *found = c->found;
+	struct net_judgement j = { 0 };
+	struct lent_queue *q = connections_lent(c, &j);
+	struct lend_open open = { .host = j.target };
+
+	if (!q)
+		return 0;
+	if (found && found->found == OWNER_FOUND)
+		open.program = found->text;
+	else if (found && found->found == OWNER_UNSURE)
+		open.why = found->text;
+	connections_begin_opened(c, q);
+	return lent_open(q, c->opened.id, &open, &c->outer);
+}
+
 static void connections_on_dialled(struct dial *d, int fd)
 {
 	struct net_connection *c = container_of(d, struct connection_dialling, dial)->connection;
+	int r;
 
 	if (fd == -EACCES) {
 		struct net_judgement j = d->refused;
@@ -285,7 +395,11 @@ static void connections_on_dialled(struct dial *d, int fd)
 		c->address = d->address;
 		c->aliases = d->aliases;
 		connections_stop_dialling(c);
-		connections_begin(c);
+		r = connections_lend(c);
+		if (r < 0)
+			connections_fail(c, r);
+		else
+			connections_begin(c);
 	}
 }
 
@@ -416,6 +530,7 @@ static bool connections_ask(struct net_connection *c, struct net_judgement *j)
 	if (r < 0 || loop_change(connections_loop(c), &c->dialling->watcher, EPOLLRDHUP) < 0)
 		return false;
 	c->dialling->asking.done = connections_on_answer;
+	c->dialling->asking.program = c->program;
 	return asker_join(c->all->o.asker, &c->dialling->asking, j, NULL);
 }
 
@@ -429,12 +544,91 @@ static void connections_go_out(struct net_connection *c)
 		connections_deny(c, &j);
 }
 
+/* For records alone, so two that have one hash do no harm. */
+static uint64_t connections_hash(const struct net_connection *c)
+{
+	const struct destination *d = &c->destination;
+	const uint64_t from = hash_bytes(HASH_START, &d->port, sizeof(d->port));
+
+	return d->name ? hash_bytes(from, d->name, strlen(d->name))
+		       : hash_bytes(from, d->address.bytes, sizeof(d->address.bytes));
+}
+
+static uint64_t *connections_known(const struct net_connection *c)
+{
+	return &c->all->known[connections_hash(c) % KNOWN_MAX];
+}
+
+static void connections_on_owner(struct owner_wait *w, const char *program)
+{
+	struct net_connection *c = container_of(w, struct net_connection, owner);
+
+	c->program = *program ? strdup(program) : NULL;
+	if (*program)
+		*connections_known(c) = connections_hash(c);
+	if (!c->is_held)
+		return;
+	c->is_held = false;
+	connections_go_out(c);
+}
+
+/* The port that it comes from; 0: not known. */
+static uint16_t connections_source(const struct net_connection *c)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} from = { 0 };
+	socklen_t len = sizeof(from);
+
+	if (getpeername(c->inner, &from.any, &len) < 0)
+		return 0;
+	return ntohs(from.any.sa_family == AF_INET6 ? from.v6.sin6_port : from.v4.sin_port);
+}
+
+/*
+ * Where it matters which program connects, it is always waited for. Without an answer the
+ * connection goes on as that of no program. True: it waits.
+ */
+static bool connections_find_program(struct net_connection *c)
+{
+	struct net_judgement j = { 0 };
+	const struct lent_queue *q = connections_lent(c, &j);
+
+	if (!q || !lent_needs_program(q, j.target))
+		return false;
+	c->owner.found = c->found = calloc(1, sizeof(*c->found));
+	c->is_held = c->found && owners_ask_program(c->all->o.owners, &c->owner,
+					 connections_source(c), c->destination.port);
+	return c->is_held;
+}
+
+/*
+ * A program is looked for while its connection waits, so that it is still there. But the next of a
+ * destination to which it may go waits for nothing: if its program is gone by then, it counts with
+ * what is known.
+ */
+static void connections_find_owner(struct net_connection *c)
+{
+	struct net_judgement j = { 0 };
+
+	c->owner.done = connections_on_owner;
+	if (connections_find_program(c))
+		return;
+	c->is_held = owners_ask(c->all->o.owners, &c->owner, false, connections_source(c)) &&
+		     (*connections_known(c) != connections_hash(c) ||
+			     !judge_destination(c->all->o.dialler->judge, &c->destination, &j));
+	if (!c->is_held)
+		connections_go_out(c);
+}
+
 static void connections_on_called(struct inner_call *call, int fd)
 {
 	struct net_connection *c = container_of(call, struct connection_dialling, call)->connection;
 
 	if (fd < 0) {
-		connections_go_out(c);
+		connections_find_owner(c);
 		return;
 	}
 	c->outer = fd;
@@ -468,7 +662,7 @@ static void connections_take(struct connections *all, int fd)
 	d->name = synthetic_name(all->o.synthetic, &d->address);
 	/* At its own ports the relay would find itself. */
 	if (!all->o.inner || !capture_is_loopback(&d->address) || capture_is_own_port(d->port)) {
-		connections_go_out(c);
+		connections_find_owner(c);
 		return;
 	}
 	r = connections_prepare(c);
@@ -519,6 +713,9 @@ int connections_new(struct connections **ret, const struct connections_options *
 	if (!c)
 		return -ENOMEM;
 	c->o = *o;
+	for (size_t i = 0; r == 0 && i < o->n_lent; i++)
+		r = lent_queue_init(
+			&c->lent[i], &o->lent[i], o->dialler->loop, connections_on_asked, c);
 	c->reserve = -1;
 	for (int i = 0; i < 2; i++)
 		c->listeners[i] =
@@ -549,6 +746,8 @@ void connections_free(struct connections *c)
 		loop_remove(c->o.dialler->loop, &c->listeners[i].watcher);
 		fd_close(&c->o.listeners[i]);
 	}
+	for (size_t i = 0; i < c->o.n_lent; i++)
+		lent_queue_deinit(&c->lent[i]);
 	fd_close(&c->reserve);
 	free(c);
 }
@@ -579,6 +778,9 @@ void connections_review(struct connections *all)
 		bool stays;
 
 		next = c->next;
+		/* It is judged later. */
+		if (c->is_held)
+			continue;
 		if (c->dialling && c->dialling->asking.question) {
 			connections_review_asking(c);
 			continue;
@@ -610,6 +812,8 @@ void connections_review(struct connections *all)
 			connections_start_dialling(c);
 		} else if (c->request.question) {
 			gate_resume(&c->pump);
+		} else {
+			opened_review(&c->opened);
 		}
 	}
 }
@@ -622,7 +826,8 @@ size_t connections_drain(struct connections *c)
 		next = i->next;
 		if (i->pump.room && i->pump.streams[PUMP_INNER].closed)
 			connections_cut(i);
-		else if (i->request.question || (i->dialling && i->dialling->asking.question))
+		else if (i->request.question || i->opened.first ||
+			 (i->dialling && i->dialling->asking.question))
 			connections_deny_because(
 				i, "the command ended before the user agreed to it");
 	}

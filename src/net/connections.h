@@ -12,7 +12,9 @@
 #include "net/asker.h"
 #include "net/dial.h"
 #include "net/enter/inner.h"
+#include "net/lent.h"
 #include "net/pump.h"
+#include "net/owners.h"
 #include "net/quota.h"
 #include "net/recorder.h"
 #include "net/dns/synthetic.h"
@@ -24,10 +26,13 @@ struct connections_options {
 	const struct synthetic *synthetic;
 	struct quota *quota;
 	struct recorder *recorder;
+	struct owners *owners; /* NULL: no program is looked for */
 	struct pump_room *room;
 	struct asker *asker;      /* NULL: no user can be asked */
 	struct inner_pool *inner; /* for servers inside; NULL: the host's loopback is not granted */
-	int listeners[2];         /* CAPTURE_TCP_*; -1: none. They become the connections'. */
+	const struct net_lent *lent; /* hosts with secrets */
+	size_t n_lent;
+	int listeners[2]; /* CAPTURE_TCP_*; -1: none. They become the connections'. */
 };
 
 int connections_new(struct connections **ret, const struct connections_options *o);

@@ -468,6 +468,40 @@ static bool judge_is_agreed_at_host(
 	       decision.verdict >= VERDICT_ASK;
 }
 
+static const char *judge_scheme(const struct destination *d)
+{
+	return d->is_opened ? "https" : "http";
+}
+
+/* "." or "..", escaped or not. */
+static bool judge_has_dot_segment(const char *path)
+{
+	while (*path) {
+		size_t dots = 0, n;
+
+		path++;
+		while ((n = *path == '.' ? 1 : strncasecmp(path, "%2e", 3) == 0 ? 3 : 0) > 0) {
+			dots++;
+			path += n;
+		}
+		if ((dots == 1 || dots == 2) && (*path == '/' || *path == '\0'))
+			return true;
+		path += strcspn(path, "/");
+	}
+	return false;
+}
+
+/*
+ * Servers differ in whether these separate folders, or end the name of one, and in whether they
+ * take back folders before they choose who serves the request: "/admin/../public" is "/public" to
+ * the policy and to one of them, and below "/admin" to another.
+ */
+static bool judge_is_ambiguous(const char *path)
+{
+	return strpbrk(path, "\\;") || strstr(path, "//") || strcasestr(path, "%2f") ||
+	       strcasestr(path, "%5c") || judge_has_dot_segment(path);
+}
+
 /*
  * Of a URL that the policy can read. at_host: on a connection to an address, whether anything
  * forbids the path at the host that it asks for. agreed: by the user, to this request.
@@ -476,22 +510,21 @@ static bool judge_url(const struct net_judge *j, const struct destination *d,
 	const struct http_request *http, bool at_host, bool agreed, struct net_judgement *ret)
 {
 	char target[TARGET_BYTES], url[URL_BYTES];
-	const struct request r = {
-		.op = OPERATION_NET_CONNECT, .target = url, .method = http->method
-	};
+	const struct request r = { .op = OPERATION_NET_CONNECT,
+		.target = url,
+		.method = http->method,
+		.is_opened = d->is_opened };
 	struct decision decision;
 	int n;
 
-	/* Servers differ in whether these separate folders, or end the name of one. */
-	if (j->paths && (strpbrk(http->path, "\\;") || strstr(http->path, "//") ||
-				strcasestr(http->path, "%2f") || strcasestr(http->path, "%5c")))
+	if (j->paths && judge_is_ambiguous(http->path))
 		return judge_refuse(d, ret,
 			"a rule depends on the path, and the path of the request is "
 			"ambiguous");
 	judge_print_target(
 		TRANSPORT_TCP, at_host ? http->host : d->name, &d->address, d->port, target);
-	n = snprintf(
-		url, sizeof(url), "http://%s%s", target, http->path[0] == '/' ? http->path : "/");
+	n = snprintf(url, sizeof(url), "%s://%s%s", judge_scheme(d), target,
+		http->path[0] == '/' ? http->path : "/");
 	if (n < 0 || (size_t)n >= sizeof(url))
 		return judge_refuse(d, ret,
 			"the path of the request is too long to be compared with the "
@@ -535,7 +568,7 @@ static bool judge_request(const struct net_judge *j, const struct destination *d
 			d->port);
 	allowed = r->host[0] == '\0' ? judge_nameless(j, d, "HTTP without a host", ret)
 				     : judge_name(j, d, "HTTP", r->host, ret);
-	if (allowed && j->narrow)
+	if (allowed && (j->narrow || d->is_opened))
 		allowed = judge_url(j, d, r, false, agreed, ret);
 	if (allowed && j->paths && !d->name && r->host[0] != '\0')
 		allowed = judge_url(j, d, r, true, agreed, ret);
@@ -574,8 +607,8 @@ bool judge_show_request(
 		(!d->name && r->host[0] && !judge_is_itself(d, target)))
 		return false;
 	judge_print_target(d->transport, d->name, &d->address, d->port, target);
-	n = snprintf(out, NET_REQUEST_BYTES, "%s http://%s%s%s%s", r->method, target, r->path,
-		r->query ? "?" : "", r->query ? r->query : "");
+	n = snprintf(out, NET_REQUEST_BYTES, "%s %s://%s%s%s%s", r->method, judge_scheme(d), target,
+		r->path, r->query ? "?" : "", r->query ? r->query : "");
 	if (n < 0 || n >= NET_REQUEST_BYTES)
 		return false;
 	/* One space, after the method. */

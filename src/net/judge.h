@@ -35,6 +35,8 @@ struct destination {
 	/* The rule that asks about it (a judgement's), where the user agreed to it; else
 	 * NULL. It stands for a grant of exactly this destination, against that rule alone. */
 	const char *agreed;
+	/* Its requests are read inside TLS (network.inspect). */
+	bool is_opened;
 };
 
 enum { NET_REQUEST_BYTES = 2048 }; /* of a request that is shown to the user */

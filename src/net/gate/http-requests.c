@@ -215,20 +215,40 @@ static ssize_t http_requests_take(struct http_requests *h, const uint8_t *data, 
 	return -EINVAL;
 }
 
+ssize_t http_requests_step(
+	struct http_requests *h, const uint8_t *data, size_t len, enum http_part *ret)
+{
+	static const enum http_part parts[] = {
+		[STATE_HEAD] = HTTP_PART_HEAD,
+		[STATE_BODY] = HTTP_PART_BODY,
+		[STATE_SIZE] = HTTP_PART_FRAMING,
+		[STATE_CHUNK] = HTTP_PART_BODY,
+		[STATE_CHUNK_END] = HTTP_PART_FRAMING,
+		[STATE_TRAILERS] = HTTP_PART_TRAILERS,
+		[STATE_WAITS] = HTTP_PART_OPEN,
+		[STATE_OPEN] = HTTP_PART_OPEN,
+	};
+	ssize_t n;
+
+	h->held = false;
+	*ret = parts[h->state];
+	if (h->error < 0 || len == 0)
+		return h->error;
+	n = http_requests_take(h, data, len);
+	if (n < 0)
+		h->error = (int)n;
+	return n;
+}
+
 ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t len)
 {
 	size_t passed = 0;
+	enum http_part part;
+	ssize_t n;
 
 	h->held = false;
-	while (h->error == 0 && passed < len) {
-		ssize_t n = http_requests_take(h, data + passed, len - passed);
-
-		if (n < 0)
-			h->error = (int)n;
-		if (n <= 0)
-			break;
+	while (passed < len && (n = http_requests_step(h, data + passed, len - passed, &part)) > 0)
 		passed += (size_t)n;
-	}
 	return passed > 0 ? (ssize_t)passed : h->error;
 }
 
@@ -268,6 +288,12 @@ uint64_t http_requests_free_bytes(const struct http_requests *h)
 	if (h->state == STATE_OPEN)
 		return UINT64_MAX;
 	return h->state == STATE_BODY || h->state == STATE_CHUNK ? h->left : 0;
+}
+
+bool http_requests_has_body(const struct http_requests *h)
+{
+	return h->error == 0 && h->state != STATE_HEAD && h->state != STATE_WAITS &&
+	       h->state != STATE_OPEN;
 }
 
 void http_requests_skip(struct http_requests *h, uint64_t n)

@@ -64,6 +64,19 @@ void http_requests_free(struct http_requests *h);
  * head on, http_requests_waits() is true until http_requests_upgraded() tells what the server said.
  */
 ssize_t http_requests_feed(struct http_requests *h, const uint8_t *data, size_t len);
+/*
+ * The same for one part of a request: what is returned is all of a head, a line, a body's end, or
+ * as much of a body as is there. So whoever passes it on can change it.
+ */
+enum http_part {
+	HTTP_PART_HEAD,
+	HTTP_PART_BODY,     /* with the data of chunks */
+	HTTP_PART_FRAMING,  /* of chunks: their sizes and ends */
+	HTTP_PART_TRAILERS, /* with the empty line */
+	HTTP_PART_OPEN,     /* another protocol */
+};
+ssize_t http_requests_step(
+	struct http_requests *h, const uint8_t *data, size_t len, enum http_part *ret);
 /* The judge held what comes next. */
 bool http_requests_held(const struct http_requests *h);
 bool http_requests_waits(const struct http_requests *h);
@@ -76,4 +89,6 @@ uint64_t http_requests_count(const struct http_requests *h);
 /* How many bytes, from now on, pass without being looked at (the rest of a body); may be spliced,
  * and is told by http_requests_skip(). UINT64_MAX after an upgrade. */
 uint64_t http_requests_free_bytes(const struct http_requests *h);
+/* What comes next is of a body, of a known length or in chunks. */
+bool http_requests_has_body(const struct http_requests *h);
 void http_requests_skip(struct http_requests *h, uint64_t n);
