@@ -26,6 +26,13 @@ static int serve_request_on_field(void *context, const char *name, const char *v
 		s->seen |= 1U << i;
 		*rows[i].place = value;
 	}
+	for (size_t i = 0; i < s->n_own; i++) {
+		if (strcasecmp(name, s->own[i].name) != 0)
+			continue;
+		if (s->own[i].value)
+			return 1;
+		s->own[i].value = value;
+	}
 	return 0;
 }
 
@@ -103,6 +110,8 @@ int serve_request_read(struct serve_request *ret, const char *data, size_t len, 
 	ret->event_id = ret->known_etag = NULL;
 	ret->reason = NULL;
 	ret->status = ret->seen = 0;
+	for (size_t i = 0; i < ret->n_own; i++)
+		ret->own[i].value = NULL;
 	ret->bytes = end;
 	if (end == 0 && !serve_request_has_bare_line(
 				data, len < SERVE_REQUEST_HEAD_MAX ? len : SERVE_REQUEST_HEAD_MAX))
@@ -120,10 +129,10 @@ const char *serve_request_words(unsigned status)
 	static const struct {
 		unsigned status;
 		const char *words;
-	} rows[] = { { 200, "OK" }, { 204, "No Content" }, { 304, "Not Modified" },
-		{ 400, "Bad Request" }, { 401, "Unauthorized" }, { 403, "Forbidden" },
-		{ 404, "Not Found" }, { 405, "Method Not Allowed" }, { 409, "Conflict" },
-		{ 411, "Length Required" }, { 413, "Content Too Large" },
+	} rows[] = { { 200, "OK" }, { 202, "Accepted" }, { 204, "No Content" },
+		{ 304, "Not Modified" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
+		{ 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" },
+		{ 409, "Conflict" }, { 411, "Length Required" }, { 413, "Content Too Large" },
 		{ 415, "Unsupported Media Type" }, { 429, "Too Many Requests" },
 		{ 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" },
 		{ 503, "Service Unavailable" }, { 504, "Gateway Timeout" } };

@@ -22,11 +22,20 @@ struct buffer;
 
 enum { SERVE_REQUEST_HEAD_MAX = 8 << 10 };
 
+/* A field that only one server looks at. */
+struct serve_header {
+	const char *name;
+	const char *value; /* NULL: it is not there */
+};
+
 struct serve_request {
 	struct http_head head; /* the texts below live in it */
 	size_t bytes;          /* of the head, up to the body */
 	/* Fields; NULL: not there. */
 	const char *origin, *authorization, *type, *event_id, *known_etag;
+	/* Of the server's own, which sets the names before it reads. Each may come once. */
+	struct serve_header *own;
+	size_t n_own;
 	/* Where there is no request: why. */
 	unsigned status;
 	const char *reason;

@@ -14,31 +14,13 @@
 #include "serve/client.h"
 #include "serve/peer.h"
 #include "serve/room.h"
+#include "serve/test/echo.h"
 #include "test/fds.h"
 
 enum { TURNS_MAX = 100000 };
 
-struct echo {
-	struct serve_client base;
-	bool is_waiting;
-	unsigned refills; /* that are left */
-};
-
 static struct serve_room room;
 static struct loop *loop;
-
-static void echo_free(struct serve_client *c)
-{
-	struct echo *e = container_of(c, struct echo, base);
-
-	serve_client_close(c);
-	free(e);
-}
-
-static bool echo_is_idle(const struct serve_client *c)
-{
-	return !container_of(c, struct echo, base)->is_waiting;
-}
 
 static void echo_refill(struct serve_client *c)
 {
@@ -67,24 +49,6 @@ static bool echo_take(struct echo *e)
 	else
 		serve_client_take(&e->base, (size_t)(end - data) + 1);
 	return true;
-}
-
-static void echo_work(struct serve_client *c)
-{
-	struct echo *e = container_of(c, struct echo, base);
-	int r;
-
-	while (echo_take(e))
-		;
-	r = serve_client_write(c);
-	if (r == 0)
-		r = serve_client_wait(c, &(struct serve_wait){ .reads = !e->is_waiting,
-						 .is_part = c->in.len > c->start,
-						 .is_busy = e->is_waiting,
-						 .is_unfinished = e->is_waiting,
-						 .watches_end = e->is_waiting });
-	if (r < 0)
-		echo_free(c);
 }
 
 static const struct serve_class echo_class = {

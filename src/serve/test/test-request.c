@@ -46,6 +46,28 @@ static void test_refused_heads(void **state)
 	}
 }
 
+/* Fields that only this server looks at: each once, and none is left of the head before. */
+static void test_own_fields(void **state)
+{
+	struct serve_header own[] = { { "x-one", NULL }, { "x-two", NULL } };
+
+	(void)state;
+	request.own = own;
+	request.n_own = ROWS(own);
+	assert_int_equal(
+		read_head("GET / HTTP/1.1\r\nHost: a\r\nX-One:  1 \r\nX-Three: 3\r\n\r\n"), 1);
+	assert_int_equal(request.status, 0);
+	assert_string_equal(own[0].value, "1");
+	assert_null(own[1].value);
+	assert_int_equal(read_head("GET / HTTP/1.1\r\nHost: a\r\nx-TWO: 2\r\n\r\n"), 1);
+	assert_null(own[0].value);
+	assert_string_equal(own[1].value, "2");
+	assert_int_equal(read_head("GET / HTTP/1.1\r\nHost: a\r\nX-One: 1\r\nx-one: 1\r\n\r\n"), 1);
+	assert_int_equal(request.status, 400);
+	request.own = NULL;
+	request.n_own = 0;
+}
+
 /* A head that comes byte by byte is read once, at its end; one without an end is refused. */
 static void test_pieces(void **state)
 {
@@ -144,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused_heads),
+		cmocka_unit_test(test_own_fields),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_tokens),
