@@ -12,30 +12,18 @@
 #include "holder/details.h"
 #include "holder/join.h"
 #include "holder/live.h"
+#include "holder/sessions.h"
 #include "host/resolver.h"
 #include "policy/format/image.h"
 #include "wire/hold.h"
-#include "wire/report.h"
 
 enum {
-	SERVE_SESSIONS_MAX = 1024,
-	SERVE_ANSWER_MS = 5000, /* for a session to confirm; corrald waits for ten seconds */
-	SERVE_TURN = 64,        /* frames of corrald that are read at once */
-	SERVE_NOTES_MAX = 256,  /* that the program did not pull; further ones are counted */
+	SERVE_TURN = 64,       /* frames of corrald that are read at once */
+	SERVE_NOTES_MAX = 256, /* that the program did not pull; further ones are counted */
 	SERVE_NUMBER_SHIFT = 32,
 };
 /* Of a question: the session, and its own number there (lib/sandbox/live.c). */
 #define SERVE_NUMBER_MASK ((uint64_t)INT32_MAX << SERVE_NUMBER_SHIFT)
-
-struct serve_session {
-	struct serve_session *next;
-	struct holder_process *of;
-	uint64_t number;
-	uint64_t waits; /* for the answer to that change; 0: for none */
-	bool is_new;    /* the program waits until it has what is granted */
-	bool has_grants;
-	struct watcher watch;
-};
 
 struct held_answer {
 	uint64_t asker;
@@ -47,7 +35,6 @@ struct holder_process {
 	int control;
 	bool is_over;
 	struct watcher control_watch, host_watch, connection_watch;
-	struct timer patience;
 	struct holder_join join;
 	uint64_t connection; /* its number */
 	struct holder_live live;
@@ -60,17 +47,10 @@ struct holder_process {
 	struct permissions *permissions; /* or NULL */
 	const struct permissions *layers[HOLDER_LIVE_CEILING_MAX];
 	uint64_t declaring; /* the id, while sessions give back what was granted; 0: not */
-	/* Sessions, and the change that they have or get. */
-	struct serve_session *sessions;
-	size_t n_sessions;
-	uint64_t last_number;
-	uint64_t change;
-	struct buffer list;  /* FRAME_GRANTS for them; empty: nothing was ever granted */
-	struct buffer whole; /* the same with what only the program judges */
+	struct holder_sessions sessions;
+	struct buffer whole; /* grants, with those that only the program judges */
 	size_t n_whole;
-	bool has_grants, has_any, is_putting; /* sessions have some; the program, too */
-	int code;                             /* of the change */
-	struct error why;
+	bool has_any, is_putting; /* the program has some; a change is under way */
 	/* What the program is to pull. */
 	bool has_news, has_whole;
 	struct buffer *notes; /* encoded events */
@@ -117,130 +97,12 @@ static void serve_on_pull(struct holder_process *s)
 	}
 	s->n_answers = 0;
 	if (s->has_whole)
-		serve_tell(s, FRAME_GRANTS, s->change, s->whole.data, s->whole.len, -1);
+		serve_tell(s, FRAME_GRANTS, s->sessions.change, s->whole.data, s->whole.len, -1);
 	s->has_whole = false;
 	if (s->failed.text[0])
 		serve_tell(s, FRAME_GONE, 0, s->failed.text, strlen(s->failed.text) + 1, -1);
 	s->failed = (struct error){ 0 };
 	serve_tell(s, FRAME_HOLD_PULL, 0, NULL, 0, -1);
-}
-
-/* Sessions */
-
-static void serve_settle(struct holder_process *s);
-
-/* With grants its warden ends. */
-static void serve_drop_session(struct serve_session *x)
-{
-	struct serve_session **at = &x->of->sessions;
-	int fd = x->watch.fd;
-
-	while (*at != x)
-		at = &(*at)->next;
-	*at = x->next;
-	x->of->n_sessions--;
-	if (x->is_new)
-		serve_tell(x->of, FRAME_HOLD_SESSION, x->number, NULL, 0, -1);
-	loop_remove(x->of->loop, &x->watch);
-	fd_close(&fd);
-	free(x);
-}
-
-static struct serve_session *serve_find_session(struct holder_process *s, uint64_t number)
-{
-	struct serve_session *x = s->sessions;
-
-	while (x && x->number != number)
-		x = x->next;
-	return x;
-}
-
-/* Gives it what is granted now. False: it is gone. */
-static bool serve_put_session(struct serve_session *x)
-{
-	struct holder_process *s = x->of;
-
-	if (frame_send(x->watch.fd, FRAME_GRANTS, s->change, s->list.data, s->list.len, NULL, 0) <
-		0) {
-		serve_drop_session(x);
-		return false;
-	}
-	x->waits = s->change;
-	x->has_grants = x->has_grants || s->has_grants;
-	return true;
-}
-
-/* All of them; those that never had any need no empty list. */
-static void serve_put_sessions(struct holder_process *s)
-{
-	struct serve_session *next;
-
-	for (struct serve_session *x = s->sessions; x; x = next) {
-		next = x->next;
-		if (s->has_grants || x->has_grants)
-			(void)serve_put_session(x);
-	}
-	(void)loop_start(s->loop, &s->patience, SERVE_ANSWER_MS);
-}
-
-/* -ENOTCONN: it has nothing that could enforce it, which only matters of the newest. */
-static void serve_on_granted(struct serve_session *x, const struct refusal *r)
-{
-	struct holder_process *s = x->of;
-
-	if (x->is_new)
-		serve_tell(s, FRAME_HOLD_SESSION, x->number, NULL, 0, -1);
-	/* What a session that comes later cannot enforce is not granted there. */
-	if (r->error && !x->is_new && s->code == 0 &&
-		(r->error != ENOTCONN || x->number == s->last_number)) {
-		s->code = r->error == ENOTCONN ? -EOPNOTSUPP : -r->error;
-		(void)error_set(&s->why, s->code, NULL, "%s", r->text);
-	}
-	if (r->error == 0)
-		x->has_grants = s->has_grants;
-	x->is_new = false;
-	x->waits = 0;
-}
-
-static int serve_take_session_frame(struct serve_session *x, const struct frame *f)
-{
-	struct refusal r = { .text = "" };
-
-	if (f->type != FRAME_GRANTS || f->n_fds != 0 || f->id == 0 || f->id > x->of->change ||
-		(f->len && refusal_decode(&r, f->body, f->len) < 0))
-		return -EPROTO;
-	/* Of one before it, which is not waited for any more. */
-	if (f->id == x->waits)
-		serve_on_granted(x, &r);
-	return 0;
-}
-
-static void serve_session_ready(struct watcher *w, uint32_t events)
-{
-	struct serve_session *x = container_of(w, struct serve_session, watch);
-	struct holder_process *s = x->of;
-	int r = frame_receive(w->fd, &s->frame);
-
-	(void)events;
-	if (r == 1)
-		r = serve_take_session_frame(x, &s->frame) < 0 ? 0 : 1;
-	frame_deinit(&s->frame);
-	if (r != 1 && r != -EAGAIN && r != -EINTR)
-		serve_drop_session(x);
-	serve_settle(s);
-}
-
-static void serve_out_of_patience(struct timer *t)
-{
-	struct holder_process *s = container_of(t, struct holder_process, patience);
-	struct serve_session *next;
-
-	for (struct serve_session *x = s->sessions; x; x = next) {
-		next = x->next;
-		if (x->waits)
-			serve_drop_session(x);
-	}
-	serve_settle(s);
 }
 
 /* Changes */
@@ -258,7 +120,7 @@ static int serve_check(
 	return 0;
 }
 
-static int serve_write_lists(struct holder_process *s, const struct live_grant *grants, size_t n)
+static int serve_put_lists(struct holder_process *s, const struct live_grant *grants, size_t n)
 {
 	struct live_grant *some = calloc(n + 1, sizeof(*some));
 	auto_buffer list = { 0 }, whole = { 0 };
@@ -274,33 +136,27 @@ static int serve_write_lists(struct holder_process *s, const struct live_grant *
 	free(some);
 	if (r < 0)
 		return r;
-	buffer_deinit(&s->list);
 	buffer_deinit(&s->whole);
-	s->list = list;
 	s->whole = whole;
-	list = whole = (struct buffer){ 0 };
-	s->has_grants = k > 0;
+	whole = (struct buffer){ 0 };
 	s->n_whole = n;
-	s->change++;
-	s->code = 0;
-	s->why = (struct error){ 0 };
+	holder_sessions_put(&s->sessions, &list, k > 0);
 	return 0;
 }
+
+static void serve_settle(void *context);
 
 static int serve_put(void *context, const struct live_grant *grants, size_t n, struct error *e)
 {
 	struct holder_process *s = context;
 	int r = serve_check(s, grants, n, e);
 
-	if (r == 0) {
-		r = serve_write_lists(s, grants, n);
-		if (r < 0)
-			(void)error_set(e, r, NULL, "%s", strerror(-r));
-	}
 	if (r < 0)
 		return r;
+	r = serve_put_lists(s, grants, n);
+	if (r < 0)
+		return error_set(e, r, NULL, "%s", strerror(-r));
 	s->is_putting = true;
-	serve_put_sessions(s);
 	serve_settle(s);
 	return 0;
 }
@@ -320,20 +176,20 @@ static void serve_publish(struct holder_process *s)
 static void serve_declared(struct holder_process *s);
 
 /* Whatever waited for the sessions goes on when none is waited for any more. */
-static void serve_settle(struct holder_process *s)
+static void serve_settle(void *context)
 {
-	for (const struct serve_session *x = s->sessions; x; x = x->next)
-		if (x->waits && !x->is_new)
-			return;
-	loop_stop(s->loop, &s->patience);
+	struct holder_process *s = context;
+
+	if (!holder_sessions_are_settled(&s->sessions))
+		return;
 	if (s->declaring) {
 		serve_declared(s);
 	} else if (s->is_putting) {
 		s->is_putting = false;
 		/* Before it is confirmed: the program judges no call without having pulled it. */
-		if (s->code == 0)
+		if (s->sessions.code == 0)
 			serve_publish(s);
-		holder_live_settled(&s->live, s->code, s->why.text);
+		holder_live_settled(&s->live, s->sessions.code, s->sessions.why.text);
 	}
 }
 
@@ -341,29 +197,24 @@ static void serve_fail(void *context, const char *why)
 {
 	struct holder_process *s = context;
 
-	while (s->sessions)
-		serve_drop_session(s->sessions);
+	holder_sessions_drop(&s->sessions);
 	(void)error_set(&s->failed, -ECONNRESET, NULL,
 		"the session was ended: a grant could not be taken back: %s", why);
 	serve_tell_news(s);
 }
 
-static void held_answer(void *context, uint64_t asker, const struct answer *a)
+static void serve_answer(void *context, uint64_t asker, const struct answer *a)
 {
 	struct holder_process *s = context;
 	const uint64_t number = (asker & SERVE_NUMBER_MASK) >> SERVE_NUMBER_SHIFT;
-	struct serve_session *x = number ? serve_find_session(s, number) : NULL;
 	struct answer copy = *a;
-	auto_buffer body = { 0 };
 
 	copy.pattern = "";
-	if (number == 0 && s->n_answers < ROWS(s->answers)) {
+	if (number) {
+		holder_sessions_answer(&s->sessions, number, asker & ~SERVE_NUMBER_MASK, &copy);
+	} else if (s->n_answers < ROWS(s->answers)) {
 		s->answers[s->n_answers++] = (struct held_answer){ asker, copy };
 		serve_tell_news(s);
-	} else if (x && answer_encode(&copy, &body) == 0 &&
-		   frame_send(x->watch.fd, FRAME_ANSWER, asker & ~SERVE_NUMBER_MASK, body.data,
-			   body.len, NULL, 0) < 0) {
-		serve_drop_session(x);
 	}
 }
 
@@ -384,7 +235,23 @@ static void serve_note(void *context, const struct audit_event *e)
 	serve_tell_news(s);
 }
 
-/* What it may be granted is what was declared: the lines are the same. */
+/* What it may be granted is what was declared: the lines are the same, but with HOLD_CEILING. */
+static void serve_describe_lists(
+	const struct holder_process *s, struct arena *a, struct join_details *d)
+{
+	const struct permissions *p = s->permissions;
+	bool apart = s->flags & HOLD_CEILING && p->n_all_of >= 2;
+
+	holder_details_add(
+		apart ? p->all_of[0] : p, &s->variables, a, d->permissions, &d->n_permissions);
+	for (size_t i = 1; apart && i < p->n_all_of; i++)
+		holder_details_add(p->all_of[i], &s->variables, a, d->ceiling, &d->n_ceiling);
+	if (apart)
+		return;
+	d->n_ceiling = d->n_permissions;
+	memcpy(d->ceiling, d->permissions, d->n_permissions * sizeof(d->permissions[0]));
+}
+
 static void serve_describe(void *context)
 {
 	struct holder_process *s = context;
@@ -394,10 +261,7 @@ static void serve_describe(void *context)
 
 	if (d && s->permissions) {
 		memcpy(d->limits, s->limits.values, sizeof(d->limits));
-		holder_details_add(
-			s->permissions, &s->variables, &a, d->permissions, &d->n_permissions);
-		d->n_ceiling = d->n_permissions;
-		memcpy(d->ceiling, d->permissions, d->n_permissions * sizeof(d->permissions[0]));
+		serve_describe_lists(s, &a, d);
 		if (join_details_encode(d, &body) == 0)
 			holder_join_send(&s->join, FRAME_JOIN_DETAILS, 0, &body);
 	}
@@ -419,11 +283,29 @@ static int serve_on_declare(struct holder_process *s, struct frame *f)
 	if (s->next.failed)
 		return -ENOMEM;
 	s->is_putting = false;
-	if (serve_write_lists(s, NULL, 0) < 0)
+	if (serve_put_lists(s, NULL, 0) < 0)
 		return -ENOMEM;
-	serve_put_sessions(s);
 	serve_settle(s);
 	return 0;
+}
+
+/* HOLD_CEILING: the first of its layers are what is in force, and the others stand in for them. */
+static void serve_part_ceiling(const struct holder_process *s, struct holder_live_ceiling *c)
+{
+	const struct permissions *own[HOLDER_LIVE_CEILING_MAX];
+	int n = -1;
+
+	if (!(s->flags & HOLD_CEILING) || c->n_layers == 0)
+		return;
+	if (s->permissions->n_all_of >= 2)
+		n = permissions_layers(s->permissions->all_of[0], own, HOLDER_LIVE_CEILING_MAX);
+	if (n < 0 || (size_t)n >= c->n_layers) {
+		c->n_layers = 0;
+		return;
+	}
+	c->declared = c->layers + n;
+	c->n_declared = c->n_layers - (size_t)n;
+	c->n_layers = c->n_replaced = (size_t)n;
 }
 
 /* No session has a grant of before. */
@@ -447,6 +329,7 @@ static void serve_declared(struct holder_process *s)
 		n = permissions_layers(s->permissions, s->layers, HOLDER_LIVE_CEILING_MAX);
 	/* Without a ceiling nothing can be granted. */
 	ceiling.n_layers = n < 0 ? 0 : (size_t)n;
+	serve_part_ceiling(s, &ceiling);
 	serve_publish(s);
 	serve_tell(s, FRAME_HOLD_DECLARE, id, NULL, 0, -1);
 	holder_live_declare(&s->live, &ceiling);
@@ -457,37 +340,16 @@ static void serve_declared(struct holder_process *s)
 	s->next = (struct buffer){ 0 };
 }
 
+static void serve_added(void *context, uint64_t number)
+{
+	serve_tell(context, FRAME_HOLD_SESSION, number, NULL, 0, -1);
+}
+
 static int serve_on_session(struct holder_process *s, struct frame *f)
 {
-	struct serve_session *x;
-
-	if (f->n_fds != 1 || f->len != 0 || f->id <= s->last_number || f->id > INT32_MAX)
+	if (f->n_fds != 1 || f->len != 0)
 		return -EPROTO;
-	s->last_number = f->id;
-	x = s->n_sessions < SERVE_SESSIONS_MAX ? calloc(1, sizeof(*x)) : NULL;
-	if (x)
-		x->watch.ready = serve_session_ready;
-	/* It gets no grants. */
-	if (!x || fcntl(f->fds[0], F_SETFL, O_NONBLOCK) < 0 ||
-		loop_add(s->loop, &x->watch, f->fds[0], EPOLLIN) < 0) {
-		free(x);
-		serve_tell(s, FRAME_HOLD_SESSION, f->id, NULL, 0, -1);
-		return 0;
-	}
-	(void)frame_take_fd(f, 0);
-	x->of = s;
-	x->number = f->id;
-	x->next = s->sessions;
-	s->sessions = x;
-	s->n_sessions++;
-	if (!s->has_grants) {
-		serve_tell(s, FRAME_HOLD_SESSION, x->number, NULL, 0, -1);
-		return 0;
-	}
-	x->is_new = true;
-	if (serve_put_session(x))
-		(void)loop_start(s->loop, &s->patience, SERVE_ANSWER_MS);
-	return 0;
+	return holder_sessions_add(&s->sessions, f->id, frame_take_fd(f, 0));
 }
 
 /* The program has it, too, so closing alone does not take it out of the loop. */
@@ -516,9 +378,9 @@ static int serve_on_connection(struct holder_process *s, struct frame *f)
 	fd = frame_take_fd(f, 0);
 	s->connection = f->id;
 	serve_unwatch_connection(s);
-	/* To hear: the join may close its own at any time. */
+	/* To hear: the join may close its own at any time. Nothing here waits for corrald. */
 	heard = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	r = heard < 0 ? -errno : 0;
+	r = heard < 0 || fcntl(heard, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 	if (r == 0)
 		r = loop_add(s->loop, &s->connection_watch, heard, EPOLLIN);
 	if (r == 0)
@@ -551,7 +413,7 @@ static int serve_on_question(struct holder_process *s, struct frame *f)
 		struct answer a = no;
 
 		a.why = r > 0 ? (uint32_t)r : ANSWER_BY_USER;
-		held_answer(s, f->id, &a);
+		serve_answer(s, f->id, &a);
 	}
 	return 0;
 }
@@ -608,18 +470,6 @@ static void serve_host_ready(struct watcher *w, uint32_t events)
 
 /* corrald's frames */
 
-/* All commands end now; the program starts no others when it hears of it. */
-static void serve_stop(struct holder_process *s)
-{
-	struct serve_session *next;
-
-	for (struct serve_session *x = s->sessions; x; x = next) {
-		next = x->next;
-		if (frame_send(x->watch.fd, FRAME_KILL, 0, NULL, 0, NULL, 0) < 0)
-			serve_drop_session(x);
-	}
-}
-
 /* False: it broke the protocol, or is gone. */
 static bool serve_take_order(struct holder_process *s, struct frame *f)
 {
@@ -630,7 +480,8 @@ static bool serve_take_order(struct holder_process *s, struct frame *f)
 		return true;
 	case FRAME_JOIN_STOP:
 		serve_tell(s, f->type, f->id, f->body, f->len, -1);
-		serve_stop(s);
+		/* The program starts no further sessions after this frame. */
+		holder_sessions_stop(&s->sessions);
 		return f->n_fds == 0;
 	case FRAME_JOIN_ACK:
 		serve_tell(s, f->type, f->id, f->body, f->len, -1);
@@ -670,10 +521,10 @@ static void serve_connection_ready(struct watcher *w, uint32_t events)
 
 /* The loop */
 
-static int serve_turn(struct holder_process *s)
+int serve_turn(struct holder_process *s, int most)
 {
 	const uint32_t wanted = s->declaring ? 0 : EPOLLIN;
-	int ms;
+	int ms, r;
 
 	serve_settle(s);
 	if (!s->declaring)
@@ -684,13 +535,14 @@ static int serve_turn(struct holder_process *s)
 		serve_lose_connection(s, &(struct hold_lost){ 0 });
 	if (s->connection_watch.fd >= 0)
 		(void)loop_change(s->loop, &s->connection_watch, wanted);
-	ms = s->declaring ? -1 : holder_live_wait_ms(&s->live, -1);
-	return loop_turn(s->loop, s->join.fd >= 0 ? holder_join_wait_ms(&s->join, ms) : ms);
+	ms = s->declaring ? most : holder_live_wait_ms(&s->live, most);
+	r = loop_turn(s->loop, s->join.fd >= 0 ? holder_join_wait_ms(&s->join, ms) : ms);
+	return r < 0 ? r : !s->is_over;
 }
 
 static int serve_begin(struct holder_process *s, int host)
 {
-	const struct holder_live_hooks hooks = { .answer = held_answer,
+	const struct holder_live_hooks hooks = { .answer = serve_answer,
 		.put = serve_put,
 		.fail = serve_fail,
 		.describe = serve_describe,
@@ -704,21 +556,50 @@ static int serve_begin(struct holder_process *s, int host)
 	s->connection_watch = (struct watcher){ .ready = serve_connection_ready, .fd = -1 };
 	s->control_watch.ready = serve_control_ready;
 	s->host_watch.ready = serve_host_ready;
-	s->patience.expired = serve_out_of_patience;
+	s->sessions = (struct holder_sessions){
+		.loop = s->loop, .on_added = serve_added, .on_heard = serve_settle, .context = s
+	};
 	holder_live_init(&s->live, &s->join, &hooks, &(struct holder_live_ceiling){ 0 });
 	r = loop_add(s->loop, &s->control_watch, s->control, EPOLLIN);
 	return r < 0 || host < 0 ? r : loop_add(s->loop, &s->host_watch, host, EPOLLIN);
 }
 
-int serve_holder(int control, int host)
+int serve_new(struct holder_process **ret, int control, int host)
 {
-	static struct holder_process s;
+	struct holder_process *s = calloc(1, sizeof(*s));
 	int r;
 
-	s = (struct holder_process){ .control = control };
-	r = serve_begin(&s, host);
-	while (r >= 0 && !s.is_over)
-		r = serve_turn(&s);
-	/* The rest goes with the process. */
+	if (!s)
+		return -ENOMEM;
+	s->control = control;
+	r = serve_begin(s, host);
+	if (r < 0)
+		serve_free(s);
+	else
+		*ret = s;
 	return r;
+}
+
+void serve_free(struct holder_process *s)
+{
+	if (!s)
+		return;
+	if (s->loop) {
+		serve_unwatch_connection(s);
+		holder_sessions_deinit(&s->sessions);
+		/* Its events are the program's: none is left in a file. */
+		s->join.is_on = false;
+		(void)holder_join_close(&s->join, NULL);
+		holder_live_deinit(&s->live);
+	}
+	for (size_t i = 0; i < s->n_notes; i++)
+		buffer_deinit(&s->notes[i]);
+	free(s->notes);
+	frame_deinit(&s->frame);
+	buffer_deinit(&s->whole);
+	buffer_deinit(&s->declared);
+	buffer_deinit(&s->next);
+	permissions_free(s->permissions);
+	loop_free(s->loop);
+	free(s);
 }

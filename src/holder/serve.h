@@ -18,6 +18,12 @@
  * grants and no holder ends (warden/warden.c). The same becomes of all sessions if the holder dies.
  */
 
+struct holder_process;
+
 /* The process is confined by now. control: the socket to the program, non-blocking; host: a pidfd
- * of it, or -1. Returns when the program has ended or hung up. */
-int serve_holder(int control, int host);
+ * of it, or -1. Both stay the caller's. */
+int serve_new(struct holder_process **ret, int control, int host);
+void serve_free(struct holder_process *s);
+/* One turn of its loop, of so many milliseconds at most (-1: for ever). 1: it goes on. 0: the
+ * program has ended, hung up, or broke the protocol. Negative: the loop is broken. */
+int serve_turn(struct holder_process *s, int most);
