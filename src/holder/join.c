@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "event/wait.h"
+#include "holder/join-kept.h"
+#include "holder/join-missed.h"
 #include "host/daemon-place.h"
 #include "wire/frame.h"
 #include "wire/hold.h"
@@ -21,9 +23,8 @@
 
 enum {
 	JOIN_PATIENCE_MS = 200,
-	JOIN_ACK_MS = 1000,     /* for a commit, if events could not be left in a file */
-	JOIN_TURN = 64,         /* frames that are read at once: the daemon may send without end */
-	JOIN_LOST_BYTES = 1024, /* for the event that says how many are missing */
+	JOIN_ACK_MS = 1000, /* for a commit, if events could not be left in a file */
+	JOIN_TURN = 64,     /* frames that are read at once: the daemon may send without end */
 };
 
 static int join_connect(struct holder_join *j)
@@ -49,22 +50,6 @@ bool holder_join_is_possible(void)
 	return join_look() == 0;
 }
 
-/* A daemon made this folder once. Without XDG_RUNTIME_DIR root's daemon is the system's. */
-static int join_missed_place(struct buffer *out)
-{
-	int r = -ENOENT;
-
-	if (geteuid() == 0 && !secure_getenv("XDG_RUNTIME_DIR"))
-		r = audit_missed_place(true, out);
-	if (r < 0 || access(buffer_text(out), F_OK) < 0) {
-		buffer_clear(out);
-		r = audit_missed_place(false, out);
-		if (r == 0 && access(buffer_text(out), F_OK) < 0)
-			r = -errno;
-	}
-	return r;
-}
-
 int holder_join_open(struct holder_join *j)
 {
 	auto_buffer missed = { 0 };
@@ -81,11 +66,6 @@ int holder_join_open(struct holder_join *j)
 	j->frame = calloc(1, sizeof(*j->frame));
 	j->is_on = j->kept && j->frame;
 	return j->is_on ? 0 : -ENOMEM;
-}
-
-static struct holder_join_frame *join_kept(const struct holder_join *j, uint64_t i)
-{
-	return &j->kept[i % HOLDER_JOIN_KEPT];
 }
 
 /* The process that it was handed to may have it open for a moment longer. */
@@ -125,14 +105,6 @@ static int join_send(
 int holder_join_hello(struct holder_join *j, const struct join *who)
 {
 	return join_encode(who, &j->hello);
-}
-
-/* What is nothing to wait for. */
-static void join_forget(struct holder_join *j)
-{
-	while (j->first < j->sent && join_kept(j, j->first)->type == FRAME_NONE &&
-		holder_weights_sum(&join_kept(j, j->first)->forgotten) == 0)
-		j->first++;
 }
 
 /* The next one to be sent is to be in the log before, which is our matter. */
@@ -178,75 +150,6 @@ static uint64_t join_left_ms(const struct holder_join *j)
 	return due > now && j->next - j->sent < HOLDER_JOIN_CROWDED ? due - now : 0;
 }
 
-/* The first to be dropped: the oldest of the least weight. What was sent already and is not waited
- * for costs nothing. */
-static uint64_t join_lightest(const struct holder_join *j)
-{
-	uint64_t found = j->first;
-
-	for (uint64_t i = j->first; i < j->next; i++) {
-		const struct holder_join_frame *f = join_kept(j, i);
-
-		if (f->type == FRAME_NONE)
-			return i;
-		if (f->weight < join_kept(j, found)->weight)
-			found = i;
-	}
-	return found;
-}
-
-/* Those before it move up. Acknowledgements count what was sent: the frame after it keeps how many
- * are missing there. */
-static void join_drop(struct holder_join *j, uint64_t i, struct holder_join_frame *added)
-{
-	struct holder_join_frame gone = *join_kept(j, i);
-	struct holder_join_frame *after = i + 1 < j->next ? join_kept(j, i + 1) : added;
-
-	holder_weights_move(&after->forgotten, &gone.forgotten);
-	if (gone.type == FRAME_JOIN_EVENT && i < j->sent) {
-		after->forgotten.n[gone.weight]++;
-		j->forgotten.n[gone.weight]++;
-	} else if (gone.type == FRAME_JOIN_EVENT) {
-		j->lost.n[gone.weight]++;
-	}
-	for (uint64_t k = i; k > j->first; k--)
-		*join_kept(j, k) = *join_kept(j, k - 1);
-	buffer_deinit(&gone.body);
-	j->sent += i >= j->sent;
-	j->first++;
-}
-
-/* Takes the body over, or drops it. */
-static void join_keep(struct holder_join *j, struct holder_join_frame *added)
-{
-	if (j->next - j->first == HOLDER_JOIN_KEPT) {
-		const uint64_t i = join_lightest(j);
-		const struct holder_join_frame *f = join_kept(j, i);
-
-		if (f->type != FRAME_NONE && added->weight < f->weight) {
-			j->lost.n[added->weight]++;
-			buffer_deinit(&added->body);
-			return;
-		}
-		join_drop(j, i, added);
-	}
-	if (j->delay_ms && j->next == j->sent)
-		j->since_ms = clock_ms(CLOCK_MONOTONIC);
-	*join_kept(j, j->next++) = *added;
-}
-
-/* Takes the body over. */
-static void join_keep_event(
-	struct holder_join *j, const struct audit_event *e, uint64_t id, struct buffer *body)
-{
-	struct holder_join_frame f = {
-		.type = FRAME_JOIN_EVENT, .id = id, .body = *body, .weight = holder_weight_of(e)
-	};
-
-	*body = (struct buffer){ 0 };
-	join_keep(j, &f);
-}
-
 void holder_join_send(struct holder_join *j, enum frame_type type, uint64_t id, struct buffer *body)
 {
 	struct holder_join_frame f = { .type = type, .id = id, .weight = HOLDER_WEIGHT_HEAVY };
@@ -258,34 +161,6 @@ void holder_join_send(struct holder_join *j, enum frame_type type, uint64_t id, 
 	join_keep(j, &f);
 	if (join_may_send(j))
 		join_flush(j);
-}
-
-/* What was for another daemon: this one hears of what there is now. */
-static void join_drop_orders(struct holder_join *j)
-{
-	for (uint64_t i = j->first; i < j->next; i++) {
-		struct holder_join_frame *f = join_kept(j, i);
-
-		if (f->type != FRAME_JOIN_EVENT)
-			f->type = FRAME_NONE;
-	}
-}
-
-/* Says how many are missing, in the words of one that is there; the reason is in the buffer. */
-static struct audit_event join_lost(
-	const struct audit_event *like, const struct holder_weights *lost, struct buffer *reason)
-{
-	struct audit_event e = *like;
-
-	buffer_adds(reason, "events were dropped while the daemon was away: ");
-	holder_weights_print(lost, reason);
-	e.action = AUDIT_STORE;
-	e.decision = AUDIT_NONE;
-	e.target = "daemon";
-	e.reason = buffer_text(reason);
-	e.rule = "";
-	e.count = holder_weights_sum(lost);
-	return e;
 }
 
 /* What is missing is said at its place. */
@@ -381,16 +256,6 @@ static bool join_is_order(enum frame_type type)
 	return type == FRAME_ANSWER || type == FRAME_GRANT || type == FRAME_REVOKE;
 }
 
-/* The folder of the daemon that we are or were connected to, or of the one that would be. */
-static int join_missed_open(struct holder_join *j)
-{
-	int r = j->missed.len || j->folder >= 0 ? 0 : join_missed_place(&j->missed);
-
-	if (r == 0 && j->folder < 0)
-		r = audit_missed_open(buffer_text(&j->missed), &j->folder);
-	return r;
-}
-
 /* By the folder that the daemon named: it may have another environment, and so another log. */
 static void join_compare_logs(struct holder_join *j)
 {
@@ -450,20 +315,6 @@ static void join_on_order(struct holder_join *j, const struct frame *f)
 		j->handler.order(j->handler.context, f->type, f->id, f->body, f->len);
 	else if (join_reply_encode(&no, &body) == 0)
 		holder_join_send(j, FRAME_JOIN_REPLY, f->id, &body);
-}
-
-/* Up to so many of the events that were dropped right before it; returns how many are left of n. */
-static uint64_t join_ack_forgotten(
-	struct holder_join *j, struct holder_join_frame *kept, uint64_t n)
-{
-	for (size_t i = 0; i < HOLDER_WEIGHT_COUNT; i++) {
-		const uint64_t some = n < kept->forgotten.n[i] ? n : kept->forgotten.n[i];
-
-		kept->forgotten.n[i] -= some;
-		j->forgotten.n[i] -= some;
-		n -= some;
-	}
-	return n;
 }
 
 /* So many events of this connection are committed. */
@@ -611,59 +462,6 @@ int holder_join_wait_ms(const struct holder_join *j, int otherwise)
 		return otherwise;
 	ms = j->fd >= 0 && !j->is_blocked ? (int)join_left_ms(j) : HOLDER_JOIN_AGAIN_MS;
 	return otherwise < 0 || otherwise > ms ? ms : otherwise;
-}
-
-/* Those from that one on. */
-static uint64_t join_events(const struct holder_join *j, uint64_t from)
-{
-	uint64_t n = 0;
-
-	for (uint64_t i = from; i < j->next; i++)
-		n += join_kept(j, i)->type == FRAME_JOIN_EVENT;
-	return n;
-}
-
-/* No folder that is for us: no daemon of this user was here, or it does not keep such files. */
-static bool join_is_unwanted(int error)
-{
-	return error == -ENOENT || error == -EPERM || error == -EACCES || error == -ELOOP ||
-	       error == -ENOTDIR;
-}
-
-/* With its length. */
-static size_t join_missed_bytes(const struct holder_join_frame *f)
-{
-	return f->type == FRAME_JOIN_EVENT ? sizeof(uint32_t) + f->body.len : 0;
-}
-
-/* Appends the events, in their order, as far as a file has room: the heavy ones first. *lost counts
- * the others. Returns whether there was any; *ret_last is the last then. */
-static bool join_collect_missed(const struct holder_join *j, struct buffer *bytes,
-	struct holder_weights *lost, struct audit_event *ret_last)
-{
-	size_t need[HOLDER_WEIGHT_COUNT + 1] = { 0 }; /* of what is as heavy, or heavier, still */
-	const struct holder_weights before = *lost;
-	bool is_any = false;
-
-	for (uint64_t i = j->first; i < j->next; i++)
-		for (size_t w = 0; w <= join_kept(j, i)->weight; w++)
-			need[w] += join_missed_bytes(join_kept(j, i));
-	for (uint64_t i = j->first; i < j->next; i++) {
-		const struct holder_join_frame *f = join_kept(j, i);
-
-		for (size_t w = 0; w <= f->weight; w++)
-			need[w] -= join_missed_bytes(f);
-		if (f->type != FRAME_JOIN_EVENT ||
-			audit_event_decode(ret_last, f->body.data, f->body.len) < 0)
-			continue;
-		is_any = true;
-		/* Once one does not fit, those of its weight after it are left out, too. */
-		if (lost->n[f->weight] > before.n[f->weight] ||
-			!audit_missed_add(bytes, f->body.data, f->body.len,
-				JOIN_LOST_BYTES + need[f->weight + 1]))
-			lost->n[f->weight]++;
-	}
-	return is_any;
 }
 
 /*
