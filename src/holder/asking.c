@@ -47,7 +47,7 @@ enum answer_why holder_asking_admit(
 		a->minute_ms = now_ms;
 		a->n_minute = 0;
 	}
-	if (a->n_minute >= HOLDER_ASKING_PER_MINUTE)
+	if (a->n_minute >= (a->is_few ? HOLDER_ASKING_FEW : HOLDER_ASKING_PER_MINUTE))
 		return ANSWER_TOO_MANY;
 	a->n_minute++;
 	return ANSWER_BY_USER;

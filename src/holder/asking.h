@@ -15,6 +15,9 @@
 
 enum {
 	HOLDER_ASKING_PER_MINUTE = 64,
+	/* Where everything that is denied becomes a question (--ask-denied): no policy bounds what
+	 * a command can ask about. */
+	HOLDER_ASKING_FEW = 6,
 	HOLDER_ASKING_NOES = 8, /* in a row, of one kind: then it is not asked for a while */
 	HOLDER_ASKING_KINDS = 16,
 	HOLDER_ASKING_MINUTE_MS = 60 * 1000,
@@ -28,6 +31,7 @@ struct holder_asking_kind {
 };
 
 struct holder_asking {
+	bool is_few;        /* HOLDER_ASKING_FEW in a minute */
 	uint64_t minute_ms; /* when it began */
 	unsigned n_minute;
 	bool is_refusing; /* the last one was not asked; for who records that */

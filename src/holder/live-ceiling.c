@@ -339,12 +339,12 @@ int live_ceiling_widen(const struct holder_live_ceiling *c, struct question *q, 
 static void live_ceiling_keep_network(struct permissions *p)
 {
 	struct grant_list *const others[] = { &p->fs_read, &p->fs_write, &p->fs_deny, &p->exec,
-		&p->env, &p->dangerously_allow };
+		&p->env, &p->secrets, &p->dangerously_allow };
 	size_t n = 0;
 
 	for (size_t i = 0; i < ROWS(others); i++)
 		others[i]->n = 0;
-	p->exec_listed = p->exec_at_start = false;
+	p->exec_listed = p->is_shield = false;
 	p->n_services = p->n_guest_paths = 0;
 	for (size_t i = 0; i < p->n_rules; i++) {
 		struct rule rule = p->rules[i];

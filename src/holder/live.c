@@ -16,6 +16,9 @@ static uint64_t live_now_ms(void)
 	return clock_ms(CLOCK_BOOTTIME);
 }
 
+/* The number of an order that no daemon gave: the user answered here. */
+#define LIVE_ORDER_HERE UINT64_MAX
+
 /* Telling the daemon */
 
 static void live_send(struct holder_live *l, enum frame_type type, uint64_t id, struct buffer *body)
@@ -32,7 +35,9 @@ static void live_reply(
 	};
 	auto_buffer body = { 0 };
 
-	if (order && join_reply_encode(&r, &body) == 0)
+	if (order == LIVE_ORDER_HERE && code < 0 && l->hooks.refused)
+		l->hooks.refused(l->hooks.context, l->here, text);
+	if (order && order != LIVE_ORDER_HERE && join_reply_encode(&r, &body) == 0)
 		live_send(l, FRAME_JOIN_REPLY, order, &body);
 }
 
@@ -88,6 +93,8 @@ static void live_drop_question(
 
 	buffer_add(&body, &word, sizeof(word));
 	live_send(l, FRAME_QUESTION_OVER, x->id, &body);
+	if (l->hooks.over)
+		l->hooks.over(l->hooks.context, x->id, how);
 	arena_deinit(&x->arena);
 	*x = (struct holder_live_question){ 0 };
 }
@@ -483,10 +490,34 @@ static void live_on_order(
 	struct holder_live_order o = { .type = type, .id = id };
 
 	buffer_add(&o.body, body, len);
-	if (o.body.failed)
+	if (o.body.failed || id == LIVE_ORDER_HERE)
 		buffer_deinit(&o.body);
 	else
 		live_take(context, &o);
+}
+
+void holder_live_answer(struct holder_live *l, const struct answer *a)
+{
+	struct holder_live_order o = { .type = FRAME_ANSWER, .id = LIVE_ORDER_HERE };
+
+	l->here = a->question;
+	if (answer_encode(a, &o.body) < 0 || o.body.failed)
+		buffer_deinit(&o.body);
+	else
+		live_take(l, &o);
+}
+
+const struct holder_live_question *holder_live_next(const struct holder_live *l, uint64_t after)
+{
+	const struct holder_live_question *found = NULL;
+
+	for (size_t i = 0; i < HOLDER_LIVE_QUESTIONS_MAX; i++) {
+		const struct holder_live_question *x = &l->questions[i];
+
+		if (x->id > after && !x->is_left && (!found || x->id < found->id))
+			found = x;
+	}
+	return found;
 }
 
 static void live_on_joined(void *context)

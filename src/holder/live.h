@@ -48,6 +48,10 @@ struct holder_live_hooks {
 	void (*describe)(void *context);
 	/* For the log. */
 	void (*note)(void *context, const struct audit_event *event);
+	/* For who asks the user here, beside the daemon (holder_live_answer()): one does not wait
+	 * any more; and an answer was refused, with a sentence. Both may be NULL. */
+	void (*over)(void *context, uint64_t question, enum question_end how);
+	void (*refused)(void *context, uint64_t question, const char *why);
 	void *context;
 };
 
@@ -100,7 +104,8 @@ struct holder_live {
 	size_t n_waiting;
 	/* The change that is under way. */
 	bool is_busy;
-	uint64_t order;    /* of the daemon; 0: none */
+	uint64_t order;    /* of the daemon, or the user's here; 0: none */
+	uint64_t here;     /* the question that the user answered here last */
 	uint64_t made;     /* the grant */
 	uint64_t question; /* that it answers; 0: none */
 	bool is_undoing;
@@ -119,6 +124,10 @@ void holder_live_question_over(struct holder_live *l, uint64_t asker, enum quest
 /* The same of all whose number has these bits, and no others of the mask. */
 void holder_live_questions_over(
 	struct holder_live *l, uint64_t mask, uint64_t bits, enum question_end how);
+/* The question after that one that waits, in the order in which they were asked; NULL: none. */
+const struct holder_live_question *holder_live_next(const struct holder_live *l, uint64_t after);
+/* The user answered here. It takes the way of the daemon's answers, with the same checks. */
+void holder_live_answer(struct holder_live *l, const struct answer *a);
 /*
  * The host declared something else, and it is in force: all grants that were made below the former
  * ceiling are over. A change that is under way is given up; holder_live_settled() does not follow.

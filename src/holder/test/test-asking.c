@@ -29,6 +29,19 @@ static void test_rate(void **state)
 	assert_int_equal(holder_asking_admit(&a, &hosts, 61000), ANSWER_BY_USER);
 }
 
+/* Where all that is denied asks, the user is asked a few times. */
+static void test_few(void **state)
+{
+	struct holder_asking a = { .is_few = true };
+
+	(void)state;
+	for (unsigned i = 0; i < HOLDER_ASKING_FEW; i++)
+		assert_int_equal(
+			holder_asking_admit(&a, i % 2 ? &reads : &hosts, 1000), ANSWER_BY_USER);
+	assert_int_equal(holder_asking_admit(&a, &hosts, 60999), ANSWER_TOO_MANY);
+	assert_int_equal(holder_asking_admit(&a, &reads, 61000), ANSWER_BY_USER);
+}
+
 /* By kind, whatever the target; a yes in between begins anew, and so does time. */
 static void test_noes(void **state)
 {
@@ -112,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_noes),
 		cmocka_unit_test(test_many_kinds),
 		cmocka_unit_test(test_kinds_in_turn),

@@ -21,7 +21,7 @@ struct stage {
 	const struct permissions *layer;
 	struct holder_join join;
 	struct holder_live live;
-	unsigned n_puts, n_answers, n_failed, n_revoked, n_described;
+	unsigned n_puts, n_answers, n_failed, n_revoked, n_described, n_over, n_refused;
 	size_t n_last; /* grants of the last change */
 };
 
@@ -60,6 +60,24 @@ static void stage_note(void *context, const struct audit_event *event)
 	s->n_revoked += strncmp(event->reason, "revoked", 7) == 0;
 }
 
+static void stage_over(void *context, uint64_t question, enum question_end how)
+{
+	struct stage *s = context;
+
+	assert_int_not_equal(question, 0);
+	(void)how;
+	s->n_over++;
+}
+
+static void stage_refused(void *context, uint64_t question, const char *why)
+{
+	struct stage *s = context;
+
+	assert_int_not_equal(question, 0);
+	assert_true(why[0]);
+	s->n_refused++;
+}
+
 static void stage_describe(void *context)
 {
 	struct stage *s = context;
@@ -75,6 +93,8 @@ static void stage_begin(struct stage *s)
 		.fail = stage_fail,
 		.describe = stage_describe,
 		.note = stage_note,
+		.over = stage_over,
+		.refused = stage_refused,
 		.context = s };
 	struct holder_live_ceiling ceiling = { .layers = &s->layer, .n_layers = 1 };
 	struct manifest m;
@@ -227,6 +247,64 @@ static void test_question_over(void **state)
 	stage_end(&s);
 }
 
+/* The user answers where the sandbox runs, with no daemon; the checks are the same. */
+static void test_answer_here(void **state)
+{
+	const struct question q = { .op = OPERATION_FS_READ,
+		.wait_ms = HOUR_MS,
+		.n_scopes = 1,
+		.target = "/srv/a",
+		.scopes = { "/srv/a" } };
+	struct answer a = { .kind = ANSWER_ALLOW, .pattern = "/srv/**" };
+	struct stage s;
+
+	(void)state;
+	stage_begin(&s);
+	assert_null(holder_live_next(&s.live, 0));
+	assert_int_equal(holder_live_ask(&s.live, 7, &q), 0);
+	assert_int_equal(holder_live_ask(&s.live, 8, &q), 0);
+	a.question = holder_live_next(&s.live, 0)->id;
+	assert_true(holder_live_next(&s.live, a.question)->id > a.question);
+	/* A scope that was not offered. */
+	holder_live_answer(&s.live,
+		&(struct answer){
+			.question = a.question, .kind = ANSWER_ALLOW, .pattern = "/etc/**" });
+	assert_int_equal(s.n_answers, 0);
+	assert_int_equal(s.n_refused, 1);
+	a.pattern = "";
+	holder_live_answer(&s.live, &a);
+	holder_live_settled(&s.live, 0, "");
+	assert_int_equal(s.n_answers, 1);
+	assert_int_equal(s.n_over, 1);
+	assert_int_equal(s.live.n_grants, 1);
+	/* It is answered once. */
+	holder_live_answer(&s.live, &a);
+	assert_int_equal(s.n_answers, 1);
+	assert_int_equal(s.n_refused, 2);
+	stage_end(&s);
+}
+
+/* A daemon cannot take the place of the user here. */
+static void test_order_of_here(void **state)
+{
+	const struct question q = {
+		.op = OPERATION_FS_READ, .wait_ms = HOUR_MS, .target = "/srv/a"
+	};
+	struct answer a = { .kind = ANSWER_ONCE, .pattern = "" };
+	auto_buffer body = { 0 };
+	struct stage s;
+
+	(void)state;
+	stage_begin(&s);
+	assert_int_equal(holder_live_ask(&s.live, 7, &q), 0);
+	a.question = holder_live_next(&s.live, 0)->id;
+	assert_int_equal(answer_encode(&a, &body), 0);
+	s.join.handler.order(s.join.handler.context, FRAME_ANSWER, UINT64_MAX, body.data, body.len);
+	assert_int_equal(s.n_answers, 0);
+	assert_int_equal(s.n_refused, 0);
+	stage_end(&s);
+}
+
 /* A daemon that has let us in hears what the sandbox may do, but not of one that is over by then:
  * that takes longer than the command. */
 static void test_describe_later(void **state)
@@ -346,6 +424,8 @@ int main(void)
 		cmocka_unit_test(test_over_before),
 		cmocka_unit_test(test_machine_slept),
 		cmocka_unit_test(test_question_over),
+		cmocka_unit_test(test_answer_here),
+		cmocka_unit_test(test_order_of_here),
 		cmocka_unit_test(test_describe_later),
 		cmocka_unit_test(test_refusal_is_whole),
 		cmocka_unit_test(test_scopes),
