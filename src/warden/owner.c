@@ -16,9 +16,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "threat/threat.h"
+#include "warden/owner-table.h"
 
 enum {
-	TABLE_BYTES = 1 << 20, /* of a table of sockets; a longer one is not looked through */
 	PROCESSES_MAX = 1024,
 	LINKS_MAX = 16384, /* of all processes together */
 	WORDS_BYTES = 4096,
@@ -33,46 +33,6 @@ static void owner_close(DIR **d)
 		(void)closedir(*d);
 }
 
-/* A row of a table of sockets. */
-struct owner_row {
-	unsigned port, state;
-	uint64_t inode;
-};
-
-/* So many fields further in the line, or its end. */
-static const char *owner_skip(const char *p, int fields)
-{
-	for (int i = 0; i < fields; i++) {
-		p += strspn(p, " ");
-		p += strcspn(p, " \n");
-	}
-	return p + strspn(p, " ");
-}
-
-/*
- * The row in the line after *line, and where that begins; false: there is none. What is no number
- * is 0, and a row without an inode is left out.
- * "  sl  local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode …"
- */
-static bool owner_next_row(const char **line, struct owner_row *ret)
-{
-	while ((*line = strchr(*line, '\n'))) {
-		const char *local = owner_skip(++*line, 1), *state = owner_skip(local, 2);
-		const size_t port = strcspn(local, ": \n");
-
-		*ret = (struct owner_row){ .state = (unsigned)strtoul(state, NULL, 16),
-			.inode = strtoull(owner_skip(state, 6), NULL, 10) };
-		if (local[port] == ':')
-			ret->port = (unsigned)strtoul(local + port + 1, NULL, 16);
-		if (ret->inode > 0 && ret->port > 0)
-			return true;
-	}
-	return false;
-}
-
-static const char *const owner_tables[2][2] = { { "/proc/self/net/tcp", "/proc/self/net/tcp6" },
-	{ "/proc/self/net/udp", "/proc/self/net/udp6" } };
-
 static uint64_t owner_inode(bool is_udp, uint16_t port)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -80,9 +40,9 @@ static uint64_t owner_inode(bool is_udp, uint16_t port)
 		struct owner_row row;
 		const char *line;
 
-		if (file_read(owner_tables[is_udp][i], TABLE_BYTES, &text) < 0)
+		if (file_read(owner_tables[is_udp][i], OWNER_TABLE_BYTES, &text) < 0)
 			continue;
-		for (line = buffer_text(&text); owner_next_row(&line, &row);)
+		for (line = buffer_text(&text); owner_table_next(&line, &row);)
 			if (row.port == port)
 				return row.inode;
 	}
@@ -215,9 +175,9 @@ uint16_t owner_listens(char ret[OWNER_NAME_BYTES])
 		struct owner_row row;
 		const char *line;
 
-		if (file_read(owner_tables[0][i], TABLE_BYTES, &text) < 0)
+		if (file_read(owner_tables[0][i], OWNER_TABLE_BYTES, &text) < 0)
 			continue;
-		for (line = buffer_text(&text); looks > 0 && owner_next_row(&line, &row);) {
+		for (line = buffer_text(&text); looks > 0 && owner_table_next(&line, &row);) {
 			if (row.state != STATE_LISTEN || row.port >= PORT_EPHEMERAL)
 				continue;
 			looks--;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OWNER_NAME_BYTES = 64 };
+#include "wire/owner.h"
 
 /*
  * The name of the program whose socket has this port of its own, UDP or TCP: of the script, where
