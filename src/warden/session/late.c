@@ -38,6 +38,7 @@
 #include "host/links.h"
 #include "host/names.h"
 #include "policy/baseline.h"
+#include "warden/session/late-paths.h"
 
 enum { FOLDERS_MAX = 16384, LINKS_HELD_MAX = 1024 };
 
@@ -57,6 +58,7 @@ struct late_way {
 struct late {
 	const struct plan *plan;
 	struct baseline_home home;
+	struct late_paths literal; /* of the plan */
 	struct changes *changes;
 	struct late_folder *folders;
 	size_t n, cap;
@@ -83,8 +85,10 @@ static unsigned late_judge(const struct late *l, const char *path)
 	for (size_t i = 0; found && i < p->n_spared; i++)
 		if (path_is_below(path, p->spared[i]))
 			found = 0;
-	for (size_t i = 0; i < p->n_late; i++)
-		found |= late_judge_one(path, p->late[i]);
+	if (late_paths_have(&l->literal, path))
+		found |= BASELINE_HERE;
+	if (late_paths_reach(&l->literal, path))
+		found |= BASELINE_BELOW;
 	for (size_t i = 0; i < l->n_ends; i++)
 		found |= late_judge_one(path, l->ends[i]);
 	for (size_t i = 0; i < l->n_ways; i++)
@@ -98,6 +102,10 @@ int late_new(struct late **ret, const struct plan *plan)
 
 	if (!l)
 		return -ENOMEM;
+	if (late_paths_new(&l->literal, plan->late, plan->n_late) < 0) {
+		free(l);
+		return -ENOMEM;
+	}
 	l->plan = plan;
 	l->home = baseline_paths_home(plan->home_real);
 	for (size_t i = 0; i < plan->n; i++) {
@@ -109,7 +117,7 @@ int late_new(struct late **ret, const struct plan *plan)
 			return 0;
 		}
 	}
-	free(l);
+	late_free(l);
 	*ret = NULL;
 	return 0;
 }
@@ -134,6 +142,7 @@ void late_free(struct late *l)
 		free((void *)l->ways[i].path);
 		free((void *)l->ways[i].end);
 	}
+	late_paths_deinit(&l->literal);
 	free(l->folders);
 	free(l->ends);
 	free(l->ways);
@@ -155,11 +164,6 @@ static int late_mask(const struct late_walk *w, const char *path)
 	int r = tree_mask(w->tree, path);
 
 	return r < 0 ? r : 0;
-}
-
-static bool late_join(char out[PATH_BYTES], const char *folder, const char *name)
-{
-	return snprintf(out, PATH_BYTES, "%s/%s", folder[1] ? folder : "", name) < PATH_BYTES;
 }
 
 /* A name in a folder that the baseline, or a literal path, knows. */
@@ -217,7 +221,9 @@ static int late_scan(const struct late_walk *w, const struct late_folder *folder
 {
 	struct late *l = w->late;
 	auto_fd fd = open(folder->real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct late_child c = { .walk = w, .folder = folder, .fd = fd };
+	struct late_child c = {
+		.walk = w, .folder = folder, .fd = fd, .names = names_of(folder->path)
+	};
 	int r;
 
 	if (fd < 0)
@@ -226,8 +232,8 @@ static int late_scan(const struct late_walk *w, const struct late_folder *folder
 		&l->home, folder->path, strlen(folder->path), late_look_child, &c);
 	if (r == 1)
 		r = late_look_all(&c);
-	for (size_t i = 0; r == 0 && i < l->plan->n_late; i++)
-		r = late_look_towards(&c, l->plan->late[i]);
+	if (r == 0)
+		r = late_paths_children(&l->literal, folder->path, late_look_child, &c);
 	for (size_t i = 0; r == 0 && i < l->n_ends; i++)
 		r = late_look_towards(&c, l->ends[i]);
 	for (size_t i = 0; r == 0 && i < l->n_ways; i++)
@@ -401,7 +407,7 @@ static int late_follow_inside(void *data, const char *below)
 	char link[PATH_BYTES], end[PATH_BYTES];
 	const struct plan_entry *entry;
 
-	if (!late_join(link, in->folder, below) || links_follow(link, NULL, NULL, end) < 0 ||
+	if (!path_join(link, in->folder, below) || links_follow(link, NULL, NULL, end) < 0 ||
 		path_is_below(end, in->folder) || path_is_below(in->folder, end))
 		return 0;
 	entry = plan_find(in->walk->late->plan, end);
@@ -443,7 +449,7 @@ static int late_look(const struct late_walk *w, const struct late_folder *folder
 	struct stat st;
 	int r;
 
-	if (!late_join(path, folder->path, name) || !late_join(real, folder->real, name))
+	if (!path_join(path, folder->path, name) || !path_join(real, folder->real, name))
 		return 0;
 	/* What has an entry is the plan's, and watched as a cover; until its folder is removed. */
 	if (!late_judge(l, path) || (plan_at(l->plan, real) && !late_has(l, real)) ||
