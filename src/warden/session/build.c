@@ -50,7 +50,6 @@ static int session_build_keep_keys(int r, struct error *e)
 static int make_zygote(struct session *s, struct error *e)
 {
 	struct zygote z = { .single = s->o.single,
-		.explain = s->o.single && s->o.explain,
 		.own_network = !s->o.host_network,
 		.host_root = s->o.host_root,
 		.uid = geteuid(),
@@ -240,7 +239,8 @@ int session_prepare(struct session **ret, const struct session_options *o, struc
 	s->pidfd = s->socket = s->timer = s->ledger_fd = s->own = -1;
 	s->relay = (struct relay_process){ .pidfd = -1, .socket = -1 };
 	s->zygote_watch.fd = s->death_watch.fd = s->timer_watch.fd = s->relay_watch.fd =
-		s->broker_watch.fd = s->broker_frames_watch.fd = -1;
+		s->broker_watch.fd = s->broker_frames_watch.fd = s->names_watch.fd = -1;
+	s->names.asked = (struct asked_socket){ .server = -1, .link = -1 };
 	r = make_zygote(s, e);
 	if (r == 0) {
 		r = loop_new(&s->loop);
@@ -428,6 +428,11 @@ int session_take_own(struct session *s)
 	return fd_take(&s->own);
 }
 
+pid_t session_relay_pid(const struct session *s)
+{
+	return s->relay.pid;
+}
+
 int session_build(struct session *s, const struct plan *plan, const struct session_handler *h,
 	struct error *e)
 {
@@ -446,6 +451,8 @@ static void release(struct session *s)
 	if (s->cgroups)
 		cgroup_home_free(s->cgroups);
 	ledger_free(s->ledger);
+	asked_end(&s->names.asked);
+	session_forget_owners(s);
 	fd_close(&s->ledger_fd);
 	fd_close(&s->own);
 	fd_close(&s->pidfd);
@@ -455,6 +462,11 @@ static void release(struct session *s)
 	buffer_deinit(&s->granted);
 	frame_deinit(&s->frame);
 	free(s);
+}
+
+bool session_is_empty(const struct session *s)
+{
+	return s->emptied && s->relay.pid == 0 && !s->broker;
 }
 
 void session_stop(struct session *s)

@@ -11,12 +11,17 @@
 
 #include "base/buffer.h"
 #include "event/loop.h"
+#include "warden/asked.h"
 #include "warden/session/broker-process.h"
 #include "warden/session/copier.h"
 #include "warden/session/relay-process.h"
 #include "warden/session/session.h"
+#include "wire/owner.h"
 
 enum { SESSION_SPARES_MAX = 8 }; /* inits that wait: more commands than that at once are rare */
+
+/* A longer path would leave no room for the rest of the record. */
+enum { RECORD_PROGRAM_MAX = 512 };
 
 struct cgroup;
 struct cgroup_home;
@@ -59,6 +64,26 @@ struct settling {
 	bool is_deaf; /* it did not answer in time: it is not asked again before it does */
 };
 
+/* Questions of the relay for the program of a socket, by their number: a new one takes the place of
+ * one that was lost. The relay has no more than so many that wait. */
+enum { SESSION_OWNERS_MAX = 64 };
+
+struct session_owner {
+	uint64_t id;
+	size_t n;                      /* inits that have not answered */
+	struct owner_program *program; /* what those say that have; NULL: only a name is wanted */
+};
+
+/* Names that commands without a network ask for (warden/asked.h). */
+struct session_names {
+	struct asked_socket asked; /* its link alone */
+	struct asked_name name;    /* that is not recorded yet: whose socket is it? */
+	uint64_t owner;            /* the number of that question; 0: there is none */
+	uint64_t last_owner;
+};
+/* In numbers of questions for a socket's program: it is asked for a name, not for the relay. */
+#define SESSION_OWNER_OF_NAME (UINT64_C(1) << 63)
+
 struct session {
 	struct session_options o;
 	struct session_handler handler;
@@ -67,6 +92,8 @@ struct session {
 	int pidfd, socket;
 	struct relay_process relay;
 	struct settling settling;
+	struct session_owner owners[SESSION_OWNERS_MAX];
+	struct session_names names;
 	struct broker_process *broker; /* NULL: none */
 	struct buffer granted;         /* the last body of FRAME_GRANTS */
 	struct ledger *ledger;         /* what counts together with others'; NULL: nothing does */
@@ -76,7 +103,7 @@ struct session {
 	int timer;
 	struct loop *loop;
 	struct watcher zygote_watch, death_watch, timer_watch, relay_watch, broker_watch,
-		broker_frames_watch;
+		broker_frames_watch, names_watch;
 	struct cgroup_home *cgroups; /* looked for when a command first asks for such a limit */
 	bool looked;                 /* NULL then: there is none to be had */
 	struct command *commands;    /* newest first */
@@ -86,6 +113,7 @@ struct session {
 	bool starved;  /* the last attempt at an init failed: none is made ahead of time */
 	bool building; /* the plan is under way, the zygote is not READY */
 	bool used;     /* single: its command was started */
+	bool emptied;  /* single: its init has reported that no process of the command is left */
 	bool gone;
 	struct frame frame; /* last: its buffer is not zeroed */
 };
@@ -97,7 +125,10 @@ int session_watch_relay(struct session *s);
 int session_watch_broker(struct session *s);
 void session_unwatch_broker(struct session *s);
 int session_watch_command(struct session *s, struct command *c);
-void session_report(struct session *s, const struct session_event *event);
+static inline void session_report(struct session *s, const struct session_event *event)
+{
+	s->handler.event(s->handler.context, event);
+}
 /* session/broker-frames.c */
 void session_on_broker(struct session *s);
 /* All that it has said so far becomes events. */
@@ -133,6 +164,29 @@ void session_copy(void *command);
 void session_lose(struct session *s, struct command *c, int r);
 /* Moves the command's init into its cgroup, if it has one. */
 int session_charge(const struct command *c);
+
+/* session/owners.c: which program has a socket (wire/owner.h). Negative: the frame makes no sense.
+ */
+int session_on_owner_question(struct session *s);
+/* Asks all inits; how many. */
+size_t session_ask_owners(struct session *s, const struct owner_question *q);
+/* 1: that is the answer; 0: another is waited for. */
+int session_on_owner_answer(struct session *s, struct owner_answer *ret);
+/* The same of a program: the relay gets the answer when all have answered. */
+int session_on_owner_program(struct session *s);
+void session_forget_owners(struct session *s);
+/* Tells the relay. */
+void session_tell_owner(const struct session *s, uint64_t id, const char *name);
+/* The program of the only command, for what was done by one that is not known; else "". */
+const char *session_only_program(const struct session *s);
+
+/* session/names.c: the zygote's FRAME_NAMES; -EPROTO: it makes no sense. */
+int session_on_names(struct session *s);
+/* All names that were asked for so far become events; the last may wait for its program. */
+void session_hear_names(struct session *s);
+void session_name_owner(struct session *s, uint64_t owner, const char *program);
+/* The same, and nothing waits any more. */
+void session_settle_names(struct session *s);
 
 /* session/inits.c: inits that wait, and commands that wait for one. */
 void session_ask_for_inits(struct session *s);

@@ -22,7 +22,7 @@
 #include "warden/inherited.h"
 #include "wire/frame.h"
 
-enum { SOCKET = FD_KEPT, DESCRIPTORS_MAX = 1 + DOORS_MAX + 2 * PLAN_PORTS_MAX };
+enum { SOCKET = FD_KEPT, DESCRIPTORS_MAX = 1 + PLAN_LENT_MAX + DOORS_MAX + 2 * PLAN_PORTS_MAX };
 
 /* What the relay gets along, made before it is. */
 struct outfit {
@@ -31,7 +31,9 @@ struct outfit {
 	size_t n_doors;
 	struct publish_port ports[PLAN_PORTS_MAX];
 	size_t n_ports;
-	struct ledger *ledger; /* a child has the same mapping */
+	struct ledger *ledger;               /* a child has the same mapping */
+	struct net_lent lent[PLAN_LENT_MAX]; /* the sockets stay their owner's */
+	size_t n_lent;
 };
 
 static int outfit_make(struct outfit *o, const struct plan *plan, struct error *e)
@@ -69,6 +71,8 @@ static int take_descriptors(struct outfit *o, int socket)
 	for (size_t i = 0; i < 2 * o->n_ports; i++)
 		if (o->ports[i / 2].listeners[i % 2] >= 0)
 			list[n++] = &o->ports[i / 2].listeners[i % 2];
+	for (size_t i = 0; i < o->n_lent; i++)
+		list[n++] = &o->lent[i].socket;
 	return fd_keep_only(list, n);
 }
 
@@ -102,6 +106,8 @@ static _Noreturn void relay_process_run(struct outfit *o, const struct plan *pla
 		.ports = o->ports,
 		.n_ports = o->n_ports,
 		.ask_ms = plan->ask_ms,
+		.lent = o->lent,
+		.n_lent = o->n_lent,
 		.ledger = o->ledger };
 	int r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 	sigset_t none;
@@ -157,7 +163,14 @@ int relay_process_start(
 	struct relay_process *ret, const struct plan *plan, struct ledger *ledger, struct error *e)
 {
 	struct outfit o = { .ledger = ledger };
-	int r = outfit_make(&o, plan, e);
+	int r;
+
+	for (; o.n_lent < plan->n_lent; o.n_lent++) {
+		const struct plan_lent *l = &plan->lent[o.n_lent];
+
+		o.lent[o.n_lent] = (struct net_lent){ l->socket, l->hosts, l->by_program, l->n };
+	}
+	r = outfit_make(&o, plan, e);
 
 	if (r == 0)
 		r = session_relay_process_start(ret, plan, &o, e);

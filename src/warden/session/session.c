@@ -28,15 +28,8 @@
 enum {
 	FRAMES_MAX = 4096, /* of the relay, at once */
 	FINISH_MS = 5000,  /* longer than the relay takes */
-	/* A longer path would leave no room for the rest of the record. */
-	RECORD_PROGRAM_MAX = 512,
-	SETTLE_MS = 1000, /* for what takes the relay some microseconds */
+	SETTLE_MS = 1000,  /* for what takes the relay some microseconds */
 };
-
-void session_report(struct session *s, const struct session_event *event)
-{
-	s->handler.event(s->handler.context, event);
-}
 
 /* Frames of the zygote. */
 
@@ -89,7 +82,6 @@ int session_change(struct session *s, uint64_t id, const void *body, size_t len)
 /* It may ask about connections, and about nothing else. */
 static int on_relay_question(struct session *s)
 {
-	const struct command *c = s->commands;
 	struct session_event event = {
 		.kind = SESSION_QUESTION, .id = s->frame.id | QUESTION_OF_RELAY, .fd = -1
 	};
@@ -106,8 +98,8 @@ static int on_relay_question(struct session *s)
 			q.op != OPERATION_NET_CONNECT)
 			return -EPROTO;
 		/* As in its records. */
-		if (c && !c->next && c->program && q.program[0] == '\0')
-			q.program = c->program;
+		if (q.program[0] == '\0')
+			q.program = session_only_program(s);
 		event.question = &q;
 	}
 	session_report(s, &event);
@@ -116,7 +108,6 @@ static int on_relay_question(struct session *s)
 
 static int on_relay_frame(struct session *s)
 {
-	const struct command *c = s->commands;
 	struct session_event event = { .kind = SESSION_RECORD, .fd = -1 };
 	struct record record;
 	int r = -EPROTO;
@@ -133,6 +124,8 @@ static int on_relay_frame(struct session *s)
 	}
 	if (s->frame.type == FRAME_QUESTION || s->frame.type == FRAME_QUESTION_OVER)
 		return on_relay_question(s);
+	if (s->frame.type == FRAME_OWNER)
+		return session_on_owner_question(s);
 	if (s->frame.type == FRAME_SETTLE) {
 		/* One may come late: the next asks again then. */
 		if (s->frame.id == 0 || s->frame.id != s->settling.asked)
@@ -146,11 +139,8 @@ static int on_relay_frame(struct session *s)
 	if (r < 0)
 		return r;
 	s->settling.has_records = true;
-	/* The relay does not see who it was. If there is one command only, it was that, or a child
-	 * of it. */
-	if (c && !c->next && c->program && record.program[0] == '\0' &&
-		strlen(c->program) < RECORD_PROGRAM_MAX)
-		record.program = c->program;
+	if (record.program[0] == '\0')
+		record.program = session_only_program(s);
 	event.record = &record;
 	session_report(s, &event);
 	return 0;
@@ -199,6 +189,7 @@ int session_settle(struct session *s)
 {
 	int r = session_settle_relay(s);
 
+	session_settle_names(s);
 	session_catch_up_broker(s);
 	return r;
 }
@@ -208,6 +199,7 @@ void session_finish(struct session *s)
 {
 	uint64_t end;
 
+	session_settle_names(s);
 	session_finish_broker(s);
 	if (s->relay.pid == 0 || shutdown(s->relay.socket, SHUT_WR) < 0)
 		return;
@@ -241,6 +233,13 @@ static void session_lose_broker(struct session *s)
 	session_report(s, &event);
 }
 
+static int session_watch(struct session *s, struct watcher *w,
+	void (*ready)(struct watcher *w, uint32_t events), int fd)
+{
+	w->ready = ready;
+	return loop_add(s->loop, w, fd, EPOLLIN);
+}
+
 static int on_init(struct session *s)
 {
 	auto_fd socket = frame_take_fd(&s->frame, 0);
@@ -253,6 +252,15 @@ static int on_init(struct session *s)
 	return 0;
 }
 
+static void names_ready(struct watcher *w, uint32_t events);
+
+static int on_names(struct session *s)
+{
+	int r = session_on_names(s);
+
+	return r < 0 ? r : session_watch(s, &s->names_watch, names_ready, s->names.asked.link);
+}
+
 static void on_zygote(struct session *s)
 {
 	struct command *c = session_next_waiting(s);
@@ -262,8 +270,11 @@ static void on_zygote(struct session *s)
 	if (r == -EAGAIN)
 		return;
 	/* An init, or the news that there is none. */
-	s->n_asked -= s->n_asked > 0;
-	if (r == 1 && s->frame.type == FRAME_INIT) {
+	if (r != 1 || s->frame.type != FRAME_NAMES)
+		s->n_asked -= s->n_asked > 0;
+	if (r == 1 && s->frame.type == FRAME_NAMES) {
+		r = on_names(s);
+	} else if (r == 1 && s->frame.type == FRAME_INIT) {
 		r = on_init(s);
 	} else if (r == 1 && s->frame.type == FRAME_FAILED) {
 		s->starved = true;
@@ -295,7 +306,7 @@ static int on_witness(struct session *s, const struct command *c)
 {
 	struct session_event event = { .kind = SESSION_WITNESS, .id = c->id };
 
-	event.fd = s->o.single && s->o.explain ? frame_take_fd(&s->frame, 0) : -1;
+	event.fd = s->o.single && s->plan->is_watched ? frame_take_fd(&s->frame, 0) : -1;
 	if (event.fd < 0)
 		return -EPROTO;
 	session_report(s, &event);
@@ -317,6 +328,7 @@ static int on_exited(struct session *s, struct command *c)
 	if (r < 0)
 		return r;
 	relay = session_settle(s);
+	s->emptied = s->o.single;
 	session_give_back(s, c);
 	session_end(s, c, &report);
 	if (relay < 0 && !s->gone)
@@ -344,6 +356,22 @@ static int on_asked(struct session *s, const struct command *c)
 	/* It was said before the program can say what it thinks of the answer. */
 	(void)frame_send(c->socket, FRAME_SETTLE, c->id, NULL, 0, NULL, 0);
 	return 0;
+}
+
+static int on_owner(struct session *s)
+{
+	struct owner_answer a;
+	int r;
+
+	if (s->frame.len == sizeof(struct owner_program))
+		return session_on_owner_program(s);
+	r = session_on_owner_answer(s, &a);
+
+	if (r == 1 && a.id & SESSION_OWNER_OF_NAME)
+		session_name_owner(s, a.id, a.name);
+	else if (r == 1)
+		session_tell_owner(s, a.id, a.name);
+	return r < 0 ? r : 0;
 }
 
 static int on_stopped(struct session *s, const struct command *c)
@@ -392,6 +420,8 @@ static void on_command(struct session *s, struct command *c)
 		r = on_witness(s, c);
 	else if (r == 1 && s->frame.type == FRAME_RECORD && c->started)
 		r = on_asked(s, c);
+	else if (r == 1 && s->frame.type == FRAME_OWNER && c->started)
+		r = on_owner(s);
 	else if (r == 1 && s->frame.type == FRAME_EXITED && c->started)
 		r = on_exited(s, c);
 	else if (r == 1 && s->frame.type == FRAME_STOPPED && c->started)
@@ -429,6 +459,7 @@ SESSION_WATCHER(death_ready, death_watch, session_lose_zygote(s))
 SESSION_WATCHER(timer_ready, timer_watch, session_pass_deadlines(s))
 SESSION_WATCHER(broker_ready, broker_watch, session_lose_broker(s))
 SESSION_WATCHER(broker_frames_ready, broker_frames_watch, session_on_broker(s))
+SESSION_WATCHER(names_ready, names_watch, session_hear_names(s))
 SESSION_WATCHER(relay_ready, relay_watch, if (session_hear_relay(s) < 0) session_lose_relay(s))
 
 static void command_ready(struct watcher *w, uint32_t events)
@@ -439,13 +470,6 @@ static void command_ready(struct watcher *w, uint32_t events)
 	(void)events;
 	on_command(s, c);
 	session_ask_for_inits(s);
-}
-
-static int session_watch(struct session *s, struct watcher *w,
-	void (*ready)(struct watcher *w, uint32_t events), int fd)
-{
-	w->ready = ready;
-	return loop_add(s->loop, w, fd, EPOLLIN);
 }
 
 int session_watch_zygote(struct session *s)

@@ -50,8 +50,9 @@ enum session_event_kind {
 	SESSION_CALL,    /* the broker did something, or was asked to and did not: `call_body`, an
 			    event for the log (audit/event.h), and `id`: how many before it are
 			    missing. Without a body only that */
-	SESSION_WITNESS, /* with `explain`, before STARTED; fd: for listener_new(), yours now. The
-			    command waits until it is answered there */
+	SESSION_WITNESS, /* of a single command with a plan that is watched, before STARTED; fd: for
+			    listener_new(), yours now. The command waits until it is answered there
+			  */
 };
 
 struct session_event {
@@ -71,7 +72,6 @@ struct session_options {
 	bool single;       /* one command only: pid 1 runs it itself, the fastest way for one */
 	bool host_network; /* what the plan will most likely say */
 	bool host_root;    /* the same */
-	bool explain;      /* single: the command's calls are watched, SESSION_WITNESS */
 };
 
 struct session_handler {
@@ -144,12 +144,20 @@ int session_build_finish(struct session *s, struct error *e);
  * without what is mounted on them inside, and outlives the session.
  */
 int session_take_own(struct session *s);
+/* The process of its relay, from session_build_begin() on; 0: it has none. */
+pid_t session_relay_pid(const struct session *s);
 /*
  * For the end, when no command runs any more: what they sent last leaves, and all records of the
  * relay and the broker are reported. Takes a moment where there is one of them, and nothing
  * otherwise. Once.
  */
 void session_finish(struct session *s);
+/*
+ * All processes of the only command are dead, by the word of their init, and nothing else belongs
+ * to the session but that init, which ends by itself: session_free(), which waits for it, may come
+ * as late as its holder likes.
+ */
+bool session_is_empty(const struct session *s);
 /* Kills everything inside, for a holder that calls session_finish() next. */
 void session_stop(struct session *s);
 /*

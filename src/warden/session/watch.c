@@ -12,10 +12,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "base/path.h"
+#include "warden/session/appear.h"
 #include "warden/session/changes.h"
 #include "warden/session/late.h"
 
@@ -43,8 +46,11 @@ struct watch {
 	size_t n, cap;
 	bool *pending; /* by entry: it has to be covered again */
 	uint32_t n_pending;
-	struct late *late;  /* NULL: nothing that is forbidden could appear */
-	const char *failed; /* the cover that could not be watched */
+	struct late *late;     /* NULL: nothing that is forbidden could appear */
+	bool has_begun;        /* appear_begin() was called */
+	const char *failed;    /* the cover that could not be watched */
+	struct appear *appear; /* NULL: there are no denials by pattern to be masked */
+	int both;              /* with it: readable if one of the two instances is */
 };
 
 /* The file itself, not what a link there leads to. Returns its number. */
@@ -209,11 +215,14 @@ static int watch_fail(const struct watch *w, int r, struct error *e)
 /* The machine has no more of inotify: all over again, by dnotify. */
 static int watch_by_folder(struct watch *w, struct error *e)
 {
+	struct epoll_event event = { .events = EPOLLIN };
 	int r;
 
 	changes_close(&w->changes);
 	w->n = 0;
 	r = changes_open(&w->changes, true, e);
+	if (r == 0 && w->both >= 0 && epoll_ctl(w->both, EPOLL_CTL_ADD, w->changes.fd, &event) < 0)
+		r = -errno;
 	return r < 0 ? r : watch_all(w);
 }
 
@@ -221,6 +230,8 @@ static void watch_free(struct watch *w)
 {
 	changes_close(&w->changes);
 	late_free(w->late);
+	appear_free(w->appear);
+	fd_close(&w->both);
 	free(w->targets);
 	free(w->pending);
 	free(w);
@@ -238,6 +249,23 @@ static int watch_open(struct watch *w, struct error *e)
 	return r < 0 ? watch_fail(w, r, e) : 0;
 }
 
+/* Whoever waits for changes has one descriptor. */
+static int watch_join(struct watch *w, struct error *e)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int r = appear_new(&w->appear, w->plan);
+
+	if (r == 0 && w->appear) {
+		w->both = epoll_create1(EPOLL_CLOEXEC);
+		if (w->both < 0 || epoll_ctl(w->both, EPOLL_CTL_ADD, w->changes.fd, &event) < 0 ||
+			epoll_ctl(w->both, EPOLL_CTL_ADD, appear_fd(w->appear, false), &event) <
+				0 ||
+			epoll_ctl(w->both, EPOLL_CTL_ADD, appear_fd(w->appear, true), &event) < 0)
+			r = -errno;
+	}
+	return r < 0 ? error_set(e, r, NULL, "cannot watch files: %s", strerror(-r)) : 0;
+}
+
 int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 {
 	struct watch *w;
@@ -249,7 +277,7 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 		return error_no_memory(e);
 	while (i < plan->n && !plan->entries[i].over)
 		i++;
-	if (i == plan->n && !late) {
+	if (i == plan->n && !late && plan->n_appear == 0) {
 		*ret = NULL;
 		return 0;
 	}
@@ -260,9 +288,11 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 	}
 	w->plan = plan;
 	w->late = late;
-	w->changes.fd = -1;
+	w->changes.fd = w->both = -1;
 	w->pending = calloc(plan->n + 1, sizeof(*w->pending));
 	r = watch_open(w, e);
+	if (r == 0)
+		r = watch_join(w, e);
 	if (r < 0) {
 		watch_free(w);
 		return r;
@@ -273,7 +303,7 @@ int watch_new(struct watch **ret, const struct plan *plan, struct error *e)
 
 int watch_fd(const struct watch *w)
 {
-	return w->changes.fd;
+	return w->both >= 0 ? w->both : w->changes.fd;
 }
 
 static void watch_mark(struct watch *w, uint32_t entry)
@@ -282,8 +312,17 @@ static void watch_mark(struct watch *w, uint32_t entry)
 	w->pending[entry] = true;
 }
 
+/* Once: a second time it would be looked through in vain. */
+static void watch_begin_appear(struct watch *w, const struct tree *t)
+{
+	if (w->appear && !w->has_begun)
+		appear_begin(w->appear, t);
+	w->has_begun = true;
+}
+
 bool watch_begin_beside(struct watch *w, const struct tree *t)
 {
+	watch_begin_appear(w, t);
 	return !w->late || (!w->changes.by_folder && late_begin(w->late, t, &w->changes) == 0);
 }
 
@@ -291,6 +330,7 @@ int watch_begin(struct watch *w, const struct tree *t, struct error *e)
 {
 	int r = w->late ? late_begin(w->late, t, &w->changes) : 0;
 
+	watch_begin_appear(w, t);
 	if (r == -ENOSPC && !w->changes.by_folder) {
 		r = watch_by_folder(w, e);
 		/* What came off since the tree was made was told to the other one. */
@@ -416,7 +456,8 @@ static int watch_again(struct watch *w, const struct tree *t, uint32_t entry)
 static int watch_lost(int r, struct error *e)
 {
 	return error_set(e, r, NULL, "the sandbox ended: %s",
-		r == -ESTALE      ? "a folder with a denied file in it was moved or replaced"
+		r == -ESTALE
+			? "a folder with a mount of the sandbox on or in it was moved or replaced"
 		: r == -EOVERFLOW ? "too many of the host's files changed at once"
 				  : strerror(-r));
 }
@@ -441,7 +482,7 @@ int watch_restore(struct watch *w, const struct tree *t, struct error *e)
 		for (uint32_t j = i + 1; r == 0 && entries[i].is_dir && j < w->plan->n; j++)
 			if (entries[j].over && path_is_below(entries[j].path, entries[i].path))
 				watch_mark(w, j);
-		if (r == -ENOENT)
+		if (r == -ENOENT || (r == -ESTALE && entries[i].kind == PLAN_TMP))
 			return watch_lost(-ESTALE, e);
 		if (r < 0)
 			return error_set(e, r, NULL,
@@ -449,5 +490,8 @@ int watch_restore(struct watch *w, const struct tree *t, struct error *e)
 				entries[i].path, strerror(-r));
 		r = 0;
 	}
+	/* After those: a command decides how much there is of it. */
+	if (w->appear)
+		appear_hear(w->appear, t);
 	return 0;
 }

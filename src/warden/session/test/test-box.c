@@ -73,8 +73,12 @@ static void on_event(void *context, const struct session_event *event)
 	struct seen *seen = context;
 
 	/* Of the network, and told at any time. */
-	if (event->kind == SESSION_RECORD)
+	if (event->kind == SESSION_RECORD) {
+		seen->n_records++;
+		(void)snprintf(seen->target, sizeof(seen->target), "%s", event->record->target);
+		(void)snprintf(seen->program, sizeof(seen->program), "%s", event->record->program);
 		return;
+	}
 	assert_true(seen->n < BOX_EVENTS);
 	if (event->refusal.text)
 		(void)snprintf(seen->texts[seen->n], 256, "%s", event->refusal.text);

@@ -18,6 +18,9 @@ struct seen {
 	struct session_event events[BOX_EVENTS];
 	char texts[BOX_EVENTS][256];
 	size_t n;
+	/* Of records, which come at any time: how many, and the last. */
+	size_t n_records;
+	char target[64], program[64];
 };
 
 /* The system to read and run, /home/u and /tmp to write. */

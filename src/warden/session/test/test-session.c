@@ -145,6 +145,37 @@ static void at_once(void **state)
 	session_free(s);
 }
 
+/* Without a network: whichever of several commands asks for a name, it is answered, and recorded by
+ * the program that has the socket; without it, where the look takes longer than an answer waits. */
+static void asked_names(void **state)
+{
+	static const char line[] =
+		"bash -c \"exec 3<>/dev/udp/127.0.0.53/53; printf 'AB\\001\\000\\000\\001"
+		"\\000\\000\\000\\000\\000\\000\\001a\\007example\\003com\\000\\000\\001\\000\\001'"
+		" "
+		">&3; read -r -N 1 -u 3 x; test \\$x = A\" && exit 5";
+	struct plan p;
+	struct seen seen = { 0 };
+	struct session *s;
+	int n_named = 0;
+
+	(void)state;
+	box_plan(&p);
+	s = box_open(&p, &seen, false);
+	box_start(s, 1, "sleep 100", -1, 0);
+	box_until(s, &seen, 1);
+	for (uint64_t i = 2; i < 50 && n_named < 4; i++) {
+		assert_int_equal(box_run(s, &seen, i, line), 5);
+		assert_int_equal(seen.n_records, i - 1);
+		assert_string_equal(seen.target, "a.example.com");
+		if (*seen.program)
+			assert_string_equal(seen.program, "bash");
+		n_named += *seen.program != '\0';
+	}
+	assert_int_equal(n_named, 4);
+	session_free(s);
+}
+
 static const struct {
 	const char *what, *line;
 } sights[] = {
@@ -411,6 +442,7 @@ int main(void)
 		cmocka_unit_test(sent_ahead_with_a_limit),
 		cmocka_unit_test(sent_ahead_in_vain),
 		cmocka_unit_test(many_commands),
+		cmocka_unit_test(asked_names),
 		cmocka_unit_test(at_once),
 		cmocka_unit_test(sees),
 		cmocka_unit_test(times_out),
