@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "event/wait.h"
 #include "jail/plan/plan.h"
@@ -24,7 +25,8 @@ enum {
 	QUERY_MAX = 2048,
 	REPLY_MAX = 512,
 	TTL = 60,
-	DONE_MS = 1000, /* for the report of a name, before it is answered all the same */
+	DONE_MS = 1000,   /* for the report of a name, before it is answered all the same */
+	WINDOW_MS = 1000, /* of several commands: in which so many are reported */
 	SERVER = FD_KEPT,
 	LINK,
 };
@@ -35,6 +37,8 @@ struct asked_server {
 	struct asked_name names[ASKED_NAMES_MAX]; /* that were reported */
 	size_t n;
 	bool is_full; /* and that there are more */
+	bool is_shared;
+	uint64_t since_ms; /* then: when the first of them was */
 };
 
 /* Programs ask for these without being told to. */
@@ -46,13 +50,27 @@ static bool asked_is_reported(const struct dns_question *q)
 	       !dns_name_is_within(q->name, "ip6.arpa");
 }
 
-static bool asked_is_known(const struct asked_server *s, const char *name)
+/* Of several commands each is to have its own record; both questions of a look-up, for IPv4 and
+ * IPv6, come from one socket. */
+static bool asked_is_known(const struct asked_server *s, const char *name, uint16_t port)
 {
 	size_t i = 0;
 
-	while (i < s->n && strcmp(s->names[i].name, name) != 0)
+	while (i < s->n &&
+		(strcmp(s->names[i].name, name) != 0 || (s->is_shared && s->names[i].port != port)))
 		i++;
 	return i < s->n;
+}
+
+static void asked_begin_window(struct asked_server *s)
+{
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+
+	if (!s->is_shared || now - s->since_ms < WINDOW_MS)
+		return;
+	s->since_ms = now;
+	s->n = 0;
+	s->is_full = false;
 }
 
 /* Whoever asked waits for its answer: its socket is found while it is open. */
@@ -61,7 +79,8 @@ static void asked_report(struct asked_server *s, const char *name, uint16_t port
 	struct asked_name m = { .port = port };
 	char done;
 
-	if (asked_is_known(s, name) || s->is_full)
+	asked_begin_window(s);
+	if (asked_is_known(s, name, port) || s->is_full)
 		return;
 	s->is_full = s->n == ASKED_NAMES_MAX;
 	(void)snprintf(m.name, sizeof(m.name), "%s", s->is_full ? "*" : name);
@@ -120,6 +139,7 @@ static void asked_serve(void *data)
 	struct pollfd p[] = { { .fd = SERVER, .events = POLLIN }, { .fd = LINK } };
 	int *kept[] = { &a->server, &a->link };
 
+	s.is_shared = a->is_shared;
 	if (prctl(PR_SET_NAME, "corral-names", 0, 0, 0) < 0 || fd_keep_only(kept, 2) < 0)
 		return;
 	while (wait_for(p, ROWS(p), WAIT_FOR_EVER) > 0) {
@@ -130,7 +150,7 @@ static void asked_serve(void *data)
 	}
 }
 
-/* In the init. */
+/* In the init, or the zygote of several. */
 
 int asked_open(void)
 {

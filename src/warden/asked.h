@@ -5,20 +5,26 @@
  * no more, until the first question: then a process answers each of them with "no such name", at
  * once, and reports the name before it answers, while whoever asked still waits.
  *
- * That process reads what commands send, so it has the walls of a command. It is one of the
- * sandbox, and a command may kill it: then nothing answers any more, and that is reported.
+ * That process reads what commands send, so it has the walls of a command. For a single command the
+ * init starts it and reads its reports: it is one of the sandbox, and the command may kill it; then
+ * nothing answers any more, and that is reported. For several, which share a network, the zygote
+ * starts it, where none of them sees it, and the session reads its reports (session/names.c).
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
 	ASKED_NAME_BYTES = 256,
-	ASKED_NAMES_MAX = 256, /* different ones that are reported; one more stands for the rest */
+	/* Different ones that are reported, for several commands in a second; one more stands for
+	 * the rest. */
+	ASKED_NAMES_MAX = 256,
 };
 
 struct asked_socket {
-	int server; /* the socket; -1: none */
-	int link;   /* to the process that answers; -1: there is none yet */
+	int server;     /* the socket; -1: none */
+	int link;       /* to the process that answers; -1: there is none yet */
+	bool is_shared; /* by several commands: each socket that asks is reported */
 };
 
 /* A question. name: letters, digits, '-', '_' and '.', or "*" for all that are not reported. */

@@ -25,16 +25,15 @@ static void granted_drop(struct warden_grants *g)
 /* Relay and broker have said what they have to. */
 static void granted_settle(struct warden_grants *g)
 {
-	const struct refusal refusal = { .error = -g->code, .text = g->why.text, .hint = "" };
+	const struct session_putting *p = &g->putting;
+	const struct refusal refusal = { .error = -p->code, .text = p->why.text, .hint = "" };
 	const uint64_t id = g->id;
 	auto_buffer body = { 0 };
 
-	if (id == 0 || g->relay_waits || g->broker_waits)
-		return;
 	g->id = 0;
-	if (g->code == 0 && g->is_empty)
+	if (p->code == 0 && g->is_empty)
 		g->has_grants = false;
-	if (g->code < 0 && refusal_encode(&refusal, &body) < 0)
+	if (p->code < 0 && refusal_encode(&refusal, &body) < 0)
 		body.failed = true;
 	if (g->watch.fd >= 0 && (body.failed || frame_send(g->watch.fd, FRAME_GRANTS, id, body.data,
 							body.len, NULL, 0) < 0))
@@ -42,17 +41,9 @@ static void granted_settle(struct warden_grants *g)
 	granted_next(g);
 }
 
-static void granted_refuse(struct warden_grants *g, int code, const char *text)
-{
-	if (g->code == 0) {
-		g->code = code;
-		(void)error_set(&g->why, code, NULL, "%s", text);
-	}
-}
-
 /* The network as it is, with these grants. */
-static int granted_write_network(const struct warden_grants *g, const struct live_grant *grants,
-	size_t n, bool has_hosts, struct buffer *out, struct error *e)
+static int granted_put_network_as(struct warden_grants *g, const struct live_grant *grants,
+	size_t n, bool has_hosts, struct error *e)
 {
 	const struct permissions *layers[HOLDER_LIVE_CEILING_MAX];
 	static struct change c;
@@ -70,27 +61,21 @@ static int granted_write_network(const struct warden_grants *g, const struct liv
 	}
 	/* What is granted is held whole, or refused; less is always possible. */
 	c.flags = CHANGE_KEEPS_BROKER | (has_hosts ? CHANGE_WHOLE : 0);
-	c.n_grants = 0;
-	change_add_grants(&c, grants, n);
-	return r < 0 ? r : change_encode(&c, out);
+	return r < 0 ? r : session_putting_network(&g->putting, g->session, &c, grants, n);
 }
 
 static void granted_put_network(
 	struct warden_grants *g, const struct live_grant *grants, size_t n, bool has_hosts)
 {
-	auto_buffer body = { 0 };
 	struct error e = { 0 };
-	int r = granted_write_network(g, grants, n, has_hosts, &body, &e);
+	const int r = granted_put_network_as(g, grants, n, has_hosts, &e);
 
-	if (r == 0)
-		r = session_change(g->session, g->id | GRANTED_BY_HOLDER, body.data, body.len);
-	g->relay_waits = r == 0;
 	if (r == -ENOTCONN && has_hosts && !g->has_broker)
-		granted_refuse(g, r,
+		session_putting_refuse(&g->putting, r,
 			"this sandbox was built without a network: its permissions asked about no "
 			"host, or no daemon ran");
 	else if (r < 0 && r != -ENOTCONN)
-		granted_refuse(g, r, e.text[0] ? e.text : strerror(-r));
+		session_putting_refuse(&g->putting, r, e.text[0] ? e.text : strerror(-r));
 }
 
 /* -EPROTO: a holder would not send that. */
@@ -105,22 +90,20 @@ static int granted_put(struct warden_grants *g, uint64_t id, const void *body, s
 	for (int i = 0; i < n; i++)
 		has_hosts = has_hosts || grants[i].op == OPERATION_NET_CONNECT;
 	g->id = id;
-	g->code = 0;
-	g->why = (struct error){ 0 };
-	g->relay_waits = g->broker_waits = false;
+	session_putting_begin(&g->putting, id | GRANTED_BY_HOLDER);
 	/* What is given up counts until that is confirmed. */
 	g->has_grants = g->has_grants || n > 0;
 	if (g->has_broker) {
 		/* -ENOTCONN: it has ended for good, and does nothing any more. */
-		r = session_grant(g->session, id | GRANTED_BY_HOLDER, grants, (size_t)n);
-		g->broker_waits = r == 0;
+		r = session_putting_grants(&g->putting, g->session, grants, (size_t)n);
 		if (r < 0 && r != -ENOTCONN)
-			granted_refuse(g, r, "the broker does not answer");
+			session_putting_refuse(&g->putting, r, "the broker does not answer");
 	}
-	if (g->code == 0)
+	if (g->putting.code == 0)
 		granted_put_network(g, grants, (size_t)n, has_hosts);
 	g->is_empty = n == 0;
-	granted_settle(g);
+	if (!session_putting_waits(&g->putting))
+		granted_settle(g);
 	return 0;
 }
 
@@ -169,7 +152,7 @@ static void granted_ready(struct watcher *w, uint32_t events)
 		r = granted_on_grants(g, &g->frame);
 	else if (r == 1 && g->frame.n_fds == 0 && g->frame.type == FRAME_ANSWER)
 		r = granted_on_answer(g, &g->frame);
-	else if (r == 1 && g->frame.type == FRAME_KILL && g->frame.id == 0 && g->frame.len == 0)
+	else if (r == 1 && g->frame.n_fds == 0 && g->frame.type == FRAME_STOP && g->frame.len == 0)
 		g->stops = true;
 	else
 		r = -EPROTO;
@@ -198,27 +181,9 @@ void granted_expect(struct warden_grants *g, uint64_t id, const void *body, size
 	g->next_id = id;
 }
 
-static void granted_heard(struct warden_grants *g, bool *waits, const struct session_event *e)
-{
-	if (!*waits || (e->id & ~GRANTED_BY_HOLDER) != g->id)
-		return;
-	*waits = false;
-	if (e->refusal.error)
-		granted_refuse(g, -e->refusal.error, e->refusal.text);
-	granted_settle(g);
-}
-
 bool granted_event(struct warden_grants *g, const struct session_event *e)
 {
-	const bool is_ours = e->id & GRANTED_BY_HOLDER;
-
-	if (e->kind == SESSION_POLICY && is_ours)
-		granted_heard(g, &g->relay_waits, e);
-	else if (e->kind == SESSION_GRANTS)
-		granted_heard(g, &g->broker_waits, e);
-	/* One that is started again begins with all grants. */
-	else if (e->kind == SESSION_BROKER && g->broker_waits) {
-		g->broker_waits = false;
+	if (session_putting_heard(&g->putting, e)) {
 		granted_settle(g);
 	} else if (e->kind == SESSION_POLICY && g->next_id && e->id == g->next_id) {
 		g->next_id = 0;
@@ -228,5 +193,5 @@ bool granted_event(struct warden_grants *g, const struct session_event *e)
 			g->next = (struct buffer){ 0 };
 		}
 	}
-	return is_ours;
+	return e->id & GRANTED_BY_HOLDER;
 }

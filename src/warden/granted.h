@@ -5,7 +5,7 @@
  * the warden, and sends all grants there (FRAME_GRANTS), and answers. The relay gets the network of
  * the session, which is the plan's or what the host gave it last, with all grants of hosts; the
  * broker gets all grants. The holder hears what came of it when both have said so. It may also end
- * all commands (FRAME_KILL, id 0), and nothing else.
+ * all commands (FRAME_STOP), and nothing else.
  *
  * A holder that has gone cannot take back anything: a session that has grants ends then.
  */
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "base/error.h"
 #include "event/loop.h"
+#include "warden/session/putting.h"
 #include "warden/session/session.h"
 #include "wire/frame.h"
 
@@ -36,9 +36,7 @@ struct warden_grants {
 	uint64_t next_id;
 	uint64_t id;   /* of grants that are under way; 0: none are */
 	bool is_empty; /* there are none in it */
-	bool relay_waits, broker_waits;
-	int code;
-	struct error why;
+	struct session_putting putting;
 	struct buffer queued; /* the grants after these; the last ones count */
 	uint64_t queued_id;
 };

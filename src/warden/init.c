@@ -26,6 +26,7 @@
 #include "warden/given.h"
 #include "warden/owner.h"
 #include "warden/part.h"
+#include "warden/socket-program.h"
 #include "warden/spawn.h"
 #include "wire/frame.h"
 #include "wire/record.h"
@@ -40,10 +41,11 @@ struct running {
 	pid_t pid;
 	int status; /* of wait(), once it ended */
 	bool ended;
-	int nulls[3]; /* /dev/null, opened ahead and never used yet; or -1 */
-	bool alone;   /* no process is left to wait for */
-	int signals;  /* signalfd */
-	int proc;     /* /proc, if there are limits to look after; or -1 */
+	int nulls[3];           /* /dev/null, opened ahead and never used yet; or -1 */
+	bool alone;             /* no process is left to wait for */
+	int signals;            /* signalfd */
+	struct tally_proc proc; /* if there are limits to look after; or TALLY_PROC_NONE */
+	uint64_t look_at;       /* clock_ms() of the next look at them */
 	struct tally_limits limits;
 	struct tally tally;
 	int place;                 /* in the ledger, if it has one; or -1 */
@@ -183,6 +185,32 @@ static void kill_all(struct running *run, uint32_t flag)
 	(void)kill(-1, SIGKILL);
 }
 
+/* For the relay, which sees a connection and no program. */
+static int init_find_owner(const struct running *run, const struct frame *f)
+{
+	static struct owner_program program;
+	struct owner_answer a = { 0 };
+	struct owner_question q;
+	size_t used;
+	int r = owner_question_decode(&q, f->body, f->len);
+
+	if (r < 0)
+		return r;
+	a.id = q.id;
+	if (q.wants_program)
+		socket_program_find((uint16_t)q.port, (uint16_t)q.peer_port, &program);
+	owner_find(q.is_udp, (uint16_t)q.port, a.name);
+	/* A longer name may have been there before. */
+	used = strnlen(a.name, sizeof(a.name));
+	memset(a.name + used, 0, sizeof(a.name) - used);
+	if (!q.wants_program)
+		return frame_send(run->init->socket, FRAME_OWNER, run->id, &a, sizeof(a), NULL, 0);
+	program.id = q.id;
+	memcpy(program.name, a.name, sizeof(program.name));
+	return frame_send(
+		run->init->socket, FRAME_OWNER, run->id, &program, sizeof(program), NULL, 0);
+}
+
 /* Negative: hang up. */
 static int init_take_frame(struct running *run)
 {
@@ -192,9 +220,8 @@ static int init_take_frame(struct running *run)
 
 	if (r <= 0)
 		return r == 0 ? -EPIPE : r == -EAGAIN ? 0 : r;
-	/* For a command that was over already. 0: the one that runs, which the sender did not
-	 * number. */
-	if (f.id != run->id && !(f.type == FRAME_KILL && f.id == 0))
+	/* For a command that was over already. STOP is for whatever runs. */
+	if (f.id != run->id && f.type != FRAME_STOP)
 		return 0;
 	if (f.len == sizeof(number))
 		memcpy(&number, f.body, sizeof(number));
@@ -203,9 +230,12 @@ static int init_take_frame(struct running *run)
 		 * at all. */
 		if (number > 0 && number < NSIG)
 			(void)kill(-run->pid, (int)number);
-	} else if (f.type == FRAME_KILL && (f.len == 0 || f.len == sizeof(number))) {
+	} else if ((f.type == FRAME_KILL && f.len == 0) ||
+		   ((f.type == FRAME_KILL || f.type == FRAME_STOP) && f.len == sizeof(number))) {
 		/* Who asks for it knows why, and may want it in the report. */
 		kill_all(run, number & REPORT_FLAGS);
+	} else if (f.type == FRAME_OWNER) {
+		return init_find_owner(run, &f);
 	} else if (f.type == FRAME_SETTLE && f.len == 0) {
 		/* The name is recorded, and said: whoever asked for it may go on. */
 		asked_done(&run->asked);
@@ -273,10 +303,10 @@ static int init_check_limits(struct running *run)
 	int r;
 
 	if (!ledger)
-		return tally_check(run->proc, &run->limits, &run->tally);
+		return tally_check(&run->proc, &run->limits, &run->tally);
 	others = ledger_before(ledger, run->place, now);
 	limits = init_shares(run, &others);
-	r = tally_check(run->proc, &limits, &run->tally);
+	r = tally_check(&run->proc, &limits, &run->tally);
 	if (r >= 0 && !run->tally.memory_is_all)
 		use.memory = run->tally.memory;
 	if (r >= 0 && !run->tally.tasks_is_all)
@@ -285,6 +315,38 @@ static int init_check_limits(struct running *run)
 	others = ledger_others(ledger, run->place, now);
 	run->limits = init_shares(run, &others);
 	return r;
+}
+
+static void init_plan_look(struct running *run)
+{
+	const int wait = tally_interval_ms(&run->tally, &run->limits);
+
+	run->look_at = clock_ms(CLOCK_MONOTONIC) + (uint64_t)wait;
+}
+
+/* How long until then; -1: there are no limits to look after. */
+static int init_until_limits(const struct running *run)
+{
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+
+	if (run->proc.folder < 0)
+		return -1;
+	return now >= run->look_at ? 0 : (int)(run->look_at - now);
+}
+
+/* When it is time: frames and processes that end are no reason to look, however many there are. */
+static void init_look_at_limits(struct running *run)
+{
+	int over;
+
+	if (init_until_limits(run) != 0)
+		return;
+	over = init_check_limits(run);
+	init_plan_look(run);
+	if (over < 0 || over & TALLY_MEMORY)
+		kill_all(run, REPORT_OUT_OF_MEMORY);
+	else if (over & TALLY_PIDS)
+		kill_all(run, REPORT_TOO_MANY_PIDS);
 }
 
 /* Recorded before it is answered (FRAME_SETTLE), by the name of the program that asked and waits.
@@ -366,13 +428,10 @@ static void attend(struct running *run)
 		{ .fd = run->asked.server, .events = POLLIN },
 		{ .fd = run->asked.link, .events = POLLIN },
 	};
-	int wait = run->proc >= 0 ? tally_interval_ms(&run->tally, &run->limits) : -1;
-	int over;
+	int wait = run->busy ? 0 : init_until_look(run, init_until_limits(run));
+	int n = poll(fds, ROWS(fds), wait);
 
-	wait = init_until_look(run, wait);
-	if (run->busy)
-		wait = 0;
-	if (poll(fds, ROWS(fds), wait) < 0)
+	if (n < 0)
 		return;
 	if (fds[2].revents)
 		init_restore(run->init);
@@ -384,7 +443,9 @@ static void attend(struct running *run)
 	/* Without the warden no command is wanted. */
 	if (fds[0].revents && init_take_frame(run) < 0)
 		_exit(1);
-	reap(run);
+	/* A process that ended is among the signals. */
+	if (n > 0 || run->busy)
+		reap(run);
 	/* Most often it was the command, and the last: the signal is forgotten when all is
 	 * reported. */
 	if (run->ended)
@@ -393,13 +454,8 @@ static void attend(struct running *run)
 		init_take_signals(run);
 		reap(run);
 	}
-	if (run->proc < 0 || run->ended)
-		return;
-	over = init_check_limits(run);
-	if (over < 0 || over & TALLY_MEMORY)
-		kill_all(run, REPORT_OUT_OF_MEMORY);
-	else if (over & TALLY_PIDS)
-		kill_all(run, REPORT_TOO_MANY_PIDS);
+	if (!run->ended)
+		init_look_at_limits(run);
 }
 
 /*
@@ -486,17 +542,21 @@ static void init_open_nulls(struct running *run)
 			run->nulls[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
+/* For the command before, which ended while they were under way. */
+static bool init_is_late(enum frame_type type)
+{
+	return type == FRAME_SIGNAL || type == FRAME_KILL || type == FRAME_STOP ||
+	       type == FRAME_SETTLE || type == FRAME_OWNER;
+}
+
 /* Waits for the next command. */
 static int init_await(struct running *run)
 {
 	int r;
 
-	/* SIGNAL, KILL, SETTLE: for the command before, which ended while they were under way. */
 	do
 		r = frame_receive(run->init->socket, &run->frame);
-	while (r == -EINTR ||
-		(r == 1 && (run->frame.type == FRAME_SIGNAL || run->frame.type == FRAME_KILL ||
-				   run->frame.type == FRAME_SETTLE)));
+	while (r == -EINTR || (r == 1 && init_is_late(run->frame.type)));
 	if (r != 1 || run->frame.type != FRAME_START)
 		return r == 0 ? -EPIPE : r < 0 ? r : -EPROTO;
 	run->began = clock_ns(CLOCK_MONOTONIC);
@@ -512,17 +572,18 @@ static void run_one(struct running *run)
 	if (init_await(run) < 0)
 		_exit(1);
 	if (run->start.memory > 0 || run->start.pids > 0) {
-		run->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (run->proc < 0)
+		if (tally_open(&run->proc) < 0)
 			_exit(1);
 		run->limits = (struct tally_limits){ run->start.memory, run->start.pids,
 			objects_scratch(),
-			run->start.pids > 0 && rlimits_caps_processes(run->proc, run->start.pids) };
+			run->start.pids > 0 &&
+				rlimits_caps_processes(run->proc.folder, run->start.pids) };
 		if (run->init->ledger) {
 			run->place = ledger_join(run->init->ledger, clock_ms(CLOCK_MONOTONIC));
 			if (run->place < 0)
 				_exit(1);
 		}
+		init_plan_look(run);
 	}
 	if (init_begin(run) == 0) {
 		/* Ends of pipes that the command has must be the command's alone: others wait for
@@ -536,7 +597,7 @@ static void run_one(struct running *run)
 	if (run->place >= 0)
 		ledger_leave(run->init->ledger, run->place);
 	run->place = -1;
-	fd_close(&run->proc);
+	tally_close(&run->proc);
 	frame_deinit(&run->frame);
 	arena_deinit(&run->arena);
 	run->start = (struct start){ 0 };
@@ -553,7 +614,8 @@ void init_run(const struct init *i)
 	sigset_t set;
 
 	run.init = i;
-	run.proc = run.place = -1;
+	run.proc = TALLY_PROC_NONE;
+	run.place = -1;
 	run.asked = (struct asked_socket){ .server = i->names, .link = -1 };
 	/* Before there is a command, so that it costs none of the command's time. */
 	(void)sigemptyset(&set);

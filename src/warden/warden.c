@@ -13,18 +13,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "event/loop.h"
 #include "event/wait.h"
 #include "holder/serve.h"
@@ -32,7 +29,7 @@
 #include "host/resolver.h"
 #include "jail/limits/rlimits.h"
 #include "jail/plan/plan.h"
-#include "policy/format/manifest.h"
+#include "policy/explain.h"
 #include "policy/network/idna.h"
 #include "policy/policy.h"
 #include "process/confinement.h"
@@ -40,8 +37,11 @@
 #include "warden/bare.h"
 #include "warden/granted.h"
 #include "warden/inherited.h"
+#include "warden/lease.h"
+#include "warden/lent.h"
 #include "warden/outbox.h"
 #include "warden/session/session.h"
+#include "warden/source.h"
 #include "wire/configure.h"
 #include "wire/frame.h"
 #include "wire/question.h"
@@ -51,27 +51,14 @@
 enum {
 	CONTROL = 3,
 	LAYERS_MAX = 64,
-	TEXT_MAX = 8 << 20,
+	HTTPS_PORT = 443,  /* what a name without a port is most likely asked for */
 	BROKER_MS = 10000, /* for what the host has to say about a broker */
-	GRACE_MS = 1000,   /* between "end" and the end of the init itself */
 	/* With so many frames waiting for the host it does not listen: a question is refused. They
 	 * are long, and commands cause them. */
 	QUESTIONS_CROWDED = 64,
 	/* The same for events of the broker: further ones are dropped, and counted. */
 	EVENTS_CROWDED = 4096,
 	FINISH_MS = 2000, /* for the host to read the last of them */
-};
-
-/*
- * The init that the host was lent. The host gives it commands by its socket, and hears from it,
- * without the warden between: for a short command the way through another process is what costs
- * most. The warden keeps the time, which a host that does not listen could not.
- */
-struct lease {
-	int socket, pidfd; /* -1: nothing is lent */
-	int timer;         /* readable at the deadline */
-	uint64_t id;       /* of the command with a deadline */
-	bool doomed;       /* it was told to end */
 };
 
 struct warden {
@@ -81,6 +68,7 @@ struct warden {
 	struct policy *policy;
 	struct plan *plan;
 	struct skill_archive skill; /* of the plan, if the host sent one */
+	struct warden_lent *lent;   /* secrets; or NULL */
 	struct session *session;
 	struct frame broker; /* what a broker is to know (wire/broker.h) */
 	int host;            /* pidfd; -1: it could not be had */
@@ -93,48 +81,6 @@ struct warden {
 	struct warden_grants granted;
 	struct frame frame;
 };
-
-/* The lease. */
-
-static int lease_init(struct lease *l)
-{
-	*l = (struct lease){ .socket = -1, .pidfd = -1 };
-	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return l->timer < 0 ? -errno : 0;
-}
-
-/* 0: never. */
-static void lease_set_timer(const struct lease *l, uint64_t ms)
-{
-	const struct itimerspec in = { .it_value = {
-					       (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 } };
-
-	(void)timerfd_settime(l->timer, 0, &in, NULL);
-}
-
-static void lease_drop(struct lease *l)
-{
-	fd_close(&l->socket);
-	fd_close(&l->pidfd);
-	l->id = 0;
-	lease_set_timer(l, 0);
-}
-
-static void lease_expire(struct lease *l)
-{
-	const uint32_t flags = REPORT_TIMED_OUT;
-	uint64_t ticks;
-
-	/* The command may have ended meanwhile, and with it the timer was stopped. */
-	if (read(l->timer, &ticks, sizeof(ticks)) < 0 || l->id == 0)
-		return;
-	if (!l->doomed &&
-		frame_send(l->socket, FRAME_KILL, l->id, &flags, sizeof(flags), NULL, 0) == 0)
-		lease_set_timer(l, GRACE_MS);
-	else if (l->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-	l->doomed = true;
-}
 
 /* Frames for the host. */
 
@@ -175,6 +121,27 @@ static void warden_tell_question(struct warden *w, const struct session_event *e
 			w->session, event->id, &(struct answer){ .ttl_ms = 1, .pattern = "" });
 	else if (question_encode(event->question, &body) == 0 && !body.failed)
 		outbox_add(&w->out, FRAME_QUESTION, event->id, body.data, body.len, -1);
+}
+
+/* Why a name is denied in a sandbox without a network (session/names.c): a relay says so itself. */
+static void warden_tell_record(struct warden *w, struct record r)
+{
+	auto_buffer rule = { 0 }, reason = { 0 }, remedy = { 0 };
+	char target[512];
+	const struct request request = { .op = OPERATION_NET_CONNECT, .target = target };
+	struct decision d;
+
+	(void)snprintf(target, sizeof(target), "%s:%d", r.name, HTTPS_PORT);
+	if (r.kind == RECORD_DENIED && r.dns && !*r.reason &&
+		policy_decide(w->policy, &request, &d) == 0 && d.verdict != VERDICT_ALLOW) {
+		explain_rule(&d, &rule);
+		explain_reason(&request, &d, &reason);
+		explain_remedy(&request, &d, &remedy);
+		r.rule = buffer_text(&rule);
+		r.reason = buffer_text(&reason);
+		r.remedy = buffer_text(&remedy);
+	}
+	outbox_offer_record(&w->out, &r);
 }
 
 /* Calls that waited there were refused. */
@@ -223,7 +190,7 @@ static void warden_on_event(void *context, const struct session_event *event)
 		w->over = true;
 		break;
 	case SESSION_RECORD:
-		outbox_offer_record(&w->out, event->record);
+		warden_tell_record(w, *event->record);
 		break;
 	case SESSION_POLICY:
 		/* Of a change that came with the number 0 the host does not wait to hear. */
@@ -457,7 +424,7 @@ static void warden_stop(struct warden *w)
 	w->granted.stops = false;
 	session_kill_all(w->session);
 	if (w->lease.socket >= 0)
-		(void)frame_send(w->lease.socket, FRAME_KILL, 0, &flags, sizeof(flags), NULL, 0);
+		(void)frame_send(w->lease.socket, FRAME_STOP, 0, &flags, sizeof(flags), NULL, 0);
 }
 
 static void warden_serve(struct warden *w)
@@ -494,67 +461,6 @@ static void warden_finish(struct warden *w)
 	while (!outbox_is_empty(&w->out) && !w->out.broken &&
 		wait_for_one(CONTROL, POLLOUT, wait_until(FINISH_MS)) > 0)
 		outbox_flush(&w->out);
-}
-
-/* The policy. */
-
-static int read_descriptor(const char *text, struct buffer *out, struct error *e)
-{
-	char *end;
-	long number = strtol(text, &end, 10);
-	auto_fd fd =
-		*end == '\0' && end != text && number > 2 && number < 1 << 20 ? (int)number : -1;
-	const int wanted = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
-	int r;
-
-	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
-		return error_set(e, -EBADF, NULL, "CORRAL_POLICY_FD is not an open descriptor");
-	/* The writer must not be able to change it after it was checked. */
-	r = fcntl(fd, F_GET_SEALS);
-	if (r < 0 || (r & wanted) != wanted)
-		return error_set(e, -EPERM, NULL,
-			"the file of CORRAL_POLICY_FD is not sealed against changes");
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return error_set(e, -errno, NULL, "CORRAL_POLICY_FD: %s", strerror(errno));
-	r = file_read_fd(fd, TEXT_MAX, out);
-	return r < 0 ? error_set(e, r, NULL, "CORRAL_POLICY_FD: %s", strerror(-r)) : 0;
-}
-
-/*
- * Where the permissions come from (docs/protocol.md): a sealed memfd, a file, or a variable,
- * whichever is named first; if none is, everything is denied. A source that is named but of no use
- * is an error.
- */
-static int source_read(struct permissions **ret, struct error *e)
-{
-	const char *fd = getenv("CORRAL_POLICY_FD");
-	const char *path = getenv("CORRAL_POLICY_FILE");
-	const char *inline_text = getenv("CORRAL_POLICY");
-	const char *name = "policy";
-	struct manifest m = { 0 };
-	auto_buffer text = { 0 };
-	int r = 0;
-
-	if (!fd && !path && !inline_text) {
-		*ret = permissions_new();
-		return *ret ? 0 : error_no_memory(e);
-	}
-	if (fd)
-		r = read_descriptor(fd, &text, e);
-	else if (path)
-		r = path[0] == '/' ? file_read(name = path, TEXT_MAX, &text) : -EINVAL;
-	else
-		buffer_adds(&text, inline_text);
-	if (r < 0 && !fd)
-		return error_set(e, r, NULL, "CORRAL_POLICY_FILE: %s: %s", path, strerror(-r));
-	if (r == 0 && text.failed)
-		r = error_no_memory(e);
-	if (r == 0)
-		r = manifest_read(&m, path ? MANIFEST_UNKNOWN : MANIFEST_PERMISSIONS, name,
-			buffer_text(&text), text.len, e);
-	if (r == 0)
-		*ret = m.permissions;
-	return r;
 }
 
 /* Building. */
@@ -641,9 +547,15 @@ static int warden_compile(struct warden *w, struct error *e)
 	}
 	plan.worker = w->configure.flags & CONFIGURE_WORKER ? worker : NULL;
 	plan.hidden = own;
+	if (w->lent)
+		warden_lent_prepare(w->lent, &plan);
 	r = own_folders(&arena, w->configure.variables.values[VARIABLE_HOME], w->policy, own,
 		&plan.n_hidden, e);
-	return r < 0 ? r : plan_new(&w->plan, &plan, e);
+	if (r == 0)
+		r = plan_new(&w->plan, &plan, e);
+	if (r == 0 && w->lent)
+		warden_lent_hand_over(w->lent, w->plan);
+	return r;
 }
 
 /* Sent right after the configuration. */
@@ -689,6 +601,8 @@ static int warden_build(struct warden *w, struct error *e)
 		r = session_share(w->session, w->configuration.fds[w->configuration.n_fds - 1], e);
 	if (r == 0 && w->configure.broker)
 		r = session_broker_start(w->session, w->configure.broker, e);
+	if (r == 0 && w->configure.flags & CONFIGURE_LENT)
+		r = warden_lent_receive(&w->lent, CONTROL, e);
 	if (r == 0)
 		r = source_read(&w->permissions, e);
 	if (r == 0)
@@ -699,6 +613,8 @@ static int warden_build(struct warden *w, struct error *e)
 		r = warden_configure_broker(w, e);
 	if (r == 0)
 		r = session_build_finish(w->session, e);
+	if (w->lent)
+		warden_lent_close(w->lent);
 	/* The sandbox has it unpacked. */
 	if (w->skill.map) {
 		skill_archive_close(&w->skill);
@@ -743,11 +659,18 @@ static int announce(struct warden *w, struct error *e)
 /* The other thing that this program is for. */
 static int warden_hold(struct warden *w, struct error *e)
 {
+	struct holder_process *holder = NULL;
 	int r = prctl(PR_SET_NAME, "corral-holder", 0, 0, 0) < 0 ? -errno : 0;
 
 	if (r == 0)
 		r = self_confine(PROCESS_HOLDER, e);
-	return r < 0 ? r : serve_holder(CONTROL, w->host);
+	if (r == 0)
+		r = serve_new(&holder, CONTROL, w->host);
+	do
+		r = r < 0 ? r : serve_turn(holder, -1);
+	while (r > 0);
+	/* The rest goes with the process. */
+	return r;
 }
 
 int main(int argc, char **argv)

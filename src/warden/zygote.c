@@ -64,7 +64,7 @@ struct setup {
 	struct watch *watch; /* NULL: nothing to watch */
 	bool is_watching;    /* the builder watches folders */
 	int rules;           /* of Landlock, for a single command */
-	int names;           /* where a single command without a network asks for them; or -1 */
+	int names;           /* where commands without a network ask for them; or -1 */
 	struct error error;  /* of steps that say more than an errno */
 };
 
@@ -144,7 +144,7 @@ static int enter_network_for_sockets(struct setup *s)
 /* Without it programs are refused at once, and their names are not recorded. */
 static int open_names(struct setup *s)
 {
-	if (s->zygote->single && s->plan->network == PLAN_NETWORK_NONE)
+	if (s->plan->network == PLAN_NETWORK_NONE)
 		s->names = asked_open();
 	return 0;
 }
@@ -495,7 +495,7 @@ static int watch_folders(struct setup *s)
 static int filter(struct setup *s)
 {
 	const struct seccomp_options o = { .no_memfd_exec = s->plan->exec_listed,
-		.listener = s->zygote->explain };
+		.listener = s->zygote->single && s->plan->is_watched };
 
 	return seccomp_base(&o);
 }
@@ -662,19 +662,35 @@ static int zygote_take_frame(const struct setup *s)
 	return 0;
 }
 
+/* Some command asks for a name: from now on another process answers, beside the commands' own pid
+ * namespaces, and the warden reads its reports. If that fails, programs are refused at once. */
+static void zygote_answer_names(const struct setup *s, struct asked_socket *a)
+{
+	struct error e = { 0 };
+	auto_fd rules = confine_rules(s->plan, &e);
+
+	if (rules >= 0)
+		asked_begin(a, rules);
+	if (a->link >= 0)
+		(void)frame_send(SOCKET, FRAME_NAMES, 0, NULL, 0, &a->link, 1);
+	asked_end(a);
+}
+
 /* Ends when the warden does, or when a cover cannot be put back: then everything ends. */
 static _Noreturn void zygote_serve(const struct setup *s)
 {
+	struct asked_socket asked = { .server = s->names, .link = -1, .is_shared = true };
 	struct error e = { 0 };
 	struct pollfd fds[] = {
 		{ .fd = SOCKET, .events = POLLIN },
 		{ .fd = s->watch ? watch_fd(s->watch) : -1, .events = POLLIN },
+		{ .fd = s->names, .events = POLLIN },
 	};
 
 	for (;;) {
 		int r = 0;
 
-		if (poll(fds, 2, -1) < 0)
+		if (poll(fds, ROWS(fds), -1) < 0)
 			continue;
 		/* First the covers: a command that starts now must not find one missing. */
 		if (fds[1].revents)
@@ -691,6 +707,10 @@ static _Noreturn void zygote_serve(const struct setup *s)
 			part_begin(fds[1].fd);
 			_exit(0);
 		}
+		if (fds[2].revents) {
+			zygote_answer_names(s, &asked);
+			fds[2].fd = -1;
+		}
 	}
 }
 
@@ -698,7 +718,7 @@ void zygote_run(const struct zygote *z)
 {
 	static struct setup s;
 	const struct ready ready = { .tier = 1 };
-	struct init init = { .socket = SOCKET, .explain = z->explain, .tree = &s.tree };
+	struct init init = { .socket = SOCKET, .tree = &s.tree };
 	int r = 0;
 
 	s.zygote = z;
@@ -723,6 +743,7 @@ void zygote_run(const struct zygote *z)
 	init.watch = s.watch;
 	init.rules = s.rules;
 	init.names = s.names;
+	init.explain = z->single && s.plan->is_watched;
 	init.is_unpublished = s.plan->network != PLAN_NETWORK_HOST && s.plan->n_ports == 0;
 	init.ledger = s.ledger;
 	if (z->single)

@@ -16,7 +16,6 @@
 struct zygote {
 	int socket; /* to the warden */
 	bool single;
-	bool explain; /* single: its calls are to be watched (jail/notify.h) */
 	bool own_network;
 	bool host_root; /* the plan will most likely show the host's root: nothing is prepared */
 	uid_t uid;      /* as outside */

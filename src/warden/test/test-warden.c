@@ -895,8 +895,10 @@ static void tells_what_it_dropped(void **state)
 	char byte;
 
 	(void)state;
-	if (!has_tables())
-		skip();
+	if (!has_tables()) {
+		(void)puts("# SKIP kernel: no nf_tables");
+		return;
+	}
 	host_begin(&h, -1, env);
 	host_ready(&h);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
