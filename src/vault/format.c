@@ -7,9 +7,12 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
+#include "base/ascii.h"
 #include "base/formats.h"
+#include "base/path.h"
 #include "wire/reader.h"
 
 /* 128 MiB, three passes: a quarter of a second of one core. */
@@ -27,11 +30,15 @@ enum {
 	VERSION_DIGITS = 9,
 };
 
+/* In a grant's places, in the file alone: programs follow. */
+#define FORMAT_PROGRAMS (UINT32_C(1) << 16)
+
 static const char format_magic[] = "corral vault ";
 
 const char *const vault_slot_names[VAULT_SLOT_KINDS] = { "none", "passphrase", "systemd-creds",
 	"secret-service" };
-const char *const vault_place_names[4] = { "header", "query", "body", "form" };
+const char *const vault_place_names[7] = { "header", "query", "body",
+	"form", [5] = "postgresql", [6] = "login" };
 
 _Static_assert(VAULT_SALT_BYTES == crypto_pwhash_SALTBYTES, "Argon2id");
 _Static_assert(VAULT_NONCE_BYTES == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES, "wrapping");
@@ -47,6 +54,16 @@ bool vault_name_is_valid(const char *name)
 
 	return len > 0 && len <= VAULT_NAME_MAX && strspn(name, more) == len &&
 	       !strchr("0123456789.-", name[0]);
+}
+
+bool vault_stand_in_is_valid(const char *text)
+{
+	if (strnlen(text, VAULT_STAND_IN_MAX + 1) > VAULT_STAND_IN_MAX)
+		return false;
+	for (; *text; text++)
+		if (*text <= ' ' || *text >= 0x7f)
+			return false;
+	return true;
 }
 
 bool vault_host_is_valid(const char *host)
@@ -68,39 +85,148 @@ bool vault_host_is_valid(const char *host)
 	return strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == name && host[0] != '.';
 }
 
+/* Bytes of names of fields; those that no field of a credential has are left out. */
+static const char vault_field_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					"0123456789-_.";
+static const char vault_field_prefix[] = "header:";
+
+/* The bit of one word; 0: it is none. */
+static uint32_t vault_place_parse(const char *text, size_t len)
+{
+	const size_t prefix = strlen(vault_field_prefix);
+
+	for (size_t i = 0; i < ROWS(vault_place_names); i++)
+		if (vault_place_names[i] && strlen(vault_place_names[i]) == len &&
+			strncmp(vault_place_names[i], text, len) == 0)
+			return 1U << i;
+	return len > prefix && strncmp(text, vault_field_prefix, prefix) == 0 &&
+			       strspn(text + prefix, vault_field_bytes) >= len - prefix
+		       ? VAULT_FIELD
+		       : 0;
+}
+
+bool vault_places_are_valid(uint32_t places)
+{
+	return places > 0 && places <= VAULT_PLACES_ALL &&
+	       (!(places & (VAULT_POSTGRESQL | VAULT_LOGIN)) || places == VAULT_POSTGRESQL ||
+		       places == VAULT_LOGIN);
+}
+
 int vault_places_parse(const char *text, uint32_t *ret)
 {
 	uint32_t places = 0;
+	size_t fields = 0;
 
 	while (*text) {
 		const size_t len = strcspn(text, ",");
-		size_t i = 0;
+		const uint32_t place = vault_place_parse(text, len);
 
-		while (i < ROWS(vault_place_names) &&
-			(strlen(vault_place_names[i]) != len ||
-				strncmp(vault_place_names[i], text, len) != 0))
-			i++;
-		if (i == ROWS(vault_place_names))
+		fields += place == VAULT_FIELD ? len - strlen(vault_field_prefix) + 1 : 0;
+		if (place == 0 || fields > VAULT_FIELDS_MAX)
 			return -EINVAL;
-		places |= 1U << i;
+		places |= place;
 		text += len + (text[len] == ',');
 	}
-	if (places == 0)
+	if (!vault_places_are_valid(places))
 		return -EINVAL;
 	*ret = places;
 	return 0;
 }
 
-void vault_places_print(uint32_t places, struct buffer *out)
+int vault_fields_parse(const char *text, struct buffer *out)
+{
+	const size_t prefix = strlen(vault_field_prefix), start = out->len;
+
+	while (*text) {
+		const size_t len = strcspn(text, ",");
+
+		if (len > prefix && strncmp(text, vault_field_prefix, prefix) == 0) {
+			if (out->len > start)
+				buffer_addc(out, ',');
+			for (size_t i = prefix; i < len; i++)
+				buffer_addc(out, ascii_lower(text[i]));
+		}
+		text += len + (text[len] == ',');
+	}
+	return out->failed ? -ENOMEM : 0;
+}
+
+bool vault_fields_are_valid(const char *fields)
+{
+	bool is_word = false;
+
+	if (strnlen(fields, VAULT_FIELDS_MAX + 1) > VAULT_FIELDS_MAX)
+		return false;
+	for (const char *c = fields; *c; c++) {
+		if (*c == ',' ? !is_word
+			      : !strchr(vault_field_bytes, *c) || (*c >= 'A' && *c <= 'Z'))
+			return false;
+		is_word = *c != ',';
+	}
+	return !*fields || is_word;
+}
+
+bool vault_fields_have(const char *fields, const char *name, size_t len)
+{
+	while (fields && *fields) {
+		const size_t n = strcspn(fields, ",");
+
+		if (n == len && strncasecmp(fields, name, len) == 0)
+			return true;
+		fields += n + (fields[n] == ',');
+	}
+	return false;
+}
+
+void vault_places_print(uint32_t places, const char *fields, struct buffer *out)
 {
 	const char *between = "";
 
 	for (size_t i = 0; i < ROWS(vault_place_names); i++) {
-		if (!(places & 1U << i))
+		if (!(places & 1U << i) || !vault_place_names[i])
 			continue;
 		buffer_printf(out, "%s%s", between, vault_place_names[i]);
 		between = ",";
 	}
+	while (places & VAULT_FIELD && fields && *fields) {
+		const size_t n = strcspn(fields, ",");
+
+		buffer_printf(out, "%s%s%.*s", between, vault_field_prefix, (int)n, fields);
+		between = ",";
+		fields += n + (fields[n] == ',');
+	}
+}
+
+/* Programs */
+
+bool vault_programs_are_valid(const char *programs)
+{
+	if (strnlen(programs, VAULT_PROGRAMS_MAX + 1) > VAULT_PROGRAMS_MAX)
+		return false;
+	while (*programs) {
+		const size_t len = strcspn(programs, ",");
+
+		if (!path_is_plain(programs, len) || len < 2)
+			return false;
+		programs += len;
+		if (*programs && !*++programs)
+			return false;
+	}
+	return true;
+}
+
+bool vault_programs_have(const char *programs, const char *path)
+{
+	const size_t wanted = strlen(path);
+
+	while (wanted > 0 && *programs) {
+		const size_t len = strcspn(programs, ",");
+
+		if (len == wanted && memcmp(programs, path, len) == 0)
+			return true;
+		programs += len + (programs[len] == ',');
+	}
+	return false;
 }
 
 /* Secrets */
@@ -123,7 +249,7 @@ struct vault_entry *vault_find(struct vault *v, const char *name)
 
 struct vault_entry *vault_add(struct vault *v, const char *name)
 {
-	struct vault_entry e = { .source = "" };
+	struct vault_entry e = { .source = "", .stand_in = "" };
 	struct vault_entry *more;
 
 	if (v->n >= VAULT_ENTRIES_MAX)
@@ -312,14 +438,17 @@ static int format_write_entry(struct format_writer *w, const struct vault_entry 
 		!format_write_text(w, e->source) || !format_write(w, e->value, e->value_len))
 		return -E2BIG;
 	for (uint32_t i = 0; i < e->n_grants; i++) {
-		const uint32_t places = htole32(e->grants[i].places);
+		const struct vault_grant *g = &e->grants[i];
+		const bool has_programs = g->programs && *g->programs;
+		const uint32_t places = htole32(g->places | (has_programs ? FORMAT_PROGRAMS : 0));
 
-		if (!format_write(w, &places, sizeof(places)) ||
-			!format_write_text(w, e->grants[i].host) ||
-			!format_write_text(w, e->grants[i].principal))
+		if (!format_write(w, &places, sizeof(places)) || !format_write_text(w, g->host) ||
+			!format_write_text(w, g->principal) ||
+			(g->places & VAULT_FIELD && !format_write_text(w, g->fields)) ||
+			(has_programs && !format_write_text(w, g->programs)))
 			return -E2BIG;
 	}
-	return 0;
+	return !*e->stand_in || format_write_text(w, e->stand_in) ? 0 : -E2BIG;
 }
 
 static int format_push(struct buffer *out, crypto_secretstream_xchacha20poly1305_state *state,
@@ -370,25 +499,52 @@ int vault_encode(const struct vault *v, const uint8_t key[VAULT_KEY_BYTES], stru
 	return r == 0 && out->len - start > VAULT_FILE_MAX ? -E2BIG : r;
 }
 
+static bool format_read_grant(struct reader *r, struct vault_grant *g, struct arena *a)
+{
+	const char *host, *principal, *fields = "", *programs = "";
+	bool has_programs;
+
+	if (!format_get_u32(r, &g->places))
+		return false;
+	has_programs = g->places & FORMAT_PROGRAMS;
+	g->places &= ~FORMAT_PROGRAMS;
+	host = vault_places_are_valid(g->places) ? reader_string(r) : NULL;
+	principal = host ? reader_string(r) : NULL;
+	if (!principal || !vault_host_is_valid(host) || strlen(principal) >= VAULT_TEXT_MAX)
+		return false;
+	if (g->places & VAULT_FIELD)
+		fields = reader_string(r);
+	if (!fields || !vault_fields_are_valid(fields) || !*fields != !(g->places & VAULT_FIELD))
+		return false;
+	if (has_programs)
+		programs = reader_string(r);
+	/* None of them is not any of them. */
+	if (!programs || !vault_programs_are_valid(programs) || !*programs != !has_programs)
+		return false;
+	g->host = arena_strdup(a, host);
+	g->principal = arena_strdup(a, principal);
+	g->fields = arena_strdup(a, fields);
+	g->programs = arena_strdup(a, programs);
+	return g->host && g->principal && g->fields && g->programs;
+}
+
 static bool format_read_grants(struct reader *r, struct vault_entry *e, struct arena *a)
 {
-	for (uint32_t i = 0; i < e->n_grants; i++) {
-		struct vault_grant *g = &e->grants[i];
-		const char *host, *principal;
-
-		if (!format_get_u32(r, &g->places) || g->places == 0 ||
-			g->places > VAULT_PLACES_ALL)
+	for (uint32_t i = 0; i < e->n_grants; i++)
+		if (!format_read_grant(r, &e->grants[i], a))
 			return false;
-		host = reader_string(r);
-		principal = host ? reader_string(r) : NULL;
-		if (!principal || !vault_host_is_valid(host) || strlen(principal) >= VAULT_TEXT_MAX)
-			return false;
-		g->host = arena_strdup(a, host);
-		g->principal = arena_strdup(a, principal);
-		if (!g->host || !g->principal)
-			return false;
-	}
 	return true;
+}
+
+/* The last of an entry, if it has one. */
+static bool format_read_stand_in(struct reader *r, struct vault_entry *e, struct arena *a)
+{
+	const char *text = r->left > 0 ? reader_string(r) : "";
+
+	if (!text || r->left > 0 || !vault_stand_in_is_valid(text))
+		return false;
+	e->stand_in = arena_strdup(a, text);
+	return e->stand_in;
 }
 
 /* Its name and texts are copied, its value stays where it is. */
@@ -428,7 +584,9 @@ static int format_read_entry(struct vault *v, const uint8_t *data, size_t len)
 	r.left -= value_len;
 	if (!e->source)
 		return -ENOMEM;
-	return format_read_grants(&r, e, &v->arena) && r.left == 0 ? 0 : -EBADMSG;
+	return format_read_grants(&r, e, &v->arena) && format_read_stand_in(&r, e, &v->arena)
+		       ? 0
+		       : -EBADMSG;
 }
 
 /* Decrypts the next message to out, which has room for it. 1: it was the last. */

@@ -15,6 +15,9 @@
  * the Secret Service). All that stands before the messages is authenticated with the first of
  * them. A message is one secret, padded; the last is empty and has the tag that ends a stream, so a
  * file that was cut off is refused, as is one with bytes behind its end.
+ * What a grant says about fields of the head is there only if it names some, and so are its
+ * programs. What stands for the value inside is there, behind the grants, only if it is to be the
+ * same in each run. Versions that do not know these bits refuse the file.
  *
  * The generation counts writes: an older file can be told from a newer one.
  */
@@ -35,10 +38,13 @@ enum {
 	VAULT_WRAPPED_BYTES = VAULT_KEY_BYTES + 16,
 	VAULT_SLOTS_MAX = 4,
 	VAULT_BLOB_MAX = 4096,
+	VAULT_FRESH_S = 30, /* a value that expires so soon is fetched again */
 	VAULT_NAME_MAX = 128,
 	VAULT_TEXT_MAX = 1024,      /* of a source, a host, a principal */
 	VAULT_VALUE_MAX = 16 << 10, /* so that one fits into a frame, which is never in a file */
 	VAULT_GRANTS_MAX = 32,      /* of one secret */
+	VAULT_PROGRAMS_MAX = 2048,  /* of one grant: bytes of their paths, with commas */
+	VAULT_STAND_IN_MAX = 9 << 10,
 	VAULT_ENTRIES_MAX = 4096,
 	VAULT_FILE_MAX = 3 << 20,
 	VAULT_PASSPHRASE_LEAST = 8,
@@ -76,19 +82,38 @@ enum vault_place {
 	VAULT_QUERY = 2,
 	VAULT_BODY = 4,
 	VAULT_FORM = 8,
-	VAULT_PLACES_ALL = 15
+	VAULT_FIELD = 16,      /* fields of the head that are named */
+	VAULT_POSTGRESQL = 32, /* as the password of a login; alone */
+	VAULT_LOGIN = 64,      /* in the requests of a login whose answers are rewritten; alone */
+	VAULT_PLACES_ALL = 127
 };
-extern const char *const vault_place_names[4]; /* by bit */
-/* "header,query"; -EINVAL: a word is none, or there is none. */
+extern const char *const vault_place_names[7]; /* by bit; NULL: it has more to it */
+enum { VAULT_FIELDS_MAX = 512 /* bytes of their names, with commas */ };
+/* A connection is of HTTP or of PostgreSQL. 0 is none. */
+bool vault_places_are_valid(uint32_t places);
+/* "header,query,header:x-key"; -EINVAL: a word is none, there is none, or they are not valid. */
 int vault_places_parse(const char *text, uint32_t *ret);
-void vault_places_print(uint32_t places, struct buffer *out);
+/* Of such a text: "x-key,x-other", in lower case; "": there are none. -ENOMEM. */
+int vault_fields_parse(const char *text, struct buffer *out);
+/* Names of fields in lower case, with commas between them. "" is fine. */
+bool vault_fields_are_valid(const char *fields);
+bool vault_fields_have(const char *fields, const char *name, size_t len);
+void vault_places_print(uint32_t places, const char *fields, struct buffer *out);
 
 /* A secret may go to this host, in these places, for this principal. */
 struct vault_grant {
 	const char *host; /* NAME:PORT, as vault_host_is_valid() has it */
 	uint32_t places;
 	const char *principal; /* a sandbox by its name; "": any */
+	const char *fields;    /* with VAULT_FIELD; else "" */
+	/* "": any. Else it is lent to connections of these programs alone, of any of them. */
+	const char *programs;
 };
+
+/* "/usr/bin/gh,/usr/bin/git-lfs": absolute, normal, plain paths (base/path.h). "" is fine. */
+bool vault_programs_are_valid(const char *programs);
+/* Whether the path is one of them. Nothing is one of "", and "" is none. */
+bool vault_programs_have(const char *programs, const char *path);
 
 struct vault_entry {
 	const char *name;
@@ -99,6 +124,8 @@ struct vault_entry {
 	uint64_t keep_s;    /* how long a value of the source is kept; 0: as the source says */
 	const uint8_t *value;
 	uint32_t value_len;
+	const char
+		*stand_in; /* the placeholder of each run (inject/placeholders.h); "": new ones */
 	uint32_t n_grants;
 	struct vault_grant *grants; /* room for VAULT_GRANTS_MAX */
 };
@@ -116,6 +143,8 @@ void vault_deinit(struct vault *v);
 
 /* [A-Za-z_][A-Za-z0-9_.-]*, at most VAULT_NAME_MAX. */
 bool vault_name_is_valid(const char *name);
+/* What stands for a value: visible ASCII, as inject/placeholders.h has it; or "". */
+bool vault_stand_in_is_valid(const char *text);
 /* A name in lower case or an address, a colon, a port; no pattern. */
 bool vault_host_is_valid(const char *host);
 

@@ -24,7 +24,8 @@ static const char *message_text(const char *text)
 size_t vault_message_size(const struct vault_message *m)
 {
 	return sizeof(struct message_head) + strlen(message_text(m->name)) +
-	       strlen(message_text(m->text)) + strlen(message_text(m->principal)) + 3 +
+	       strlen(message_text(m->text)) + strlen(message_text(m->principal)) +
+	       strlen(message_text(m->fields)) + strlen(message_text(m->programs)) + 5 +
 	       m->secret_len;
 }
 
@@ -53,6 +54,8 @@ void vault_message_encode(const struct vault_message *m, void *out)
 	at = message_put_text(at, m->name);
 	at = message_put_text(at, m->text);
 	at = message_put_text(at, m->principal);
+	at = message_put_text(at, m->fields);
+	at = message_put_text(at, m->programs);
 	(void)message_put(at, m->secret, m->secret_len);
 }
 
@@ -73,7 +76,9 @@ int vault_message_decode(struct vault_message *ret, const void *body, size_t len
 	m.name = reader_string(&r);
 	m.text = m.name ? reader_string(&r) : NULL;
 	m.principal = m.text ? reader_string(&r) : NULL;
-	if (!m.principal || r.left != m.secret_len || m.secret_len > VAULT_SECRET_MAX)
+	m.fields = m.principal ? reader_string(&r) : NULL;
+	m.programs = m.fields ? reader_string(&r) : NULL;
+	if (!m.programs || r.left != m.secret_len || m.secret_len > VAULT_SECRET_MAX)
 		return -EPROTO;
 	m.secret = r.data;
 	*ret = m;

@@ -70,6 +70,8 @@ static bool same(const struct vault_entry *a, const struct vault_entry *b)
 	for (uint32_t i = 0; is_same && i < a->n_grants; i++)
 		is_same = strcmp(a->grants[i].host, b->grants[i].host) == 0 &&
 			  strcmp(a->grants[i].principal, b->grants[i].principal) == 0 &&
+			  strcmp(a->grants[i].fields, b->grants[i].fields) == 0 &&
+			  strcmp(a->grants[i].programs, b->grants[i].programs) == 0 &&
 			  a->grants[i].places == b->grants[i].places;
 	return is_same;
 }

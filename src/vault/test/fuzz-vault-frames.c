@@ -26,18 +26,29 @@ static void fuzz_words(const struct vault_message *m)
 {
 	struct error e = { 0 };
 	const char *rest = NULL;
-	uint32_t places;
+	auto_buffer fields = { 0 }, print = { 0 };
+	uint32_t places = 0, again;
 
 	if (vault_name_is_valid(m->name))
 		require(strlen(m->name) <= VAULT_NAME_MAX && !strpbrk(m->name, "/:= \n"));
 	if (vault_host_is_valid(m->text))
 		require(strrchr(m->text, ':') && !strpbrk(m->text, "*/ \n"));
+	if (vault_programs_are_valid(m->programs))
+		require(!*m->programs || (*m->programs == '/' && !strpbrk(m->programs, " *\n")));
 	if (source_text_check(m->text, &rest, &e) >= 0)
 		require(rest > m->text && strlen(m->text) < VAULT_TEXT_MAX);
 	else
 		require(e.text[0]);
 	if (vault_places_parse(m->principal, &places) == 0)
-		require(places > 0 && places <= VAULT_PLACES_ALL);
+		require(places > 0 && places <= VAULT_PLACES_ALL &&
+			vault_fields_parse(m->principal, &fields) == 0 &&
+			vault_fields_are_valid(buffer_text(&fields)) &&
+			!fields.len == !(places & VAULT_FIELD));
+	/* What is printed reads back the same. */
+	if (places > 0) {
+		vault_places_print(places, buffer_text(&fields), &print);
+		require(vault_places_parse(buffer_text(&print), &again) == 0 && again == places);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -44,12 +44,21 @@ static void fill(struct vault *v)
 	e->created_s = 1;
 	e->changed_s = 5;
 	e->expires_s = 9;
-	e->n_grants = 1;
-	e->grants[0] = (struct vault_grant){ "api.github.com:443", VAULT_HEADER, "claude" };
+	e->n_grants = 2;
+	e->grants[0] = (struct vault_grant){ "api.github.com:443", VAULT_HEADER, "claude", "", "" };
+	e->grants[1] = (struct vault_grant){ "[::1]:443", VAULT_QUERY | VAULT_FIELD, "",
+		"x-a,x-b.c", "/usr/bin/gh,/usr/bin/curl" };
 	e = vault_add(v, "AWS");
 	assert_non_null(e);
 	e->source = "cmd:/usr/bin/aws configure";
 	e->keep_s = 60;
+	e = vault_add(v, "LOGIN_REFRESH");
+	assert_non_null(e);
+	e->value = (const uint8_t *)"refresh";
+	e->value_len = 7;
+	e->stand_in = "abcdef23ghr_abcdef2312345678";
+	e->n_grants = 1;
+	e->grants[0] = (struct vault_grant){ "login.example:443", VAULT_LOGIN, "claude", "", "" };
 }
 
 static void make(struct buffer *out)
@@ -73,15 +82,24 @@ static void test_round(void **state)
 	assert_null(memmem(file.data, file.len, "ghp_", 4));
 	assert_null(memmem(file.data, file.len, "GITHUB", 6));
 	assert_int_equal(vault_decode(&v, file.data, file.len, "vault", key, &e), 0);
-	assert_int_equal(v.n, 2);
+	assert_int_equal(v.n, 3);
 	assert_int_equal(v.header.generation, 3);
+	x = vault_find(&v, "LOGIN_REFRESH");
+	assert_string_equal(x->stand_in, "abcdef23ghr_abcdef2312345678");
+	assert_int_equal(x->grants[0].places, VAULT_LOGIN);
 	x = vault_find(&v, "GITHUB_TOKEN");
 	assert_non_null(x);
 	assert_int_equal(x->value_len, 10);
 	assert_memory_equal(x->value, "ghp_\0value", 10);
 	assert_int_equal(x->version, 2);
+	assert_string_equal(x->stand_in, "");
 	assert_int_equal(x->expires_s, 9);
-	assert_int_equal(x->n_grants, 1);
+	assert_int_equal(x->n_grants, 2);
+	assert_string_equal(x->grants[0].fields, "");
+	assert_string_equal(x->grants[1].fields, "x-a,x-b.c");
+	assert_string_equal(x->grants[0].programs, "");
+	assert_string_equal(x->grants[1].programs, "/usr/bin/gh,/usr/bin/curl");
+	assert_int_equal(x->grants[1].places, VAULT_QUERY | VAULT_FIELD);
 	assert_string_equal(x->grants[0].host, "api.github.com:443");
 	assert_string_equal(x->grants[0].principal, "claude");
 	x = vault_find(&v, "AWS");
@@ -89,8 +107,47 @@ static void test_round(void **state)
 	assert_int_equal(x->keep_s, 60);
 	assert_null(vault_find(&v, "aws"));
 	vault_remove(&v, vault_find(&v, "GITHUB_TOKEN"));
-	assert_int_equal(v.n, 1);
+	assert_int_equal(v.n, 2);
 	assert_string_equal(v.entries[0].name, "AWS");
+}
+
+static void test_programs(void **state)
+{
+	static const char *const bad[] = { ",", "/a,", ",/a", "/a,,/b", "a", "/", "/a/../b", "/a b",
+		"/a*", "/a\n", "/usr/bin/[a]", "~/a", "$HOME/a", "/a/" };
+	char longest[VAULT_PROGRAMS_MAX + 2];
+
+	(void)state;
+	assert_true(vault_programs_are_valid("") && vault_programs_are_valid("/a") &&
+		    vault_programs_are_valid("/usr/bin/gh,/opt/g++/x-y_z.1@2"));
+	for (size_t i = 0; i < ROWS(bad); i++)
+		if (vault_programs_are_valid(bad[i]))
+			fail_msg("%s", bad[i]);
+	memset(longest, 'a', sizeof(longest));
+	longest[0] = '/';
+	longest[sizeof(longest) - 1] = '\0';
+	assert_false(vault_programs_are_valid(longest));
+	longest[sizeof(longest) - 2] = '\0';
+	assert_true(vault_programs_are_valid(longest));
+	assert_true(vault_programs_have("/a,/b/c", "/a") && vault_programs_have("/a,/b/c", "/b/c"));
+	assert_false(vault_programs_have("/a,/b/c", "/b") ||
+		     vault_programs_have("/a,/b", "/a,/b") || vault_programs_have("/ab", "/a") ||
+		     vault_programs_have("", "/a") || vault_programs_have("", "") ||
+		     vault_programs_have("/a", ""));
+}
+
+/* A file that says that programs follow, and has none: no program is not any program. */
+static void test_no_programs(void **state)
+{
+	auto_buffer file = { 0 };
+	auto_vault v = { 0 }, got = { 0 };
+	struct error e = { 0 };
+
+	(void)state;
+	fill(&v);
+	vault_find(&v, "GITHUB_TOKEN")->grants[0].places |= 1U << 16;
+	assert_int_equal(vault_encode(&v, key, &scratch, &file), 0);
+	assert_int_equal(vault_decode(&got, file.data, file.len, "vault", key, &e), -EBADMSG);
 }
 
 /* A file that is cut off anywhere, has more behind it, or differs in a bit is no file. */
@@ -191,8 +248,25 @@ static void test_words(void **state)
 		assert_false(vault_host_is_valid(hosts[i]));
 	assert_int_equal(vault_places_parse("query,header", &places), 0);
 	assert_int_equal(places, VAULT_HEADER | VAULT_QUERY);
-	vault_places_print(places, &text);
+	vault_places_print(places, "", &text);
 	assert_string_equal(buffer_text(&text), "header,query");
+	buffer_clear(&text);
+	assert_int_equal(vault_places_parse("header:X-A,query,header:x-b", &places), 0);
+	assert_int_equal(places, VAULT_FIELD | VAULT_QUERY);
+	assert_int_equal(vault_fields_parse("header:X-A,query,header:x-b", &text), 0);
+	assert_string_equal(buffer_text(&text), "x-a,x-b");
+	buffer_clear(&text);
+	vault_places_print(places, "x-a,x-b", &text);
+	assert_string_equal(buffer_text(&text), "query,header:x-a,header:x-b");
+	assert_true(vault_fields_have("x-a,x-b", "X-B", 3));
+	assert_false(vault_fields_have("x-a,x-b", "x-", 2) || vault_fields_have("x-a", "x-ab", 4) ||
+		     vault_fields_have("", "", 0) || vault_fields_have(NULL, "x", 1));
+	assert_false(vault_fields_are_valid("a,") || vault_fields_are_valid(",a") ||
+		     vault_fields_are_valid("A") || vault_fields_are_valid("a:b") ||
+		     vault_fields_are_valid("a,,b"));
+	assert_true(vault_fields_are_valid("") && vault_fields_are_valid("a,x-b"));
+	assert_int_equal(vault_places_parse("header:", &places), -EINVAL);
+	assert_int_equal(vault_places_parse("header:a b", &places), -EINVAL);
 	assert_int_equal(vault_places_parse("", &places), -EINVAL);
 	assert_int_equal(vault_places_parse("header,", &places), 0);
 	assert_int_equal(vault_places_parse("cookie", &places), -EINVAL);
@@ -229,6 +303,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round),
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_no_programs),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_version),
 		cmocka_unit_test(test_key),

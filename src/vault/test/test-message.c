@@ -14,6 +14,8 @@ static void test_round(void **state)
 		.number = 9,
 		.name = "TOKEN",
 		.text = "api.github.com:443",
+		.fields = "x-key",
+		.programs = "/usr/bin/gh",
 		.secret = "a\0b",
 		.secret_len = 3 };
 	char body[256];
@@ -30,6 +32,8 @@ static void test_round(void **state)
 	assert_string_equal(got.name, "TOKEN");
 	assert_string_equal(got.text, "api.github.com:443");
 	assert_string_equal(got.principal, "");
+	assert_string_equal(got.fields, "x-key");
+	assert_string_equal(got.programs, "/usr/bin/gh");
 	assert_int_equal(got.secret_len, 3);
 	assert_memory_equal(got.secret, "a\0b", 3);
 	for (size_t cut = 0; cut < len; cut++)
