@@ -22,6 +22,7 @@
 #include "host/planted.h"
 #include "process/starting.h"
 #include "vault/format.h"
+#include "vault/login.h"
 #include "vault/source-text.h"
 
 enum { SOURCE_MS = 60 * 1000, SOURCE_WORDS_MAX = 32 };
@@ -87,6 +88,22 @@ static int source_read_file(const char *path, struct source_value *ret, struct e
 	if (r == 0)
 		r = source_read_fd(fd, WAIT_FOR_EVER, &ret->value);
 	return r < 0 ? error_set(e, r, NULL, "%s: %s", path, strerror(-r)) : 0;
+}
+
+static int source_read_login(const char *rest, struct source_value *ret, struct error *e)
+{
+	const char *key = strchr(rest, '#');
+	const struct mask_secret *s = NULL;
+	auto_mask m = { 0 };
+	int r = login_read(mask_file_find(rest, strcspn(rest, "#")), &m, e);
+
+	if (r == 0)
+		r = mask_find(&m, key ? key + 1 : "", &s, e);
+	if (r < 0 || !s)
+		return r < 0 ? r : -ENOENT;
+	if (strlen(s->value) > VAULT_VALUE_MAX)
+		return error_set(e, -EFBIG, NULL, "%s is too long", s->key);
+	return secret_copy(&ret->value, s->value, strlen(s->value));
 }
 
 static int source_read_variable(const char *name, struct source_value *ret, struct error *e)
@@ -372,6 +389,85 @@ static int source_read_program(const char *words, struct source_value *ret, stru
 			       output.data, output.len, clock_ms(CLOCK_REALTIME) / 1000, ret, e);
 }
 
+/* Our own program, by the file that runs here: `corral`, or who stands in for it in a test. */
+static int source_own_program(char ret[PATH_BYTES])
+{
+	const char *named = secure_getenv("CORRAL_PROGRAM");
+	ssize_t n = -1;
+
+	if (named && *named)
+		return snprintf(ret, PATH_BYTES, "%s", named) < PATH_BYTES ? 0 : -ENAMETOOLONG;
+	n = readlink("/proc/self/exe", ret, PATH_BYTES - 1);
+	if (n > 0 && (size_t)n < PATH_BYTES - 1) {
+		ret[n] = '\0';
+		if (strcmp(strrchr(ret, '/'), "/corral") == 0)
+			return 0;
+	}
+	(void)snprintf(ret, PATH_BYTES, "%s", CORRAL_PROGRAM_PATH);
+	return access(ret, X_OK) < 0 ? -errno : 0;
+}
+
+/* What it needs to find the same vault, and the programs that it starts. */
+static int source_own_environment(struct arena *a, const char *const **ret)
+{
+	static const char *const names[] = { "HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
+		"XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CORRAL_AUDIT", "CORRAL_VAULT", "CORRAL_FETCH",
+		"CORRAL_WARDEN", "CORRAL_SECRET_SERVICE", "DBUS_SESSION_BUS_ADDRESS" };
+	const char **env = arena_calloc(a, ROWS(names) + 3, sizeof(*env));
+	size_t n = 0;
+
+	if (!env)
+		return -ENOMEM;
+	env[n++] = "PATH=/usr/local/bin:/usr/bin:/bin";
+	env[n++] = "LANG=C.UTF-8";
+	for (size_t i = 0; i < ROWS(names); i++) {
+		const char *value = secure_getenv(names[i]);
+
+		if (value && !(env[n++] = arena_printf(a, "%s=%s", names[i], value)))
+			return -ENOMEM;
+	}
+	*ret = env;
+	return 0;
+}
+
+/* {"error": …, "hint": …} of `corral link renew`. */
+static int source_take_refusal(const struct secret *output, struct error *e)
+{
+	auto_document d = { 0 };
+
+	if (json_read(&d, NULL, (const char *)output->data, output->len, NULL) < 0)
+		return error_set(e, -EPROTO, NULL, "corral link renew: no answer");
+	if (!node_get(d.root, "error"))
+		return 0;
+	(void)error_set(e, -EACCES, NULL, "%s", node_get_text(d.root, "error"));
+	error_hint(e, "%s", node_get_text(d.root, "hint"));
+	return -EACCES;
+}
+
+/* No value: it is in the vault. */
+static int source_read_link(const char *name, struct source_value *ret, struct error *e)
+{
+	const char *const argv[] = { "corral", "link", "renew", name, NULL };
+	char program[PATH_BYTES];
+	auto_secret output = { 0 };
+	const char *const *env = NULL;
+	auto_arena a = { 0 };
+	int r = source_own_program(program);
+
+	if (r == 0)
+		r = source_own_environment(&a, &env);
+	if (r < 0)
+		return error_set(e, r, NULL, "corral link renew: %s", strerror(-r));
+	r = source_take_output(argv, program, env, NULL, &output, e);
+	if (r == 0)
+		r = source_take_refusal(&output, e);
+	if (r == 0)
+		r = source_parse(output.data, output.len, clock_ms(CLOCK_REALTIME) / 1000, ret, e);
+	if (r == 0 && !ret->expires_s)
+		secret_free(&ret->value);
+	return r;
+}
+
 int source_read(const char *text, struct source_value *ret, struct error *e)
 {
 	struct source_value v = { 0 };
@@ -382,10 +478,14 @@ int source_read(const char *text, struct source_value *ret, struct error *e)
 		return kind;
 	if (kind == SOURCE_FILE)
 		r = source_read_file(rest, &v, e);
+	else if (kind == SOURCE_LOGIN)
+		r = source_read_login(rest, &v, e);
 	else if (kind == SOURCE_ENV)
 		r = source_read_variable(rest, &v, e);
 	else if (kind == SOURCE_CMD)
 		r = source_read_program(rest, &v, e);
+	else if (kind == SOURCE_LINK)
+		r = source_read_link(rest, &v, e);
 	else
 		r = source_run_service(
 			(const char *const[]){ "get", rest, NULL }, NULL, &v.value, e);
