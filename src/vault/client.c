@@ -56,20 +56,27 @@ static int client_record_open(struct vault_client *c, struct error *e)
 	return r;
 }
 
+int vault_client_record(struct vault_client *c, const struct audit_event *event, struct error *e)
+{
+	int r = client_record_open(c, e);
+
+	if (r < 0)
+		return r;
+	if (audit_trail_add(c->trail, event) == 0)
+		return -EBADMSG;
+	return audit_trail_flush(c->trail, e);
+}
+
 static int client_record(struct vault_client *c, const struct frame *f, struct error *e)
 {
 	struct audit_event event;
 	int r = audit_event_decode(&event, f->body, f->len);
 
-	if (r == 0)
-		r = client_record_open(c, e);
 	if (r < 0)
 		return r;
 	event.time_ns = 0;
 	event.pid = (uint32_t)c->child.pid;
-	if (audit_trail_add(c->trail, &event) == 0)
-		return -EBADMSG;
-	return audit_trail_flush(c->trail, e);
+	return vault_client_record(c, &event, e);
 }
 
 int vault_client_service_fd(const struct vault_client *c)
@@ -168,7 +175,7 @@ static int client_spawn(struct vault_client *c, struct error *e)
 	}
 	if (r < 0) {
 		(void)error_set(e, r, NULL, "cannot start %s: %s", client_program(), strerror(-r));
-		error_hint(e, "install Corral completely; `corral doctor` lists its programs");
+		error_hint(e, "install Corral completely: the program is a part of it");
 		return r;
 	}
 	return client_wait_ready(c, e);
@@ -221,7 +228,7 @@ static int client_wait(struct vault_client *c, uint64_t id)
 
 		if (r <= 0)
 			return r < 0 ? r : -ETIMEDOUT;
-		if (p[1].revents & POLLIN) {
+		if (p[1].revents) {
 			r = vault_client_serve(c);
 			if (r < 0)
 				return r;
@@ -258,14 +265,20 @@ int vault_client_call(struct vault_client *c, const struct vault_message *m,
 	return 0;
 }
 
-int vault_client_add(struct vault_client *c, const char *principal, int socket)
+int vault_client_add(struct vault_client *c, const char *principal, const char *names, int socket)
 {
-	const struct vault_message m = { .name = principal };
-	char body[sizeof(m) + VAULT_NAME_MAX + 8];
+	const struct vault_message m = { .name = principal, .text = names };
+	const size_t len = vault_message_size(&m);
+	char *body;
+	int r;
 
-	if (!*principal || strlen(principal) > VAULT_NAME_MAX)
+	if (!*principal || strlen(principal) > VAULT_TEXT_MAX)
 		return -EINVAL;
+	body = malloc(len);
+	if (!body)
+		return -ENOMEM;
 	vault_message_encode(&m, body);
-	return frame_send(
-		c->child.socket, FRAME_VAULT_CLIENT, 0, body, vault_message_size(&m), &socket, 1);
+	r = frame_send(c->child.socket, FRAME_VAULT_CLIENT, 0, body, len, &socket, 1);
+	free(body);
+	return r;
 }

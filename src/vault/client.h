@@ -14,6 +14,7 @@
 #include "vault/message.h"
 
 struct vault_client;
+struct audit_event;
 
 /* The folder of the user's vault: `vault` beside the audit log. */
 int vault_place(struct buffer *out, struct error *e);
@@ -26,10 +27,14 @@ void vault_client_end(struct vault_client *c);
 int vault_client_call(struct vault_client *c, const struct vault_message *m,
 	struct vault_message *ret, struct error *e);
 /*
- * Gives a process of one sandbox the right to ask for values, by a connected SOCK_SEQPACKET socket
- * whose other end it has. The socket stays the caller's. principal: the sandbox, as grants name it.
+ * Gives a process of one sandbox the right to ask for the values of these secrets, by a connected
+ * SOCK_SEQPACKET socket whose other end it has. The socket stays the caller's. principal: the
+ * sandbox, as grants name it. names: each with a newline behind it; grants that name every sandbox
+ * open no other secret to it.
  */
-int vault_client_add(struct vault_client *c, const char *principal, int socket);
+int vault_client_add(struct vault_client *c, const char *principal, const char *names, int socket);
 int vault_client_service_fd(const struct vault_client *c);
 /* Does what the vault asks for, once. -EPIPE: it has gone. */
 int vault_client_serve(struct vault_client *c);
+/* Into the log of the vault, as what the vault asks for. */
+int vault_client_record(struct vault_client *c, const struct audit_event *event, struct error *e);

@@ -10,13 +10,15 @@
 #include "event/loop.h"
 #include "vault/keys.h"
 #include "vault/message.h"
+#include "vault/store.h"
 
 enum { SERVER_CLIENTS_MAX = 64 };
 
 /* A process of one sandbox, by the socket that the starter handed over. */
 struct vault_server_client {
 	struct watcher watcher; /* fd -1: free */
-	char principal[VAULT_NAME_MAX + 1];
+	char principal[VAULT_TEXT_MAX + 1];
+	char *names; /* of the secrets that it may ask for, each with a newline behind it */
 };
 
 /* Static and locked: frames and keys are in it. */
@@ -27,11 +29,13 @@ struct vault_server {
 	struct watcher watcher;
 	int ended; /* not 0: why the loop ends */
 	bool has_key, is_remembered;
-	struct keys_entry key; /* until_s counts if it is remembered */
+	struct keys_entry key;          /* until_s counts if it is remembered */
+	uint8_t turn[STORE_TURN_BYTES]; /* at which it was had */
 	bool has_slot_key;
 	uint8_t slot_key[VAULT_KEY_BYTES]; /* of VAULT_SLOT_BEGIN */
 	uint64_t next_id;
-	struct secret scratch, room; /* to encode a secret, and a message */
+	char state[VAULT_STATE_MAX + 1]; /* of the secret that was asked for last */
+	struct secret scratch, room;     /* to encode a secret, and a message */
 	struct frame frame, service_frame;
 	struct vault_server_client clients[SERVER_CLIENTS_MAX];
 };
@@ -56,5 +60,5 @@ struct operation_result {
 int vault_operation_run(struct vault_server *s, const struct vault_message *m,
 	struct operation_result *ret, struct error *e);
 /* By a client: VAULT_GET. */
-int vault_operation_get(struct vault_server *s, const char *principal,
+int vault_operation_get(struct vault_server *s, const struct vault_server_client *c,
 	const struct vault_message *m, struct operation_result *ret, struct error *e);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #include "base/fd.h"
 #include "jail/landlock.h"
 #include "process/confinement.h"
-#include "vault/internal.h"
+#include "vault/operation.h"
 #include "vault/store.h"
 #include "process/child.h"
 #include "wire/report.h"
@@ -61,6 +62,7 @@ static void server_hang_up(struct vault_server *s, struct vault_server_client *c
 
 	loop_remove(s->loop, &c->watcher);
 	fd_close(&fd);
+	free(c->names);
 	*c = (struct vault_server_client){ .watcher.fd = -1 };
 }
 
@@ -87,7 +89,7 @@ static void server_on_client(struct watcher *w, uint32_t events)
 	if (r == 0 && m.op == VAULT_GET) {
 		const uint64_t id = s->frame.id;
 
-		r = vault_operation_get(s, c->principal, &m, &result, &e);
+		r = vault_operation_get(s, c, &m, &result, &e);
 		/* A client that does not read is hung up on: the vault does not wait for it. */
 		r = server_answer(s, w->fd, id, r, &result, &e);
 	} else if (r == 0) {
@@ -113,6 +115,14 @@ static bool server_is_pair(int fd)
 	       getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &d) == 0 && peer.uid == geteuid();
 }
 
+/* Each name has its newline. */
+static bool server_are_names(const char *names)
+{
+	const size_t len = strlen(names);
+
+	return len == 0 || names[len - 1] == '\n';
+}
+
 static int server_take_client(struct vault_server *s, struct frame *f)
 {
 	auto_fd fd = frame_take_fd(f, 0);
@@ -120,7 +130,8 @@ static int server_take_client(struct vault_server *s, struct frame *f)
 	struct vault_message m;
 	int r = vault_message_decode(&m, f->body, f->len);
 
-	if (r < 0 || fd < 0 || !*m.name || strlen(m.name) > VAULT_NAME_MAX || !server_is_pair(fd))
+	if (r < 0 || !server_are_names(m.text) || fd < 0 || !*m.name ||
+		strlen(m.name) > VAULT_TEXT_MAX || !server_is_pair(fd))
 		return -EPROTO;
 	for (size_t i = 0; !c && i < SERVER_CLIENTS_MAX; i++)
 		if (s->clients[i].watcher.fd < 0)
@@ -129,12 +140,13 @@ static int server_take_client(struct vault_server *s, struct frame *f)
 	if (!c || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return 0;
 	(void)snprintf(c->principal, sizeof(c->principal), "%s", m.name);
+	c->names = strdup(m.text);
 	c->watcher = (struct watcher){ .ready = server_on_client, .fd = -1 };
-	r = loop_add(s->loop, &c->watcher, fd, EPOLLIN);
+	r = c->names ? loop_add(s->loop, &c->watcher, fd, EPOLLIN) : -ENOMEM;
 	if (r == 0)
 		(void)fd_take(&fd);
 	else
-		*c = (struct vault_server_client){ .watcher.fd = -1 };
+		server_hang_up(s, c);
 	return r;
 }
 
@@ -218,7 +230,7 @@ int vault_server_main(void)
 		(void)refusal_send(s->control, FRAME_FAILED, r, &e);
 		return r;
 	}
-	s->is_remembered = s->has_key = keys_load(&s->folder, &s->key) == 0;
+	operation_look_for_key(s);
 	s->watcher = (struct watcher){ .ready = server_on_control, .fd = -1 };
 	r = loop_add(s->loop, &s->watcher, s->control, EPOLLIN);
 	if (r == 0)

@@ -109,7 +109,8 @@ int store_read(struct buffer *out, struct error *e)
 /* What a writer that was killed left behind. With the lock there is no other. */
 static void store_clean(void)
 {
-	static const char *const files[] = { STORE_FILE ".", STORE_MARK ".", STORE_ATTEMPTS "." };
+	static const char *const files[] = { STORE_FILE ".", STORE_MARK ".", STORE_ATTEMPTS ".",
+		STORE_TURN "." };
 	DIR *d = opendir(".");
 	const struct dirent *entry;
 
@@ -193,6 +194,28 @@ uint64_t store_marked(const struct vault_header *h, const uint8_t key[VAULT_KEY_
 		memcmp(m.id, h->id, sizeof(m.id)) != 0)
 		return 0;
 	return le64toh(m.generation);
+}
+
+/* The turn */
+
+void store_turn_read(uint8_t ret[STORE_TURN_BYTES])
+{
+	auto_buffer text = { 0 };
+
+	memset(ret, 0, STORE_TURN_BYTES);
+	if (store_read_own(STORE_TURN, SMALL_MAX, &text, NULL) == 0 && text.len == STORE_TURN_BYTES)
+		memcpy(ret, text.data, STORE_TURN_BYTES);
+}
+
+int store_turn(struct error *e)
+{
+	uint8_t turn[STORE_TURN_BYTES];
+	int r;
+
+	/* No count: of two at once the second would be none. */
+	randombytes_buf(turn, sizeof(turn));
+	r = file_replace(STORE_TURN, turn, sizeof(turn), 0600);
+	return r < 0 ? store_fail(e, r, "the turn") : 0;
 }
 
 /* Attempts */

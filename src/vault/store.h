@@ -8,6 +8,7 @@
  *     mark       the generation that was written last, authenticated with the vault's key
  *     attempts   how many passphrases in a row were wrong, and when the last of them was tried
  *     lock       who holds it may write
+ *     turn       another number since the user has last locked or unlocked the vault
  *
  * A process that is killed at any point leaves the old file or the new one. Whoever changes a vault
  * takes the lock, reads, changes, and writes: so no change is lost, and a value that has to be
@@ -22,6 +23,9 @@
 
 #define STORE_FILE "vault"
 #define STORE_BACKUP "vault.old"
+#define STORE_TURN "turn"
+
+enum { STORE_TURN_BYTES = 16 };
 
 /* Makes an open folder the current one: it must be the user's own, and closed to all others. */
 int store_enter(int folder, struct error *e);
@@ -40,6 +44,15 @@ void store_forget_backup(void);
  */
 void store_mark(const struct vault_header *h, const uint8_t key[VAULT_KEY_BYTES]);
 uint64_t store_marked(const struct vault_header *h, const uint8_t key[VAULT_KEY_BYTES]);
+
+/*
+ * The turn. Whoever has the key remembers the turn at which it was had; where it is another one
+ * now, the user has locked or unlocked the vault since, and the kernel's keyring has the key or
+ * not. store_turn(): another one; the caller has changed the keyring before. Zero: there was none
+ * yet, or it cannot be read.
+ */
+void store_turn_read(uint8_t ret[STORE_TURN_BYTES]);
+int store_turn(struct error *e);
 
 /*
  * Passphrases. store_attempt() is called before one is tried, and counts it as wrong, so that a
