@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* Codes of errors: JSON-RPC's own, and those of MCP. */
+enum mcp_error_code {
+	MCP_PARSE_ERROR = -32700,
+	MCP_INVALID_REQUEST = -32600,
+	MCP_METHOD_NOT_FOUND = -32601,
+	MCP_INVALID_PARAMS = -32602,
+	MCP_INTERNAL_ERROR = -32603,
+	MCP_RESOURCE_NOT_FOUND = -32002, /* before 2026-07-28 */
+	MCP_SESSION_NOT_FOUND = -32001,  /* before 2026-07-28, over HTTP */
+	/* From 2026-07-28 on. */
+	MCP_HEADER_MISMATCH = -32020,
+	MCP_MISSING_CAPABILITY = -32021,
+	MCP_UNSUPPORTED_VERSION = -32022,
+};
