@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * The file of a gateway: which servers there are, how each is confined, and what may be called.
+ *
+ *     servers:
+ *       notes:                                       a-z, 0-9 and -
+ *         command: [mcp-server-filesystem, ~/notes]  as it is started, without a shell
+ *         options: [--read, ~/notes]                 those of `corral mcp wrap`, or `remote`
+ *         timeout: 2m                                of a call
+ *         start_timeout: 30s
+ *         result_max: 1M
+ *         tools:
+ *           allow: [read_*, {name: search, arguments: {…}}]
+ *           ask: [write_file]
+ *           deny: [move_file]
+ *       issues:
+ *         url: https://mcp.example.com/mcp           of a server over HTTP, in place of a command
+ *         secret: ISSUES_TOKEN                       of the vault, for its requests
+ *         headers: {X-Project: notes}                that are no secrets
+ *
+ * deny beats ask, and ask beats allow. Without a list `allow`, what no list names is allowed, if
+ * the user approved it (mcp/gateway/pins.h); with one, it is denied.
+ */
+#include <stdint.h>
+
+#include "codec/node.h"
+#include "policy/verdict.h"
+
+enum {
+	GATEWAY_SERVERS_MAX = 64,
+	GATEWAY_NAME_MAX = 24,   /* bytes of a server's name */
+	GATEWAY_WORDS_MAX = 256, /* of a command, and of options */
+	GATEWAY_HEADERS_MAX = 32,
+	GATEWAY_RULES_MAX = 1024,      /* of one server */
+	GATEWAY_TEXT_MAX = 1024 * 1024 /* bytes of an argument that patterns look at */
+};
+
+struct gateway_rule {
+	enum verdict verdict;
+	const char *tool;             /* a name, with * and ? */
+	const struct node *arguments; /* a schema (shape.h); NULL: any */
+	uint32_t line;
+};
+
+struct gateway_server {
+	const char *name;
+	/* End with NULL. Of one over HTTP: the URL, and what stands behind it. */
+	const char *const *command, *const *options;
+	bool is_remote; /* over HTTP */
+	uint64_t timeout_ms, start_ms, result_max;
+	struct gateway_rule *rules;
+	size_t n_rules, cap_rules;
+	bool has_allow;
+	bool has_patterns; /* in a schema of a rule */
+};
+
+struct gateway_config {
+	struct document document; /* all texts are in it, or in its arena */
+	struct gateway_server *servers;
+	size_t n;
+};
+
+/* *c need not be initialised; on failure it is empty. -EINVAL, -E2BIG, -ENOMEM. home: for ~/;
+ * NULL: there is none. */
+int gateway_config_read(struct gateway_config *c, const char *file, const char *text, size_t len,
+	const char *home, struct error *e);
+void gateway_config_deinit(struct gateway_config *c);
+
+/* What is denied is so for this. */
+struct gateway_decision {
+	enum verdict verdict;
+	const struct gateway_rule *rule; /* NULL: none matches */
+	const char *reason;              /* never NULL */
+};
+/* Of a tool that the user approved. arguments: a map; NULL: none. */
+struct gateway_decision gateway_decide(
+	const struct gateway_server *s, const char *tool, const struct node *arguments);
+/* Of a tool whatever its arguments: the best that a call may come to. */
+enum verdict gateway_best(const struct gateway_server *s, const char *tool);
