@@ -83,19 +83,49 @@ static const char *launch_broker_terminal(struct arena *a)
 	return NULL;
 }
 
+/* What finds the vault, its programs, and where its values are.. */
+static const char *const launch_lender_variables[] = { "CORRAL_INJECT", "CORRAL_POSTGRES",
+	"CORRAL_SECRET_SERVICE", "CORRAL_VAULT", "DBUS_SESSION_BUS_ADDRESS", "HOME", "PATH",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", NULL };
+
+/* Of env those with these names, and room for one more. NULL: out of memory. */
+static const char **launch_broker_choose(
+	struct arena *a, const char *const *env, const char *const *names, size_t *ret_n)
+{
+	size_t most = 0, n = 0;
+	const char **list;
+
+	while (names[most])
+		most++;
+	list = arena_calloc(a, most + 2, sizeof(*list));
+	for (; list && env && *env && n < most; env++)
+		if (strchr(*env, '=') && words_find(names, *env, strcspn(*env, "=")) >= 0)
+			list[n++] = *env;
+	*ret_n = n;
+	return list;
+}
+
 int launch_broker_environment(
 	struct arena *a, const char *const *env, const char *const **ret, size_t *ret_n)
 {
-	const char **list = arena_calloc(a, ROWS(launch_broker_variables) + 1, sizeof(*list));
 	size_t n = 0;
+	const char **list = launch_broker_choose(a, env, launch_broker_variables, &n);
 
 	if (!list)
 		return -ENOMEM;
-	for (; env && *env && n + 1 < ROWS(launch_broker_variables); env++)
-		if (words_find(launch_broker_variables, *env, strcspn(*env, "=")) >= 0)
-			list[n++] = *env;
 	list[n] = launch_broker_terminal(a);
 	*ret = list;
 	*ret_n = n + (list[n] != NULL);
+	return 0;
+}
+
+int launch_lender_environment(
+	struct arena *a, const char *const *env, const char *const **ret, size_t *ret_n)
+{
+	const char **list = launch_broker_choose(a, env, launch_lender_variables, ret_n);
+
+	if (!list)
+		return -ENOMEM;
+	*ret = list;
 	return 0;
 }

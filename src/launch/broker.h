@@ -31,3 +31,6 @@ bool launch_broker_is_granted(const struct permissions *p);
  */
 int launch_broker_environment(
 	struct arena *a, const char *const *env, const char *const **ret, size_t *ret_n);
+/* The same for the process that lends secrets to programs of the broker. */
+int launch_lender_environment(
+	struct arena *a, const char *const *env, const char *const **ret, size_t *ret_n);

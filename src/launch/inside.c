@@ -135,8 +135,8 @@ static int inside_change(struct permissions *p, const char *program)
 		if (!(rule->operations & EXEC_BIT))
 			continue;
 		speaks = speaks || !rule->disabled;
-		r = inside_coarsen_list(p->arena, &rule->patterns,
-			rule->action != VERDICT_ALLOW && !p->exec_at_start);
+		r = inside_coarsen_list(
+			p->arena, &rule->patterns, rule->action != VERDICT_ALLOW && !p->is_shield);
 	}
 	permissions_tidy_rules(p);
 	/* A rule that was only about arguments leaves a list behind, with nothing on it. */
@@ -167,7 +167,8 @@ static bool inside_is_fine(const struct rule *rule, const char *text)
 		return command_pattern_parse(&c, &scratch, text, NULL, NULL) < 0 ||
 		       command_pattern_is_fine(&c);
 	return rule->operations & 1u << OPERATION_NET_CONNECT && rule->action != VERDICT_ALLOW &&
-	       host_pattern_parse(&h, &scratch, text, NULL, NULL) == 0 && h.n_url_paths > 0;
+	       host_pattern_parse(&h, &scratch, text, NULL, NULL) == 0 && h.n_url_paths > 0 &&
+	       h.kind == HOST_ANY;
 }
 
 /*
@@ -208,7 +209,7 @@ bool launch_inside_unheld(const struct permissions *p, struct buffer *out)
 
 	for (size_t i = 0; i < p->n_all_of; i++)
 		found = launch_inside_unheld(p->all_of[i], out) || found;
-	for (size_t i = 0; p->exec_at_start && i < p->n_rules; i++) {
+	for (size_t i = 0; p->is_shield && i < p->n_rules; i++) {
 		const struct rule *rule = &p->rules[i];
 
 		if (rule->action == VERDICT_ALLOW || !inside_is_unheld(rule))
@@ -226,7 +227,7 @@ bool launch_inside_matters(const struct permissions *p)
 
 	for (size_t i = 0; i < p->n_all_of; i++)
 		found = launch_inside_matters(p->all_of[i]) || found;
-	for (size_t i = 0; !found && p->exec_at_start && i < p->n_rules; i++)
+	for (size_t i = 0; !found && p->is_shield && i < p->n_rules; i++)
 		for (size_t k = 0; !found && k < p->rules[i].patterns.n; k++)
 			found = p->rules[i].operations & EXEC_BIT && !p->rules[i].disabled &&
 				inside_is_fine(&p->rules[i], p->rules[i].patterns.items[k].all[0]);

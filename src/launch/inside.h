@@ -7,7 +7,7 @@
  *
  *   what allows by arguments   is left out; the one program that was judged is allowed
  *   what denies by arguments   denies the program with any, or, in AgenShield's rules
- *                              (permissions.exec_at_start), is left out and has to be reported
+ *                              (permissions.is_shield), is left out and has to be reported
  *
  * Nothing that one command was allowed is thereby allowed to another.
  */

@@ -162,47 +162,41 @@ enum launch_answer launch_program_why(struct launch_program *p)
 
 /* Scripts */
 
-/* What the #! line says; no word for a program that needs no interpreter. */
-static int script_read(const char *path, struct arena *a, const char *words[2], struct error *e)
+/* What the #! line says, of the first bytes of the file; no word for a program that needs no
+ * interpreter. */
+static int script_words(const char *path, const char *head, size_t len, struct arena *a,
+	const char *words[2], struct error *e)
 {
-	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char magic[SELFMAG] = "";
 	struct shebang s = { 0 };
-	int r = fd < 0 ? -errno : shebang_read(&s, fd);
+	int r = shebang_parse(&s, head, len);
 
-	if (r == -ENOEXEC && pread(fd, magic, SELFMAG, 0) == SELFMAG &&
-		memcmp(magic, ELFMAG, SELFMAG) == 0)
+	if (r == -ENOEXEC && len >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
 		return 0;
-	if (r == -ENOEXEC || (r == 0 && s.is_cut)) {
+	if (r == -ENOEXEC || s.is_cut) {
 		(void)error_set(e, -ENOEXEC, NULL,
 			"%s does not start with a #! line that names a program", path);
 		error_hint(e, "name the runtime: \"python\", \"node\", \"bash\" …");
 		return -ENOEXEC;
 	}
-	if (r < 0)
-		return error_set(e, r, NULL, "cannot read the script %s: %s", path, strerror(-r));
 	words[0] = arena_strdup(a, s.program);
 	words[1] = s.argument[0] ? arena_strdup(a, s.argument) : NULL;
 	return words[0] && (words[1] || !s.argument[0]) ? 0 : error_no_memory(e);
 }
 
-int launch_script(const char *path, const char *runtime, const char *const *args, struct arena *a,
-	const char *const **ret, struct error *e)
+static int script_check_path(const char *path, struct error *e)
 {
-	const char *words[2] = { NULL, NULL };
+	return path && path_is_normal(path, strlen(path))
+		       ? 0
+		       : error_set(e, -EINVAL, NULL,
+				 "the path of a script must be absolute, without . or ..");
+}
+
+static int script_command(const char *const words[2], const char *path, const char *const *args,
+	struct arena *a, const char *const **ret, struct error *e)
+{
 	const char **argv;
 	size_t n_args = 0, n = 0;
-	int r = 0;
 
-	if (!path || !path_is_normal(path, strlen(path)))
-		return error_set(
-			e, -EINVAL, NULL, "the path of a script must be absolute, without . or ..");
-	if (runtime)
-		words[0] = runtime_program(runtime);
-	else
-		r = script_read(path, a, words, e);
-	if (r < 0)
-		return r;
 	while (args && args[n_args])
 		n_args++;
 	argv = arena_calloc(a, n_args + 4, sizeof(*argv));
@@ -217,4 +211,34 @@ int launch_script(const char *path, const char *runtime, const char *const *args
 		argv[n++] = args[i];
 	*ret = argv;
 	return 0;
+}
+
+int launch_script_bytes(const char *path, const char *head, size_t len, const char *const *args,
+	struct arena *a, const char *const **ret, struct error *e)
+{
+	const char *words[2] = { NULL, NULL };
+	int r = script_check_path(path, e);
+
+	if (r == 0)
+		r = script_words(path, head, len, a, words, e);
+	return r < 0 ? r : script_command(words, path, args, a, ret, e);
+}
+
+int launch_script(const char *path, const char *runtime, const char *const *args, struct arena *a,
+	const char *const **ret, struct error *e)
+{
+	const char *words[2] = { runtime ? runtime_program(runtime) : NULL, NULL };
+	char head[SHEBANG_BYTES];
+	auto_fd fd = -1;
+	ssize_t n;
+	int r = script_check_path(path, e);
+
+	if (r < 0 || runtime)
+		return r < 0 ? r : script_command(words, path, args, a, ret, e);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	r = n < 0 ? -errno : 0;
+	if (r < 0)
+		return error_set(e, r, NULL, "cannot read the script %s: %s", path, strerror(-r));
+	return launch_script_bytes(path, head, (size_t)n, args, a, ret, e);
 }

@@ -60,3 +60,7 @@ bool launch_program_in(const char *list, const char *name, char out[PATH_BYTES])
  */
 int launch_script(const char *path, const char *runtime, const char *const *args, struct arena *a,
 	const char *const **ret, struct error *e);
+/* The same by the #! line in the first bytes (SHEBANG_BYTES) of the script, whatever is at the path
+ * now. */
+int launch_script_bytes(const char *path, const char *head, size_t len, const char *const *args,
+	struct arena *a, const char *const **ret, struct error *e);

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -16,9 +19,11 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/shebang.h"
 #include "codec/frontmatter.h"
 #include "host/runtime.h"
 #include "launch/lives.h"
+#include "launch/program.h"
 #include "policy/format/permissions-text.h"
 #include "skill/archive.h"
 
@@ -440,8 +445,11 @@ int launch_skill_check(
 int launch_skill_unchanged(const struct launch_skill *s, struct error *e)
 {
 	struct location where = { .file = s->path };
+	struct stat opened, named;
+	const bool is_there = fstat(s->fd, &opened) == 0 && stat(s->path, &named) == 0 &&
+			      opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 
-	return skill_content_check(&s->content, s->fd, NULL) < 0
+	return !is_there || skill_content_check(&s->content, s->fd, NULL) < 0
 		       ? error_set(e, -ESTALE, &where, "changed while it was being read")
 		       : 0;
 }
@@ -470,16 +478,22 @@ static int skill_find_entry(const struct launch_skill *s, const char *entry,
 	return 0;
 }
 
-int launch_skill_command(const struct launch_skill *s, const char *entry, const char *const *args,
-	size_t n_args, struct arena *a, const char ***ret, size_t *ret_n, struct error *e)
+int launch_skill_command(const struct launch_skill *s, const char *entry, const char *runtime,
+	const char *const *args, size_t n_args, struct arena *a, const char ***ret, size_t *ret_n,
+	struct error *e)
 {
 	struct location where = { .file = s->path };
 	const struct manifest *m = &s->manifest;
-	const char *runtime = entry ? NULL : m->runtime, *file, **words;
+	const char *file, **words;
 	const struct skill_item *item = NULL;
 	size_t n = 0;
 	int r;
 
+	/* The manifest's own entry is the same by its name. */
+	if (entry && m->entry && strcmp(entry, m->entry) == 0)
+		entry = NULL;
+	if (!runtime && !entry)
+		runtime = m->runtime;
 	if (!entry && !m->entry) {
 		(void)error_set(e, -ENOENT, &where, "the skill has no entry");
 		error_hint(e, "give the command that is to run with its permissions, or add "
@@ -499,16 +513,69 @@ int launch_skill_command(const struct launch_skill *s, const char *entry, const 
 	}
 	words = arena_calloc(a, n_args + 3, sizeof(*words));
 	/* The words outlive the manifest. */
-	if (runtime)
-		runtime = arena_strdup(a, runtime_program(runtime));
-	if (!words || (m->runtime && !entry && !runtime))
+	if (words && runtime)
+		words[n++] = arena_strdup(a, runtime_program(runtime));
+	if (!words || (runtime && !words[0]))
 		return error_no_memory(e);
-	if (runtime)
-		words[n++] = runtime;
 	words[n++] = file;
 	if (n_args)
 		memcpy(words + n, args, n_args * sizeof(*words));
 	*ret = words;
 	*ret_n = n + n_args;
 	return 0;
+}
+
+/* Scripts */
+
+/* The first bytes of a file in what the skill may write, by no link. */
+static ssize_t skill_script_live(const struct launch_skill *s, const char *name, char *head)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	auto_fd fd = (int)syscall(SYS_openat2, s->fd, name, &how, sizeof(how));
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, SHEBANG_BYTES, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t skill_script_copied(
+	const struct launch_skill *s, const struct skill_item *item, char *head)
+{
+	struct skill_archive copy = { .fd = -1 };
+	struct skill_archive_entry entry = { .data = NULL };
+	char path[PATH_BYTES + 1];
+	int r = snprintf(path, sizeof(path), "/%s", item->path) < (int)sizeof(path)
+			? skill_archive_open(&copy, s->copy)
+			: -ENAMETOOLONG;
+
+	if (r == 0)
+		r = skill_archive_find(&copy, path, &entry);
+	if (r == 0) {
+		r = entry.size < SHEBANG_BYTES ? (int)entry.size : SHEBANG_BYTES;
+		memcpy(head, entry.data, (size_t)r);
+	}
+	skill_archive_close(&copy);
+	return r;
+}
+
+int launch_skill_script(const struct launch_skill *s, const char *path, const char *const *args,
+	struct arena *a, const char *const **ret, struct error *e)
+{
+	const size_t len = strlen(s->path);
+	const struct skill_item *item = NULL;
+	char head[SHEBANG_BYTES] = "";
+	ssize_t n = path_is_below(path, s->path) && path[len]
+			    ? skill_content_find(&s->content, path + len + 1, &item)
+			    : -ENOENT;
+
+	if (n == 0 && item)
+		n = item->live                 ? skill_script_live(s, path + len + 1, head)
+		    : item->type == SKILL_FILE ? skill_script_copied(s, item, head)
+					       : -EISDIR;
+	if (n < 0)
+		return error_set(
+			e, (int)n, NULL, "cannot read the script %s: %s", path, strerror((int)-n));
+	return launch_script_bytes(path, head, (size_t)n, args, a, ret, e);
 }

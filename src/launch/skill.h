@@ -84,16 +84,26 @@ const char *launch_skill_outcome(int outcome);
 int launch_skill_check(
 	const struct launch_skill *s, const char *named, const char *otherwise, struct error *e);
 /*
- * -ESTALE: it is not what was opened any more. For those who looked at the folder itself, as a plan
- * does, and rely on having seen what was copied.
+ * -ESTALE: it is not what was opened any more, or another folder is at its path. For those who
+ * looked at the folder itself, as a plan does, and rely on having seen what was copied.
  */
 int launch_skill_unchanged(const struct launch_skill *s, struct error *e);
 
 /*
  * The words that run a file of the skill with these arguments: the manifest's entry by its runtime,
- * or the entry that is named, which runs by itself. The list ends with NULL and is in the arena.
- * -ENOENT: no such entry; -EACCES: it leads out of the folder, as it is written or by a link, or to
- * what the skill may write; -ENOEXEC: it is no program, and no runtime is named.
+ * or the entry that is named, which runs by itself; either by `runtime` if that is not NULL. The
+ * list ends with NULL and is in the arena. -ENOENT: no such entry; -EACCES: it leads out of the
+ * folder, as it is written or by a link, or to what the skill may write; -ENOEXEC: it is no
+ * program, and no runtime is named.
  */
-int launch_skill_command(const struct launch_skill *s, const char *entry, const char *const *args,
-	size_t n_args, struct arena *a, const char ***ret, size_t *ret_n, struct error *e);
+int launch_skill_command(const struct launch_skill *s, const char *entry, const char *runtime,
+	const char *const *args, size_t n_args, struct arena *a, const char ***ret, size_t *ret_n,
+	struct error *e);
+/*
+ * The words for a script in the skill's folder, by its path as launch_script() takes it: its #!
+ * line is that of the copy, never of the host's folder, which may be another one by now. What the
+ * skill may write was not copied; there it is what lies in the folder that was opened. -ENOENT: no
+ * such file was copied.
+ */
+int launch_skill_script(const struct launch_skill *s, const char *path, const char *const *args,
+	struct arena *a, const char *const **ret, struct error *e);

@@ -50,10 +50,10 @@ static int file_name(
 	char hex[SKILL_DIGEST_HEX];
 
 	if (!path_is_normal(a->skill, len))
-		return approval_fail(e, -EINVAL, a->skill,
-			"the path of a skill must be absolute, without symbolic links");
+		return approval_fail(
+			e, -EINVAL, a->skill, "its path must be absolute, without symbolic links");
 	if (!utf8_valid(a->skill, len, NULL))
-		return approval_fail(e, -EILSEQ, a->skill, "the path of a skill must be UTF-8");
+		return approval_fail(e, -EILSEQ, a->skill, "its path must be UTF-8");
 	approval_id(a->skill, hex);
 	buffer_printf(out, "%s/%s.%s", a->folder, hex, ending);
 	return out->failed ? approval_fail(e, -ENOMEM, a->skill, "out of memory") : 0;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -32,7 +33,7 @@ struct archive_head {
 };
 _Static_assert(sizeof(struct archive_head) == 24, "no padding");
 
-enum { ARCHIVE_EXECUTABLE = 1, ARCHIVE_LIVE = 2, ARCHIVE_FLAGS = 3 };
+enum { ARCHIVE_EXECUTABLE = 1, ARCHIVE_LIVE = 2, ARCHIVE_FLAGS = 3, ARCHIVE_LINKS_MAX = 40 };
 
 struct archive_record {
 	uint64_t size;
@@ -212,6 +213,54 @@ int skill_archive_next(struct reader *r, struct skill_archive_entry *ret)
 	r->data += record.size;
 	r->left -= record.size;
 	return 1;
+}
+
+/*
+ * The record of a file at this path, or of a link on the way to it. 1; 0: neither.
+ */
+static int archive_look(
+	const struct skill_archive *a, const char *path, struct skill_archive_entry *ret)
+{
+	struct reader records = a->records;
+	int r;
+
+	do
+		r = skill_archive_next(&records, ret);
+	while (r == 1 && (ret->live || ret->type == SKILL_FOLDER ||
+				 !(ret->type == SKILL_LINK ? path_is_below(path, ret->path)
+							   : strcmp(path, ret->path) == 0)));
+	return r;
+}
+
+/* A link's folder is real, and its target has .. at its start alone (walk.c): so it can be joined
+ * as text. */
+int skill_archive_find(
+	const struct skill_archive *a, const char *path, struct skill_archive_entry *ret)
+{
+	char at[PATH_BYTES], joined[3 * PATH_BYTES];
+	struct skill_archive_entry entry;
+	size_t len = strlen(path);
+
+	if (len >= sizeof(at))
+		return -ENOENT;
+	memcpy(at, path, len + 1);
+	for (int links = 0; links <= ARCHIVE_LINKS_MAX; links++) {
+		int r = archive_look(a, at, &entry), n;
+
+		if (r <= 0)
+			return r < 0 ? r : -ENOENT;
+		if (entry.type == SKILL_FILE) {
+			*ret = entry;
+			return 0;
+		}
+		n = snprintf(joined, sizeof(joined), "%.*s/%s%s",
+			(int)(strrchr(entry.path, '/') - entry.path), entry.path,
+			(const char *)entry.data, at + strlen(entry.path));
+		if (n < 0 || n >= (int)sizeof(joined) ||
+			path_normalize(joined, (size_t)n, at, &len) < 0)
+			return -ENOENT;
+	}
+	return -ELOOP;
 }
 
 /* Unpacking */

@@ -65,6 +65,12 @@ void skill_archive_close(struct skill_archive *a);
 /* The next record; *r starts as a copy of a->records. 1; 0: there is no more; -EPROTO. */
 int skill_archive_next(struct reader *r, struct skill_archive_entry *ret);
 /*
+ * The file that a path below the skill's folder ("/run.sh") leads to, by the links of the copy.
+ * -ENOENT: none, or one in what is live; -ELOOP; -EPROTO.
+ */
+int skill_archive_find(
+	const struct skill_archive *a, const char *path, struct skill_archive_entry *ret);
+/*
  * Makes all of it in an empty folder that no other process knows. Files have mode 644 or 755 and
  * keep their times; owners and extended attributes are not kept.
  */

@@ -2,6 +2,7 @@
 #include "test/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
@@ -49,7 +50,7 @@ static void expect(const struct folder *f, const char *entry, int code, const ch
 
 	if (r == 0)
 		r = launch_skill_command(
-			&s, entry, (const char *[]){ "one" }, 1, &a, &words, &n, &e);
+			&s, entry, NULL, (const char *[]){ "one" }, 1, &a, &words, &n, &e);
 	assert_int_equal(r, code);
 	if (code < 0) {
 		assert_non_null(strstr(e.text, text));
@@ -91,6 +92,68 @@ static void test_entries(void **state)
 	assert_int_equal(symlinkat("../run.sh", f->fd, "sub/up"), 0);
 	for (size_t i = 0; i < ROWS(cases); i++)
 		expect(f, cases[i].entry, cases[i].code, cases[i].text);
+	folder_free(f);
+}
+
+static void script_is(
+	const struct launch_skill *s, const char *name, const char *program, const char *argument)
+{
+	static const char *const args[] = { "one", NULL };
+	auto_arena a = { 0 };
+	const char *const *words = NULL;
+	const char *path = arena_printf(&a, "%s/%s", s->path, name);
+	struct error e = { 0 };
+	int r = launch_skill_script(s, path, args, &a, &words, &e);
+
+	assert_int_equal(r, program ? 0 : -ENOENT);
+	if (!program)
+		return;
+	assert_string_equal(words[0], program);
+	if (argument)
+		assert_string_equal(words[1], argument);
+	words += argument ? 2 : 1;
+	assert_string_equal(words[0], path);
+	assert_string_equal(words[1], "one");
+	assert_null(words[2]);
+}
+
+/* The folder above is swapped after the skill was read: no line of the other folder counts, though
+ * the skill's own did not change. */
+static void test_scripts(void **state)
+{
+	static const char evil[] = "#!/usr/bin/perl -eprint\"EVIL\";exit\n";
+	static const char *const folders[] = { "skills", "skills/sk", "skills/sk/sub",
+		"skills/sk/data", "evil", "evil/sk", "evil/sk/sub", "evil/sk/data" };
+	static const char *const others[] = { "evil/sk/sub/a.pl", "evil/sk/new",
+		"evil/sk/data/own" };
+	struct folder *f = folder_new();
+	auto_arena a = { 0 };
+	auto_launch_skill s = LAUNCH_SKILL_NONE;
+	const char *path = arena_printf(&a, "%s/skills/sk", f->path);
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(folders); i++)
+		assert_int_equal(mkdirat(f->fd, folders[i], 0755), 0);
+	for (size_t i = 0; i < ROWS(others); i++)
+		folder_add_bytes(f, others[i], evil, sizeof(evil) - 1, 0755);
+	folder_add_bytes(f, "skills/sk/run.sh", "#!/bin/sh\n", 10, 0755);
+	folder_add_bytes(f, "skills/sk/sub/a.pl", "#!/usr/bin/perl -w\n", 19, 0755);
+	folder_add_bytes(f, "skills/sk/data/own", "#!/bin/sh\n", 10, 0755);
+	assert_int_equal(symlinkat("sub", f->fd, "skills/sk/by"), 0);
+	folder_add(f, "skills/sk/skill.yaml",
+		MANIFEST_HEAD "permissions: {fs: {write: [\"$SKILL_DIR/data/**\"]}}\n");
+	assert_int_equal(launch_skill_open(&s, path, LAUNCH_SKILL_RUN, &a, NULL), 0);
+	assert_int_equal(launch_skill_unchanged(&s, NULL), 0);
+	assert_int_equal(renameat2(f->fd, "skills", f->fd, "evil", RENAME_EXCHANGE), 0);
+
+	script_is(&s, "sub/a.pl", "/usr/bin/perl", "-w");
+	script_is(&s, "by/a.pl", "/usr/bin/perl", "-w");
+	script_is(&s, "data/own", "/bin/sh", NULL);
+	script_is(&s, "new", NULL, NULL);
+	/* And a plan that looks at the other folder is noticed. */
+	assert_int_equal(launch_skill_unchanged(&s, NULL), -ESTALE);
+	assert_int_equal(renameat2(f->fd, "skills", f->fd, "evil", RENAME_EXCHANGE), 0);
+	assert_int_equal(launch_skill_unchanged(&s, NULL), 0);
 	folder_free(f);
 }
 
@@ -168,12 +231,18 @@ static void test_runtime(void **state)
 
 	(void)state;
 	assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_RUN, &a, NULL), 0);
-	assert_int_equal(launch_skill_command(&s, NULL, NULL, 0, &a, &words, &n, NULL), 0);
+	assert_int_equal(launch_skill_command(&s, NULL, NULL, NULL, 0, &a, &words, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(words[0], "bash");
-	/* It is the manifest's entry that has it. */
-	assert_int_equal(launch_skill_command(&s, "run.sh", NULL, 0, &a, &words, &n, NULL), 0);
-	assert_int_equal(n, 1);
+	/* By its name it is the same; another runtime may be asked for. */
+	assert_int_equal(
+		launch_skill_command(&s, "run.sh", NULL, NULL, 0, &a, &words, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(words[0], "bash");
+	assert_int_equal(
+		launch_skill_command(&s, "run.sh", "sh", NULL, 0, &a, &words, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(words[0], "sh");
 	folder_free(f);
 }
 
@@ -284,8 +353,9 @@ static void test_approval(void **state)
 	 * opened stays what it was. */
 	folder_add(f, "more", "x");
 	assert_int_equal(launch_skill_unchanged(&s, &e), -ESTALE);
-	assert_int_equal(launch_skill_command(&s, "more", NULL, 0, &a, &words, &n, &e), -ENOENT);
-	assert_int_equal(launch_skill_command(&s, NULL, NULL, 0, &a, &words, &n, &e), 0);
+	assert_int_equal(
+		launch_skill_command(&s, "more", NULL, NULL, 0, &a, &words, &n, &e), -ENOENT);
+	assert_int_equal(launch_skill_command(&s, NULL, NULL, NULL, 0, &a, &words, &n, &e), 0);
 	launch_skill_deinit(&s);
 	assert_int_equal(launch_skill_open(&s, f->path, LAUNCH_SKILL_RUN, &a, NULL), 0);
 	assert_int_equal(s.outcome, APPROVAL_CONTENT_CHANGED);
@@ -326,6 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_manifests),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_description_stays),

@@ -65,6 +65,33 @@ static void reads(const struct folder *f, const char *name, const char *text)
 	assert_string_equal(bytes, text);
 }
 
+static void finds(const struct skill_archive *a)
+{
+	static const struct {
+		const char *path, *found;
+		int code;
+	} rows[] = {
+		{ "/run", "/run", 0 },
+		{ "/link", "/sub/a", 0 },
+		{ "/sub/up", "/run", 0 },
+		{ "/loop", NULL, -ELOOP },
+		/* What is live, a folder, what is not there. */
+		{ "/into", NULL, -ENOENT },
+		{ "/data/live", NULL, -ENOENT },
+		{ "/sub", NULL, -ENOENT },
+		{ "", NULL, -ENOENT },
+		{ "/run/more", NULL, -ENOENT },
+		{ "/ru", NULL, -ENOENT },
+	};
+	struct skill_archive_entry entry;
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		assert_int_equal(skill_archive_find(a, rows[i].path, &entry), rows[i].code);
+		if (rows[i].found)
+			assert_string_equal(entry.path, rows[i].found);
+	}
+}
+
 static void test_round_trip(void **state)
 {
 	struct folder *f = *state, *to = folder_new();
@@ -98,6 +125,7 @@ static void test_round_trip(void **state)
 	/* The same skill. */
 	assert_int_equal(skill_content_read(&again, to->fd, &lives, NULL, NULL), 0);
 	assert_memory_equal(&c.digest, &again.digest, sizeof(c.digest));
+	finds(&a);
 	skill_archive_close(&a);
 	skill_content_deinit(&c);
 	skill_content_deinit(&again);
