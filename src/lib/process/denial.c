@@ -2,6 +2,7 @@
 #include "lib/process/denial.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -168,5 +169,91 @@ void denial_guess(const struct sandbox_setup *setup, const char *line, struct co
 			policy_decide(setup->policy, &request, &d) == 0 &&
 			d.verdict != VERDICT_ALLOW)
 			(void)result_add_denial(r, denial_new(&request, &d, false));
+	}
+}
+
+/* Files that could not be replaced */
+
+/* Of what was printed, the end; and paths in it. */
+enum { PRINTED_MAX = 16 << 10, NAMED_MAX = 32 };
+
+/* Blanks, quotes and what is not ASCII end a path in a message. */
+static bool denial_is_edge(char c)
+{
+	return (unsigned char)c <= ' ' || (unsigned char)c >= 127 || strchr("'\"`()=:;,", c);
+}
+
+/* The next absolute path, from the second byte of a text on; NULL: there is none. */
+static const char *denial_next_path(const char *at, const char *end, char ret[PATH_BYTES])
+{
+	for (size_t len = 0; at < end; at += len ? len : 1, len = 0) {
+		if (*at != '/' || !denial_is_edge(at[-1]))
+			continue;
+		while (at + len < end && !denial_is_edge(at[len]))
+			len++;
+		if (len < 2 || len >= PATH_BYTES)
+			continue;
+		memcpy(ret, at, len);
+		ret[len] = '\0';
+		return at + len;
+	}
+	return NULL;
+}
+
+/* A file that may be written while the names beside it may not: it is a mount. */
+static bool denial_is_mount(const struct sandbox_setup *setup, const char *path)
+{
+	char beside[PATH_BYTES + 16];
+	struct stat st;
+
+	(void)snprintf(beside, sizeof(beside), "%s.corral-1", path);
+	return path_is_normal(path, strlen(path)) && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       policy_allows(setup->policy,
+		       &(struct request){ .op = OPERATION_FS_WRITE, .target = path }) &&
+	       !policy_allows(setup->policy,
+		       &(struct request){ .op = OPERATION_FS_WRITE, .target = beside });
+}
+
+static void denial_add_mount(
+	const struct sandbox_setup *setup, const char *path, struct corral_result *r)
+{
+	const char *home = setup->base->variables.values[VARIABLE_HOME];
+	const size_t len = (size_t)(strrchr(path, '/') - path);
+	auto_buffer remedy = { 0 };
+	struct corral_denial d = { .op = CORRAL_FS_WRITE,
+		.target = path,
+		.rule = "",
+		.reason = "a file that is granted by itself can be changed, but not be replaced",
+		.count = 1 };
+
+	for (size_t i = 0; i < r->n_denials; i++)
+		if (strcmp(r->denials[i]->target, path) == 0)
+			return;
+	/* The home itself is never suggested, nor the root. */
+	if (len == 0 || (home && strlen(home) == len && strncmp(home, path, len) == 0))
+		buffer_adds(&remedy, "keep it in a folder of its own, and grant all in that");
+	else
+		buffer_printf(&remedy, "fs.write: %.*s/**", (int)len, path);
+	d.remedy = buffer_text(&remedy);
+	if (!remedy.failed)
+		(void)result_add_denial(r, denial_copy(&d));
+}
+
+void denial_guess_replaced(const struct sandbox_setup *setup, struct corral_result *r)
+{
+	const struct buffer *printed = &r->err.kept;
+	const size_t len = printed->len < PRINTED_MAX ? printed->len : PRINTED_MAX;
+	const char *end = buffer_text(printed) + printed->len, *at = end - len;
+	char path[PATH_BYTES];
+
+	if (len < 2 || !memmem(at, len, "resource busy", strlen("resource busy")))
+		return;
+	at++;
+	for (size_t i = 0; i < NAMED_MAX && r->n_denials < DENIALS_MAX; i++) {
+		at = denial_next_path(at, end, path);
+		if (!at)
+			return;
+		if (denial_is_mount(setup, path))
+			denial_add_mount(setup, path, r);
 	}
 }

@@ -49,3 +49,9 @@ int denial_explain(const struct sandbox_setup *setup, const char *program, const
  * about a line that is no shell.
  */
 void denial_guess(const struct sandbox_setup *setup, const char *line, struct corral_result *r);
+/*
+ * The same, by what a command that failed printed to its standard error: a file that is granted by
+ * itself is a mount, and a rename over it is EBUSY (decision 137). The text is the command's, so
+ * the file is looked at, and the policy asked; nothing wider than the file's folder is suggested.
+ */
+void denial_guess_replaced(const struct sandbox_setup *setup, struct corral_result *r);

@@ -85,6 +85,8 @@ static void finish_exited(struct corral_process *p)
 	/* A line that went well needs no explanation. */
 	if (r->backend->enforces && !p->target[0] && corral_result_exit_code(r) != 0)
 		denial_guess(p->setup, p->program, r);
+	if (r->backend->enforces && corral_result_exit_code(r) != 0)
+		denial_guess_replaced(p->setup, r);
 	sandbox_count_end(p->sandbox, r, p->input.bytes);
 	for (size_t i = r->n_noted; i < r->n_denials; i++)
 		process_tell(p, CORRAL_EVENT_DENIED, NULL, r->denials[i]);

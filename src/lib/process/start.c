@@ -382,11 +382,19 @@ int corral_process_start_script(struct corral_process **ret, struct corral_sandb
 	auto_arena a = { 0 };
 	struct process_command c = { .shown = path };
 	struct error error = { 0 };
-	int r = s->base.backend->script(path, runtime, args, &a, &c.argv, &error);
+	const struct launch_skill *skill = s->base.skill ? &s->base.skill->skill : NULL;
+	int r;
 
-	/* Its #! line was read from the host: of a skill it must be the one that was copied. */
-	if (r == 0 && !runtime && s->base.skill && path_is_below(path, s->base.skill->skill.path))
-		r = launch_skill_unchanged(&s->base.skill->skill, &error);
+	/* What a sandbox shows of a skill is the copy, and so is the line that says what runs it. A
+	 * caller who means what is there now is told if it is another. */
+	if (path && !runtime && skill && s->base.backend->enforces &&
+		path_is_normal(path, strlen(path)) && path_is_below(path, skill->path)) {
+		r = launch_skill_script(skill, path, args, &a, &c.argv, &error);
+		if (r == 0)
+			r = launch_skill_unchanged(skill, &error);
+	} else {
+		r = s->base.backend->script(path, runtime, args, &a, &c.argv, &error);
+	}
 	return r < 0 ? handles_error(e, &error, r) : process_start(ret, s, &c, call, e);
 }
 
@@ -519,8 +527,8 @@ static int start_module_command(struct corral_sandbox *s, const char *const *arg
 
 /* What `corral run --skill` does, with the same answers. */
 static int start_skill_command(struct corral_sandbox *s, const char *skill_dir, const char *entry,
-	const char *const *args, const struct corral_call *call, struct arena *a,
-	struct process_command *ret, struct error *e)
+	const char *runtime, const char *const *args, const struct corral_call *call,
+	struct arena *a, struct process_command *ret, struct error *e)
 {
 	const char **words = NULL;
 	size_t n_args = 0, n = 0;
@@ -530,11 +538,11 @@ static int start_skill_command(struct corral_sandbox *s, const char *skill_dir, 
 		n_args++;
 	if (r == 0)
 		r = start_compare_skill(s, skill_dir, a, e);
-	if (r == 0 && !entry && launch_wasm_is(&s->base.skill->skill))
+	if (r == 0 && !entry && !runtime && launch_wasm_is(&s->base.skill->skill))
 		return start_module_command(s, args, call, a, ret, e);
 	if (r == 0)
 		r = launch_skill_command(
-			&s->base.skill->skill, entry, args, n_args, a, &words, &n, e);
+			&s->base.skill->skill, entry, runtime, args, n_args, a, &words, &n, e);
 	if (r == 0)
 		*ret = (struct process_command){ .argv = words, .shown = words[n - n_args - 1] };
 	return r;
@@ -544,6 +552,13 @@ int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_d
 	const char *entry, const char *const *args, const struct corral_call *call,
 	struct corral_result **ret, struct corral_error **e)
 {
+	return corral_sandbox_run_skill_entry_by(s, skill_dir, entry, NULL, args, call, ret, e);
+}
+
+int corral_sandbox_run_skill_entry_by(struct corral_sandbox *s, const char *skill_dir,
+	const char *entry, const char *runtime, const char *const *args,
+	const struct corral_call *call, struct corral_result **ret, struct corral_error **e)
+{
 	auto_arena a = { 0 };
 	struct corral_process *p = NULL;
 	struct process_command c = { 0 };
@@ -552,7 +567,7 @@ int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_d
 
 	if (!skill_dir)
 		return start_complain(e, "no skill folder was given");
-	r = start_skill_command(s, skill_dir, entry, args, call, &a, &c, &error);
+	r = start_skill_command(s, skill_dir, entry, runtime, args, call, &a, &c, &error);
 	if (r < 0)
 		return handles_error(e, &error, r);
 	r = process_start(&p, s, &c, call, e);

@@ -13,7 +13,9 @@
 #include "lib/process/process.h"
 #include "lib/sandbox/sandbox.h"
 
-enum { SEND_MS = 1000, FINISH_MS = 5000 };
+/* Frames, and rounds of frames, that are read before the host's own time counts again: a warden
+ * that never ends to send must not keep it. */
+enum { SEND_MS = 1000, FINISH_MS = 5000, FRAMES_MAX = 4096, ROUNDS_MAX = 16 };
 
 void sandbox_wake_asker(const struct warden_link *link)
 {
@@ -38,9 +40,12 @@ static int note_answer(struct warden_link *link, const struct frame *f)
 /* Notes a frame for a process. Negative: a warden would not send that. */
 static int sandbox_note(struct corral_process *p, struct frame *f)
 {
+	/* A terminal that was not asked for would take the place of the command's own output. */
+	if (f->n_fds != (f->type == FRAME_STARTED && p->out.is_tty ? 1 : 0))
+		return -EPROTO;
 	switch (f->type) {
 	case FRAME_STARTED:
-		if (p->state != PROCESS_STARTING)
+		if (p->state != PROCESS_STARTING || f->len != 0)
 			return -EPROTO;
 		p->state = PROCESS_RUNNING;
 		p->master = frame_take_fd(f, 0);
@@ -71,7 +76,7 @@ static int handle(
 {
 	struct corral_process *p = NULL;
 
-	if (f->type == FRAME_INIT && f->n_fds == 1 && link->channel < 0) {
+	if (f->type == FRAME_INIT && f->n_fds == 1 && f->len == 0 && link->channel < 0) {
 		link->channel = frame_take_fd(f, 0);
 		return 0;
 	}
@@ -103,13 +108,14 @@ static int handle(
 		why, -EPROTO, NULL, "the warden broke the protocol; its session was ended");
 }
 
-/* With the lock held. 0: nothing more for now. 1: the sink must be called first. */
+/* With the lock held. 0: nothing more for now. 1: there may be, and the sink must be called first.
+ */
 static int receive_all(struct corral_sandbox *s, struct warden_link *link, struct error *why)
 {
-	int r;
+	int r, n = 0;
 
 	do {
-		if (s->n_news >= SANDBOX_NEWS_MAX)
+		if (s->n_news >= SANDBOX_NEWS_MAX || n++ == FRAMES_MAX)
 			return 1;
 		r = frame_receive(link->socket, &link->frame);
 		if (r > 0)
@@ -140,12 +146,12 @@ static bool sandbox_receive(struct corral_sandbox *s, struct warden_link *link)
 
 void sandbox_dispatch(struct corral_sandbox *s, struct warden_link *link)
 {
-	bool more;
+	bool more = true;
 
-	do {
+	for (int i = 0; more && i < ROUNDS_MAX; i++) {
 		more = sandbox_receive(s, link);
 		sandbox_tell_news(s);
-	} while (more);
+	}
 }
 
 /* With the lock held. False: the end of it. */
@@ -217,7 +223,7 @@ int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
 
 	(void)pthread_mutex_lock(&s->lock);
 	if (link->channel >= 0 && !link->user) {
-		r = frame_send(
+		r = frame_send_now(
 			link->channel, FRAME_START, p->id, body->data, body->len, fds, n_fds);
 		if (r < 0)
 			sandbox_drop_channel(link);
@@ -241,8 +247,9 @@ static int hear_channel(struct corral_process *p)
 	struct warden_link *link = p->link;
 	int r = 0;
 
-	while (p->direct && r == 0) {
-		r = frame_receive(link->channel, &link->frame);
+	/* The warden has this socket, too: it must not make us wait, nor read without an end. */
+	for (int n = 0; p->direct && r == 0 && n < FRAMES_MAX; n++) {
+		r = frame_receive_now(link->channel, &link->frame);
 		if (r == 0)
 			r = -ECONNRESET;
 		else if (r == 1)
@@ -267,6 +274,7 @@ bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p)
 	(void)pthread_mutex_lock(&s->lock);
 	direct = p->direct && p->state <= PROCESS_RUNNING;
 	r = direct ? hear_channel(p) : 0;
+	direct = direct && p->direct;
 	(void)pthread_mutex_unlock(&s->lock);
 	if (r < 0) {
 		(void)error_set(
@@ -283,5 +291,5 @@ int sandbox_tell_channel(
 
 	if (!p->direct || !p->link || p->state > PROCESS_RUNNING)
 		return -ENOTCONN;
-	return frame_send(p->link->channel, type, p->id, body, len, NULL, 0);
+	return frame_send_now(p->link->channel, type, p->id, body, len, NULL, 0);
 }

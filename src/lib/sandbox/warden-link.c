@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "event/wait.h"
 #include "host/own.h"
+#include "lib/sandbox/lent.h"
 #include "process/starting.h"
 #include "wire/frame.h"
 
@@ -145,6 +146,15 @@ static int warden_link_await_ready(struct warden_link *l, int timeout_ms, struct
 	return 0;
 }
 
+static int warden_link_lend(struct warden_link *l, const struct sandbox_lent *lent)
+{
+	int r = frame_send(l->socket, FRAME_LEND_SETUP, 0, lent->setup, lent->setup_len, NULL, 0);
+
+	return r < 0 ? r
+		     : frame_send(l->socket, FRAME_LEND_READY, 0, lent->ready, lent->ready_len,
+			       lent->relays, lent->n_relays);
+}
+
 static int warden_link_configure(
 	struct warden_link *l, const struct warden_link_options *o, struct error *e)
 {
@@ -161,6 +171,8 @@ static int warden_link_configure(
 		r = -ENOMEM;
 	if (r == 0)
 		r = frame_send(l->socket, FRAME_CONFIGURE, 0, body.data, body.len, fds, n);
+	if (r == 0 && o->configure->flags & CONFIGURE_LENT)
+		r = warden_link_lend(l, o->lent);
 	if (r == 0 && o->configure->flags & CONFIGURE_BROKER)
 		r = frame_send(
 			l->socket, FRAME_BROKER, 0, o->broker->data, o->broker->len, NULL, 0);

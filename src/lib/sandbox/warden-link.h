@@ -21,6 +21,7 @@
 #include "wire/report.h"
 
 struct corral_process;
+struct sandbox_lent;
 
 struct warden_link {
 	atomic_uint refs;
@@ -52,10 +53,11 @@ struct warden_link_options {
 	const char *policy; /* text for the warden */
 	size_t policy_len;
 	const struct configure *configure;
-	const struct buffer *broker; /* with CONFIGURE_BROKER: its setup (wire/broker.h) */
-	int skill;                   /* the copy of a skill (CONFIGURE_SKILL); -1: none */
-	int ledger;                  /* with CONFIGURE_LEDGER */
-	int timeout_ms;              /* until the session must stand */
+	const struct buffer *broker;     /* with CONFIGURE_BROKER: its setup (wire/broker.h) */
+	const struct sandbox_lent *lent; /* with CONFIGURE_LENT */
+	int skill;                       /* the copy of a skill (CONFIGURE_SKILL); -1: none */
+	int ledger;                      /* with CONFIGURE_LEDGER */
+	int timeout_ms;                  /* until the session must stand */
 };
 
 /* Starts a warden and waits until its session stands. */

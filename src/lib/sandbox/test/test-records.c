@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "lib/sandbox/test/fake-warden.h"
 #include "lib/sandbox/test/test-common.h"
 #include "wire/frame.h"
 #include "wire/record.h"
@@ -25,7 +26,7 @@
 
 #include <corral/audit.h>
 
-enum { CONTROL = 3, FLOOD = 5000, DESTINATIONS = 4096, NOTED = 256 };
+enum { FLOOD = 5000, DESTINATIONS = 4096, NOTED = 256 };
 
 static const char *self;
 
@@ -179,29 +180,6 @@ static void on_start(const struct frame *f)
 		if (strcmp(acts[i].word, start.argv[1]) == 0)
 			acts[i].act(f->id);
 	}
-}
-
-static int be_warden(void)
-{
-	const struct ready ready = { .tier = 1 };
-	static struct frame f;
-
-	while (frame_receive(CONTROL, &f) == 1) {
-		if (f.type == FRAME_CONFIGURE)
-			(void)frame_send(CONTROL, FRAME_READY, 0, &ready, sizeof(ready), NULL, 0);
-		if (f.type == FRAME_START)
-			on_start(&f);
-		frame_deinit(&f);
-	}
-	return 0;
-}
-
-static bool is_warden(void)
-{
-	int type = 0;
-	socklen_t len = sizeof(type);
-
-	return getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
 }
 
 /* The host */
@@ -592,8 +570,8 @@ int main(void)
 	};
 	static char path[4096];
 
-	if (is_warden())
-		return be_warden();
+	if (fake_warden_is_it())
+		return fake_warden_run(on_start);
 	if (!realpath("/proc/self/exe", path))
 		return 1;
 	self = path;
