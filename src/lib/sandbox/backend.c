@@ -14,6 +14,7 @@
 #include "lib/api/audit-handle.h"
 #include "lib/process/denial.h"
 #include "lib/process/process.h"
+#include "lib/sandbox/lent.h"
 #include "lib/sandbox/skill.h"
 #include "policy/format/image.h"
 #include "wire/broker.h"
@@ -136,8 +137,9 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 	struct warden_link **ret, struct error *e)
 {
 	auto_buffer broker = { 0 };
-	struct configure configure = { .flags =
-					       flags | (setup->base->ledger ? CONFIGURE_LEDGER : 0),
+	struct configure configure = { .flags = flags |
+						(setup->base->ledger ? CONFIGURE_LEDGER : 0) |
+						(setup->base->lent ? CONFIGURE_LENT : 0),
 		.variables = setup->base->variables,
 		.n_guarded = setup->base->n_guarded };
 	const struct sandbox_skill *skill = setup->base->skill;
@@ -147,6 +149,7 @@ static int backend_start_warden(const struct sandbox_setup *setup, unsigned flag
 		.policy_len = setup->json_len,
 		.configure = &configure,
 		.broker = &broker,
+		.lent = setup->base->lent,
 		.skill = flags & CONFIGURE_SKILL && skill ? skill->skill.copy : -1,
 		.ledger = setup->base->ledger ? *setup->base->ledger : -1,
 		.timeout_ms = READY_MS,
@@ -210,10 +213,12 @@ static int namespaces_command(const struct sandbox_setup *setup, const struct pr
 		.policy = setup->policy,
 		.host_env = base->environment,
 		.call_env = call->env,
+		.own_env = base->lent ? base->lent->env : NULL,
 		.cwd = s->cwd,
 		.user = base->user,
 		.granted = setup->granted,
 		.tty = call->flags & CORRAL_CALL_TTY,
+		.offline = setup->is_offline,
 		.socket = base->broker.program ? PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET : NULL,
 		.tools = base->broker.caller ? PLAN_BROKER_FOLDER : NULL,
 		.http_url = base->http_token[0] ? PLAN_BROKER_URL : NULL,

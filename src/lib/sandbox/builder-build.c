@@ -12,32 +12,26 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "codec/encoding.h"
 #include "host/account.h"
 #include "host/planted.h"
 #include "launch/settings.h"
 #include "lib/sandbox/builder.h"
+#include "lib/sandbox/private.h"
+#include "policy/format/mode.h"
 
-/* Every missing folder on the way, for the user alone. */
+/* The data folder, with every missing one on the way, for the user alone; of Omega's also the
+ * folder in which its agents work. */
 static int builder_make_folders(const char *path, struct error *e)
 {
-	char part[PATH_BYTES];
-	size_t len = strlen(path);
+	auto_arena a = { 0 };
+	const char *workspace = agent_mode_workspace(path, &a);
+	int r = file_make_folders(workspace ? workspace : path);
 
-	if (len >= sizeof(part))
-		return error_set(e, -ENAMETOOLONG, NULL, "the path of %s is too long", path);
-	memcpy(part, path, len + 1);
-	for (size_t i = 1; i <= len; i++) {
-		if (part[i] != '/' && part[i] != '\0')
-			continue;
-		part[i] = '\0';
-		if (mkdir(part, 0700) < 0 && errno != EEXIST)
-			return error_set(e, -errno, NULL, "cannot create the folder %s: %s", part,
-				strerror(errno));
-		part[i] = i < len ? '/' : '\0';
-	}
-	return 0;
+	return r < 0 ? error_set(e, r, NULL, "cannot create the folder %s: %s", path, strerror(-r))
+		     : 0;
 }
 
 /* What such a variable names is granted; a link that a command may have left there is not meant. */
@@ -183,6 +177,7 @@ static int builder_set_up(struct sandbox_base *s, const struct corral_builder *b
 	if (r == 0)
 		r = account_name("/etc/passwd", getuid(), s->user);
 	s->ledger = b->ledger;
+	s->lent = b->lent;
 	s->no_daemon = b->no_daemon;
 	s->ask_ms = b->ask_ms;
 	s->of_others = b->joined;
@@ -241,6 +236,29 @@ static int builder_check(const struct corral_builder *b, struct error *e)
 	return 0;
 }
 
+/* A layer that narrows names secrets to limit them; nothing is lost where none is lent. */
+static int builder_check_secrets(const struct permissions *granted, struct error *e)
+{
+	const struct grant *g = granted && granted->secrets.n > 0 ? granted->secrets.items : NULL;
+	const char *name = g && g->n > 0 ? g->all[0] : NULL;
+
+	for (size_t i = 0; granted && i < granted->n_all_of; i++) {
+		int r = builder_check_secrets(granted->all_of[i], e);
+
+		if (r < 0)
+			return r;
+	}
+	if (!name)
+		return 0;
+	(void)error_set(e, -EOPNOTSUPP, &g->where,
+		"secrets: %.*s would be lent to commands, and only `corral run` lends secrets of "
+		"the vault",
+		(int)strcspn(name, "="), name);
+	error_hint(e, "run it by `corral run`, or remove `secrets` and give it the value by "
+		      "another way (docs/decisions/0185)");
+	return -EOPNOTSUPP;
+}
+
 /* As they are now: a builder can be used again. */
 static int builder_keep_settings(
 	const struct corral_builder *b, const char *home, struct permissions **ret, struct error *e)
@@ -258,7 +276,10 @@ static int builder_keep_settings(
 int corral_builder_build(
 	struct corral_builder *b, struct corral_sandbox **ret, struct corral_error **e)
 {
-	return sandbox_builder_build(b, NULL, ret, e);
+	struct error error = { 0 };
+	int r = builder_check_secrets(b->granted, &error);
+
+	return r < 0 ? handles_error(e, &error, r) : sandbox_builder_build(b, NULL, ret, e);
 }
 
 int sandbox_builder_build(struct corral_builder *b, const struct permissions *layer,
@@ -282,6 +303,8 @@ int sandbox_builder_build(struct corral_builder *b, const struct permissions *la
 		r = builder_keep_settings(b, base.variables.values[VARIABLE_HOME], &kept, &error);
 	if (kept)
 		all[0] = kept;
+	if (r == 0 && b->backend != BACKEND_NONE)
+		r = private_make(&base, all, n, &error);
 	if (r == 0)
 		r = sandbox_combine(&permissions, all, n, &error);
 	if (r == 0)

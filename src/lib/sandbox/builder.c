@@ -94,11 +94,20 @@ int corral_builder_new(struct corral_builder **ret)
 
 int corral_builder_from_permissions(struct corral_builder **ret, const struct corral_permissions *p)
 {
-	int r = builder_new_from(ret, permissions_copy(p->p));
+	struct corral_builder *b = NULL;
+	int r = builder_new_from(&b, permissions_copy(p->p));
 
-	if (r == 0)
-		(*ret)->touched = true;
-	return r;
+	if (r == 0 && p->skill_dir) {
+		b->variables[VARIABLE_SKILL_DIR] = strdup(p->skill_dir);
+		r = b->variables[VARIABLE_SKILL_DIR] ? 0 : -ENOMEM;
+	}
+	if (r < 0) {
+		corral_builder_free(b);
+		return r;
+	}
+	b->touched = true;
+	*ret = b;
+	return 0;
 }
 
 int sandbox_builder_set_source(struct corral_builder *b, const char *path)
@@ -132,6 +141,11 @@ void sandbox_builder_joined(
 void sandbox_builder_share(struct corral_builder *b, const int *ledger)
 {
 	b->ledger = ledger;
+}
+
+void sandbox_builder_lend(struct corral_builder *b, const struct sandbox_lent *lent)
+{
+	b->lent = lent;
 }
 
 /* What is read is what is guarded: "link/../x" is x. */

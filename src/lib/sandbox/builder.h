@@ -24,7 +24,8 @@ struct corral_builder {
 	char *source; /* the file that the permissions came from, as it was named; NULL: none did */
 	char *guarded[BUILDER_GUARDED_MAX]; /* beside it */
 	size_t n_guarded;
-	const int *ledger; /* or NULL */
+	const int *ledger;               /* or NULL */
+	const struct sandbox_lent *lent; /* or NULL */
 	bool no_daemon;
 	uint32_t ask_ms;
 	struct joined *joined; /* of whoever has the sandbox; or NULL */

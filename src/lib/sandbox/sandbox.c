@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/sandbox/sandbox.h"
+#include "lib/sandbox/private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -291,6 +292,7 @@ bool sandbox_retire(struct corral_sandbox *s, struct warden_link *link)
 
 void sandbox_base_deinit(struct sandbox_base *base)
 {
+	private_remove(base);
 	sandbox_skill_unref(base->skill);
 	arena_deinit(&base->arena);
 }

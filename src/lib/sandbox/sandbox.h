@@ -31,6 +31,7 @@
 enum { SANDBOX_LAYERS_MAX = 64, SANDBOX_NEWS_MAX = 64 };
 
 struct joined;
+struct sandbox_lent;
 struct sandbox_news;
 struct sandbox_skill;
 
@@ -40,13 +41,15 @@ struct sandbox_base {
 	const struct sandbox_backend *backend;
 	struct limits limits; /* beside those of the permissions */
 	struct variables variables;
+	const char *private; /* the folder of its own (private.h); NULL: none was needed */
 	const char *warden;
 	struct launch_broker broker; /* .program is NULL without one */
 	const char *services;        /* sections of services.yaml for it; NULL: none */
 	char http_token[65]; /* that the broker wants of HTTP clients; "": there is no HTTP */
 	const int *ledger;   /* the builder's (sandbox_builder_share()); or NULL */
-	const char *const *environment; /* of the host, when the sandbox was built */
-	char user[ACCOUNT_NAME_BYTES];  /* who runs the commands */
+	const struct sandbox_lent *lent; /* the same (sandbox_builder_lend()) */
+	const char *const *environment;  /* of the host, when the sandbox was built */
+	char user[ACCOUNT_NAME_BYTES];   /* who runs the commands */
 	/* Files and folders that are read for other commands */
 	const char *guarded[CONFIGURE_GUARDED_MAX];
 	uint32_t n_guarded;
@@ -78,6 +81,7 @@ struct sandbox_setup {
 	struct permissions *permissions; /* all of them */
 	struct policy *policy;           /* compiled from them */
 	bool exec_listed;                /* some layer has a list of programs */
+	bool is_offline;                 /* no host is granted or asked about */
 	struct limits limits;
 	/* What of the host's variables is granted (host/environment.h); NULL: each command asks. */
 	const char *const *granted;
@@ -138,11 +142,14 @@ int sandbox_builder_guard(struct corral_builder *b, const char *path);
  * the sandbox.
  */
 void sandbox_builder_share(struct corral_builder *b, const int *ledger);
+/* Secrets are lent to it, by what must outlive the sandbox. */
+void sandbox_builder_lend(struct corral_builder *b, const struct sandbox_lent *lent);
 /* The skill that it was made from, which is the builder's; NULL: none. */
 const struct sandbox_skill *sandbox_builder_skill(const struct corral_builder *b);
 /* Its skill's module is for workers that answer calls (lib/skill), and for no others. */
 void sandbox_builder_serve(struct corral_builder *b);
-/* corral_builder_build() with one more layer; NULL: none. */
+/* corral_builder_build() with one more layer; NULL: none. Secrets that its permissions name are not
+ * lent: the caller lends them (sandbox_builder_lend()), or needs none. */
 int sandbox_builder_build(struct corral_builder *b, const struct permissions *layer,
 	struct corral_sandbox **ret, struct corral_error **e);
 /*
@@ -226,7 +233,8 @@ void sandbox_tell_news(struct corral_sandbox *s);
  */
 int sandbox_start_directly(struct corral_sandbox *s, struct corral_process *p,
 	const struct buffer *body, const int *fds, size_t n_fds, uint64_t timeout_ms);
-/* Takes what that init said. False: p was not given to it, or has ended before. */
+/* Takes what that init said. False: p was not given to it, or has ended: what the warden said by
+ * then is to be heard. */
 bool sandbox_hear(struct corral_sandbox *s, struct corral_process *p);
 /* Sends it a frame; -ENOTCONN: p was not given to it. */
 int sandbox_tell_channel(

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "holder/live.h"
 #include "host/resolver.h"
 #include "host/system-links.h"
 #include "jail/plan/plan.h"
@@ -111,6 +112,7 @@ int sandbox_setup_new(struct sandbox_setup **ret, const struct sandbox_base *bas
 	if (r >= 0) {
 		for (size_t i = 0; i < policy_layers(s->policy); i++)
 			s->exec_listed |= !layer_exec_is_open(policy_layer(s->policy, i));
+		s->is_offline = !holder_live_names_hosts(permissions);
 		launch_limits(s->policy, &base->limits, &s->limits);
 		setup_prepare_wasm(s);
 		permissions_print_json(permissions, &out);

@@ -74,6 +74,27 @@ static void test_bad_grants(void **state)
 	}
 }
 
+/* What would not be lent is not promised; a layer that narrows may name secrets. */
+static void test_secrets(void **state)
+{
+	static const char text[] = "fs: {read: [/usr/**]}\n"
+				   "secrets: {GITHUB_TOKEN: {hosts: [\"api.github.com:443\"]}}\n";
+	const char *file = test_file("secrets.yaml", text, 0600);
+	struct corral_permissions *p = NULL;
+	struct corral_builder *b = NULL;
+	struct corral_error *e = NULL;
+
+	(void)state;
+	assert_int_equal(corral_builder_from_manifest(&b, file, &e), 0);
+	refuses(b, -EOPNOTSUPP, "GITHUB_TOKEN would be lent to commands, and only `corral run`");
+	assert_int_equal(
+		corral_permissions_parse(&p, "secrets.yaml", text, sizeof(text) - 1, &e), 0);
+	b = empty();
+	assert_int_equal(corral_builder_restrict(b, p), 0);
+	corral_sandbox_free(test_build(b));
+	corral_permissions_free(p);
+}
+
 static void test_bad_folders(void **state)
 {
 	struct corral_builder *b = empty();
@@ -323,10 +344,62 @@ static void test_again(void **state)
 	}
 }
 
+/* The example of a host: no work folder is given, and no skill is there. */
+static void test_private_folder(void **state)
+{
+	struct corral_builder *b = empty();
+	struct corral_sandbox *s = NULL;
+	struct corral_result *r;
+	char place[4096] = "";
+
+	(void)state;
+	assert_int_equal(corral_builder_allow_fs_read(b, "$SKILL_DIR/**"), 0);
+	assert_int_equal(corral_builder_allow_fs_read(b, "/usr/**"), 0);
+	assert_int_equal(corral_builder_allow_fs_write(b, "$WORK_DIR/**"), 0);
+	s = test_build(b);
+	r = test_run(s,
+		"pwd; ls -a ../skill | wc -l; mkdir -m 0 closed; ln -s /usr link; echo x >file",
+		NULL);
+	assert_int_equal(sscanf(corral_result_stdout(r, NULL), "%4095s\n2\n", place), 1);
+	corral_result_free(r);
+	assert_non_null(strstr(place, "/corral-work-"));
+	test_prints(s, "cat file", "x\n", 0);
+	assert_int_equal(access(place, F_OK), 0);
+	corral_sandbox_free(s);
+	*strrchr(place, '/') = '\0';
+	assert_int_equal(access(place, F_OK), -1);
+	assert_int_equal(access("/usr/bin", F_OK), 0);
+}
+
+/* Permissions of a skill's text: its folder is where its absolute name says. */
+static void test_parsed_skill(void **state)
+{
+	static const char text[] = "---\nname: x\npermissions:\n  fs: {read: [$SKILL_DIR/**, "
+				   "/usr/**], write: [$WORK_DIR/**]}\n---\n";
+	struct corral_permissions *p = NULL, *copy = NULL;
+	struct corral_builder *b = NULL;
+	struct corral_sandbox *s;
+	char file[4200];
+
+	(void)state;
+	(void)test_file("words.txt", "hello\n", 0644);
+	(void)snprintf(file, sizeof(file), "%s/SKILL.md", test_folder);
+	assert_int_equal(corral_permissions_parse(&p, file, text, strlen(text), NULL), 0);
+	assert_int_equal(corral_permissions_copy(&copy, p), 0);
+	assert_int_equal(corral_builder_from_permissions(&b, copy), 0);
+	s = test_build(b);
+	(void)snprintf(file, sizeof(file), "cat %s/words.txt", test_folder);
+	test_prints(s, file, "hello\n", 0);
+	corral_sandbox_free(s);
+	corral_permissions_free(copy);
+	corral_permissions_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bad_grants),
+		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_bad_folders),
 		cmocka_unit_test(test_bad_wardens),
 		cmocka_unit_test(test_manifests),
@@ -336,6 +409,8 @@ int main(void)
 		cmocka_unit_test(test_data_dir),
 		cmocka_unit_test(test_planted_links),
 		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_private_folder),
+		cmocka_unit_test(test_parsed_skill),
 	};
 
 	return cmocka_run_group_tests_name("builder", tests, test_make_folder, test_remove_folder);

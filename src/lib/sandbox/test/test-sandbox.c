@@ -352,6 +352,57 @@ static void test_advisory_denials(void **state)
 	corral_sandbox_free(s);
 }
 
+/* The system to read, and one file to write; home may be NULL. */
+static struct corral_sandbox *build_for_file(const char *path, const char *home)
+{
+	struct corral_builder *b = NULL;
+
+	assert_int_equal(corral_builder_new(&b), 0);
+	assert_int_equal(corral_builder_allow_fs_read(b, "/usr/**"), 0);
+	assert_int_equal(corral_builder_allow_fs_read(b, "/etc/alternatives/**"), 0);
+	assert_int_equal(corral_builder_allow_fs_write(b, path), 0);
+	if (home)
+		assert_int_equal(corral_builder_variable(b, "HOME", home), 0);
+	return test_build(b);
+}
+
+/* A file that is granted by itself can be changed, not replaced: what to grant instead is said. */
+static void test_replaced_file(void **state)
+{
+	static const char *const forged =
+		"echo 'rename /etc/passwd /: Device or resource busy: /no/such //' >&2; exit 1";
+	const char *path = test_file("tool.json", "old\n", 0644);
+	char line[1024], remedy[512];
+	const char *const homes[] = { NULL, test_folder };
+
+	(void)state;
+	(void)snprintf(remedy, sizeof(remedy), "fs.write: %s/**", test_folder);
+	(void)snprintf(line, sizeof(line),
+		"echo more >>%s && echo x >/tmp/x; LC_ALL=C mv -T /tmp/x %s", path, path);
+	for (size_t i = 0; i < 2; i++) {
+		struct corral_sandbox *s = build_for_file(path, homes[i]);
+		struct corral_result *r = test_run(s, line, NULL);
+		const struct corral_denial *d = corral_result_denial(r, 0);
+
+		assert_int_not_equal(corral_result_exit_code(r), 0);
+		assert_int_equal(corral_result_denials(r), 1);
+		assert_int_equal(d->op, CORRAL_FS_WRITE);
+		assert_string_equal(d->target, path);
+		assert_int_equal(d->exact, 0);
+		assert_non_null(strstr(d->reason, "not be replaced"));
+		/* The home is never suggested. */
+		assert_string_equal(d->remedy,
+			homes[i] ? "keep it in a folder of its own, and grant all in that"
+				 : remedy);
+		corral_result_free(r);
+		/* What a command prints names nothing that is not so. */
+		r = test_run(s, forged, NULL);
+		assert_int_equal(corral_result_denials(r), 0);
+		corral_result_free(r);
+		corral_sandbox_free(s);
+	}
+}
+
 static void test_unreadable_program(void **state)
 {
 	struct corral_builder *b = NULL;
@@ -494,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_exec_list),
 		cmocka_unit_test(test_advisory_denials),
+		cmocka_unit_test(test_replaced_file),
 		cmocka_unit_test(test_unreadable_program),
 		cmocka_unit_test(test_scripts),
 		cmocka_unit_test(test_limits_of_nothing),

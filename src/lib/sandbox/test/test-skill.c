@@ -89,9 +89,25 @@ static void test_skill(void **state)
 				 s, folder, "../../../../etc/passwd", NULL, NULL, NULL, &e),
 		-EACCES);
 	test_says(e, "is outside of the skill's folder");
-	assert_int_equal(corral_sandbox_run_skill_entry(s, folder, "run.sh", NULL, NULL, NULL, &e),
+	assert_int_equal(
+		corral_sandbox_run_skill_entry(s, folder, "skill.yaml", NULL, NULL, NULL, &e),
 		-ENOEXEC);
 	test_says(e, "not executable");
+	/* The manifest's own by its name, and by a runtime; one that is not granted is refused. */
+	assert_int_equal(corral_sandbox_run_skill_entry(
+				 s, folder, "run.sh", (const char *[]){ "me", NULL }, NULL, &r, &e),
+		0);
+	assert_string_equal(corral_result_stdout(r, NULL), "hello me\nname: greeter\n");
+	corral_result_free(r);
+	assert_int_equal(corral_sandbox_run_skill_entry_by(s, folder, "run.sh", "bash",
+				 (const char *[]){ "you", NULL }, NULL, &r, &e),
+		0);
+	assert_string_equal(corral_result_stdout(r, NULL), "hello you\nname: greeter\n");
+	corral_result_free(r);
+	assert_int_equal(corral_sandbox_run_skill_entry_by(
+				 s, folder, "../../../../etc/passwd", "cat", NULL, NULL, NULL, &e),
+		-EACCES);
+	test_says(e, "is outside of the skill's folder");
 	assert_int_equal(corral_sandbox_run_skill_entry(
 				 s, test_folder, "skill/run.sh", NULL, NULL, NULL, NULL),
 		-EACCES);
