@@ -121,9 +121,9 @@ struct corral_enclave_options {
 	 * the commands of a sandbox. For a host that serves a sandbox whose commands may do that
 	 * anyway. */
 	int exec_readable;
-	/* Absolute paths of files and folders that commands of shell_exec must not change, nor
-	 * move, whatever is granted: what decides about other commands, such as the file that the
-	 * policy was read from. At most 48. */
+	/* Absolute paths of files and folders that commands of shell_exec and calls about files
+	 * must not change, nor move, whatever is granted and by whatever link: what decides about
+	 * other commands, such as the file that the policy was read from. At most 48. */
 	const char *const *guarded;
 	size_t n_guarded;
 	/* Not 0: it does not join the user's daemon, corrald(8), that runs when it is made. One
@@ -133,6 +133,9 @@ struct corral_enclave_options {
 	 * there lies below `granted` and `ceiling`, and ends when the host changes what is granted.
 	 */
 	int no_daemon;
+	/* Not 0: with a `ceiling`, the user may grant there whatever the ceiling allows or asks
+	 * about, also what `granted` does not. What `granted` denies stays denied. */
+	int ceiling_grants;
 };
 #ifdef __cplusplus
 #define CORRAL_ENCLAVE_OPTIONS                        \

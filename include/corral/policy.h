@@ -60,6 +60,7 @@ enum corral_operation {
 	CORRAL_EXEC,
 	CORRAL_ENV,
 	CORRAL_SERVICE,
+	CORRAL_SECRET,
 };
 
 /* Zero denies. */
@@ -72,7 +73,9 @@ CORRAL_API void corral_permissions_free(struct corral_permissions *p);
 
 /*
  * Reads any format that Corral knows: permissions, skill.yaml, SKILL.md, manifest.yaml, rules,
- * Enclave grants. `file` is the name for messages, and a hint at the format; it is not opened.
+ * Enclave grants. `file` is the name for messages, and a hint at the format; it is not opened. Of a
+ * skill with an absolute name, its folder becomes $SKILL_DIR of a sandbox that is built from these
+ * permissions (corral_builder_from_permissions()).
  */
 CORRAL_API int corral_permissions_parse(struct corral_permissions **ret, const char *file,
 	const char *text, size_t len, struct corral_error **e);
@@ -82,7 +85,8 @@ CORRAL_API int corral_permissions_to_json(const struct corral_permissions *p, ch
 
 /*
  * Grants one pattern: a path glob, a host:port, a command, NAME or NAME=value, or (CORRAL_SERVICE)
- * "NAME.ACCESS". The first CORRAL_EXEC grant turns "whatever can be read" into a list of programs.
+ * "NAME.ACCESS", or (CORRAL_SECRET) NAME=HOST:PORT with ",PLACE" behind it. The first CORRAL_EXEC
+ * grant turns "whatever can be read" into a list of programs.
  */
 CORRAL_API int corral_permissions_allow(struct corral_permissions *p, enum corral_operation op,
 	const char *pattern, struct corral_error **e);

@@ -140,7 +140,9 @@ CORRAL_API int corral_mode_prompt(
 
 /* Grants nothing. */
 CORRAL_API int corral_builder_new(struct corral_builder **ret);
-/* Starts from these permissions, which are copied. */
+/* Starts from these permissions, which are copied. Those of a parsed skill bring its $SKILL_DIR;
+ * but its folder is used as it is, and whether it was approved is not asked: see
+ * corral_builder_from_manifest(). */
 CORRAL_API int corral_builder_from_permissions(
 	struct corral_builder **ret, const struct corral_permissions *p);
 /*
@@ -233,6 +235,8 @@ CORRAL_API int corral_builder_open_files_limit(struct corral_builder *b, uint64_
 
 /*
  * $WORK_DIR, and where commands start. Grants nothing. It must exist when the sandbox is built.
+ * Without one, permissions that name $WORK_DIR get an empty folder of the sandbox's own in $TMPDIR,
+ * which is removed with the sandbox; so does $SKILL_DIR where there is no skill.
  *
  * Folders and grants are not followed through symbolic links that an earlier command could have
  * made: building then fails with -EPERM (a folder) or -EACCES (a grant), and says where the link
@@ -384,15 +388,23 @@ CORRAL_API int corral_sandbox_execute_script(struct corral_sandbox *s, const cha
 	const char *runtime, const char *const *args, const struct corral_call *call,
 	struct corral_result **ret, struct corral_error **e);
 /*
- * The entry of a skill: a file in its folder, which must be executable. entry NULL: what the
- * manifest there names, by its runtime if it names one. The sandbox must have been built by
- * corral_builder_from_manifest() of that folder. -EACCES: it was not, or the skill is not approved
- * as it is now, or the entry leads out of its folder or to what the skill may write; -ENOEXEC: it
- * is not executable; -ESTALE: the folder is not what the sandbox was built from any more.
+ * The entry of a skill: a file in its folder, which must be executable. entry NULL, or the name
+ * that the manifest there has: that one, by its runtime if it names one. The sandbox must have been
+ * built by corral_builder_from_manifest() of that folder. -EACCES: it was not, or the skill is not
+ * approved as it is now, or the entry leads out of its folder or to what the skill may write;
+ * -ENOEXEC: it is not executable; -ESTALE: the folder is not what the sandbox was built from any
+ * more.
  */
 CORRAL_API int corral_sandbox_run_skill_entry(struct corral_sandbox *s, const char *skill_dir,
 	const char *entry, const char *const *args, const struct corral_call *call,
 	struct corral_result **ret, struct corral_error **e);
+/*
+ * The same by a runtime ("bash", "python", "node" …), which must be granted; the entry need not be
+ * executable then. runtime NULL: as above.
+ */
+CORRAL_API int corral_sandbox_run_skill_entry_by(struct corral_sandbox *s, const char *skill_dir,
+	const char *entry, const char *runtime, const char *const *args,
+	const struct corral_call *call, struct corral_result **ret, struct corral_error **e);
 
 /*
  * Other permissions from now on: all n layers must allow. Commands that start after this returns

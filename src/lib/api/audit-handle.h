@@ -40,6 +40,9 @@ struct variables;
 /* -EPERM: somebody under this policy, which has no links in it, could get at the files of the log.
  */
 int lib_audit_check(const struct corral_audit *a, const struct policy *p, struct error *e);
+/* Whether that path is a file of the log, whose names all begin with the log's; for_writing: or on
+ * the way to one. No question is asked about these: who answers could be whom it records. */
+bool lib_audit_has(const struct corral_audit *a, const char *path, bool for_writing);
 /* The same if the sink is corral_audit_sandbox(), wherever links in the permissions lead. */
 int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const struct permissions *p,
 	const struct variables *variables, struct error *e);

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "audit/place.h"
+#include "base/array.h"
 #include "base/buffer.h"
+#include "base/path.h"
 #include "host/resolver.h"
 #include "holder/record.h"
 #include "lib/api/audit-handle.h"
@@ -215,4 +217,18 @@ int lib_audit_check_sink(corral_audit_sink *sink, const void *context, const str
 		return error_set(e, n, NULL, "the permissions have too many layers");
 	r = policy_new(&policy, layers, (size_t)n, &o, e);
 	return r < 0 ? r : lib_audit_check(a, policy, e);
+}
+
+bool lib_audit_has(const struct corral_audit *a, const char *path, bool for_writing)
+{
+	const char *const files[] = { a->log, a->signing_key, a->head };
+	bool has = false;
+
+	/* What stands behind the name: the files beside it, and drafts of them. */
+	for (size_t i = 0; i < ROWS(files); i++)
+		has = has || (files[i] && (strncmp(path, files[i], strlen(files[i])) == 0 ||
+						  (for_writing && path_is_below(files[i], path))));
+	for (size_t at = 0; for_writing && at < a->links.len; at += strlen(a->links.data + at) + 1)
+		has = has || path_is_below(a->links.data + at, path);
+	return has;
 }

@@ -2,11 +2,14 @@
 #include "lib/api/handles.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "lib/process/denial.h"
+#include "policy/format/permissions-text.h"
 
 /* No struct of ours is this long: the caller did not set the size. */
 enum { SIZE_MAX_SANE = 1 << 16 };
@@ -151,4 +154,30 @@ void corral_free(char *text)
 const char *corral_version(void)
 {
 	return CORRAL_VERSION;
+}
+
+static bool handles_mention(const struct buffer *permissions, const char *variable)
+{
+	char pattern[32];
+
+	(void)snprintf(pattern, sizeof(pattern), "$%s", variable);
+	return permissions->failed || strstr(buffer_text(permissions), pattern);
+}
+
+size_t handles_name_variables(const struct variables *from, const struct corral_permissions *all,
+	struct corral_variable ret[VARIABLE_COUNT])
+{
+	auto_buffer text = { 0 };
+	size_t n = 0;
+
+	permissions_print_json(all->p, &text);
+	for (int i = 0; i < VARIABLE_COUNT; i++) {
+		const char *name = variable_name((enum variable)i), *value = from->values[i];
+		const bool is_own = i == VARIABLE_HOME || i == VARIABLE_TEMP;
+		struct stat st;
+
+		if (value && (is_own || handles_mention(&text, name) || stat(value, &st) == 0))
+			ret[n++] = (struct corral_variable){ name, value };
+	}
+	return n;
 }

@@ -17,8 +17,14 @@ struct corral_error {
 	uint64_t question;            /* that waits for an answer (enclave.h); 0: none */
 };
 
+enum { HANDLES_SESSION_BYTES = 128 };
+
 struct corral_permissions {
 	struct permissions *p;
+	char *skill_dir; /* of the manifest that was parsed, by its absolute name; or NULL */
+	/* session_id of an Enclave's grants, as far as it fits: for the records of what they judge.
+	 */
+	char session[HANDLES_SESSION_BYTES];
 };
 
 struct corral_policy {
@@ -26,11 +32,11 @@ struct corral_policy {
 };
 
 /* Both sides of the library use the same numbers. */
-_Static_assert((int)CORRAL_FS_READ == OPERATION_FS_READ &&
-		       (int)CORRAL_FS_WRITE == OPERATION_FS_WRITE &&
-		       (int)CORRAL_NET_CONNECT == OPERATION_NET_CONNECT &&
-		       (int)CORRAL_EXEC == OPERATION_EXEC && (int)CORRAL_ENV == OPERATION_ENV &&
-		       (int)CORRAL_SERVICE == OPERATION_SERVICE,
+_Static_assert(
+	(int)CORRAL_FS_READ == OPERATION_FS_READ && (int)CORRAL_FS_WRITE == OPERATION_FS_WRITE &&
+		(int)CORRAL_NET_CONNECT == OPERATION_NET_CONNECT &&
+		(int)CORRAL_EXEC == OPERATION_EXEC && (int)CORRAL_ENV == OPERATION_ENV &&
+		(int)CORRAL_SERVICE == OPERATION_SERVICE && (int)CORRAL_SECRET == OPERATION_SECRET,
 	"operations");
 _Static_assert((int)CORRAL_DENY == VERDICT_DENY && (int)CORRAL_ASK == VERDICT_ASK &&
 		       (int)CORRAL_ALLOW == VERDICT_ALLOW,
@@ -53,6 +59,13 @@ int handles_denied(
 /* Unknown names and values that are no absolute paths are errors. */
 int handles_variables(
 	struct variables *ret, const struct corral_variable *from, size_t n, struct error *e);
+/*
+ * The other way: for an enclave beside a session. A session may name folders that are not there, as
+ * the defaults of $DATA_DIR and $SHARED_DIR are for most. A sandbox of the library would make the
+ * one and refuse the other: where no layer speaks of them, they are left out. Returns how many.
+ */
+size_t handles_name_variables(const struct variables *from, const struct corral_permissions *all,
+	struct corral_variable ret[VARIABLE_COUNT]);
 
 /*
  * Structs of the host that begin with their size and may grow from one version to the next: a

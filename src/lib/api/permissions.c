@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ static int wrap(struct corral_permissions **ret, struct permissions *p)
 		return -ENOMEM;
 	}
 	handle->p = p;
+	handle->session[0] = '\0';
 	*ret = handle;
 	return 0;
 }
@@ -34,7 +36,17 @@ int corral_permissions_new(struct corral_permissions **ret)
 
 int corral_permissions_copy(struct corral_permissions **ret, const struct corral_permissions *p)
 {
-	return wrap(ret, permissions_copy(p->p));
+	int r = wrap(ret, permissions_copy(p->p));
+
+	if (r == 0 && p->skill_dir) {
+		(*ret)->skill_dir = strdup(p->skill_dir);
+		if (!(*ret)->skill_dir) {
+			corral_permissions_free(*ret);
+			*ret = NULL;
+			r = -ENOMEM;
+		}
+	}
+	return r;
 }
 
 void corral_permissions_free(struct corral_permissions *p)
@@ -42,7 +54,21 @@ void corral_permissions_free(struct corral_permissions *p)
 	if (!p)
 		return;
 	permissions_free(p->p);
+	free(p->skill_dir);
 	free(p);
+}
+
+/* The folder of a skill's manifest, if `file` says where that is. */
+static int permissions_skill_dir(const struct manifest *m, const char *file, char **ret)
+{
+	const bool is_skill = m->kind == MANIFEST_SKILL || m->kind == MANIFEST_SKILL_MD ||
+			      m->kind == MANIFEST_NANOCRAB;
+	const char *slash = is_skill && file && file[0] == '/' ? strrchr(file, '/') : NULL;
+
+	if (!slash)
+		return 0;
+	*ret = slash == file ? strdup("/") : strndup(file, (size_t)(slash - file));
+	return *ret ? 0 : -ENOMEM;
 }
 
 int corral_permissions_parse(struct corral_permissions **ret, const char *file, const char *text,
@@ -55,8 +81,19 @@ int corral_permissions_parse(struct corral_permissions **ret, const char *file, 
 			: manifest_read(&m, MANIFEST_UNKNOWN, file, text, len, &error);
 
 	if (r == 0) {
+		/* Its texts are in the arena of the permissions. */
+		const char *session = m.session_id ? m.session_id : "";
+
 		r = wrap(ret, m.permissions);
 		m.permissions = NULL;
+		if (r == 0)
+			(void)snprintf((*ret)->session, sizeof((*ret)->session), "%s", session);
+		if (r == 0)
+			r = permissions_skill_dir(&m, file, &(*ret)->skill_dir);
+		if (r < 0 && *ret) {
+			corral_permissions_free(*ret);
+			*ret = NULL;
+		}
 	}
 	return r < 0 ? handles_error(e, &error, r) : 0;
 }

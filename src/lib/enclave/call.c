@@ -11,7 +11,9 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/path.h"
+#include "lib/api/audit-handle.h"
 #include "lib/api/handles.h"
 #include "lib/api/joined.h"
 #include "lib/enclave/internal.h"
@@ -97,10 +99,20 @@ static bool call_is_stopped(struct corral_enclave *enclave)
 	return enclave->is_over || joined_is_stopped(enclave->joined);
 }
 
+void enclave_set_session(struct corral_enclave *enclave, const struct corral_permissions *granted)
+{
+	auto_lock held = lock_take(&enclave->session_lock);
+
+	(void)snprintf(
+		enclave->session, sizeof(enclave->session), "%s", granted ? granted->session : "");
+}
+
 void enclave_tell(const struct enclave_call *c, enum audit_decision decision, const char *rule,
 	const char *reason)
 {
+	char session[HANDLES_SESSION_BYTES];
 	const struct audit_event event = {
+		.sandbox = session,
 		.pid = c->pid,
 		.program = c->actor,
 		.action = c->action,
@@ -114,6 +126,11 @@ void enclave_tell(const struct enclave_call *c, enum audit_decision decision, co
 		.received = c->received,
 	};
 
+	{
+		auto_lock held = lock_take(&c->enclave->session_lock);
+
+		memcpy(session, c->enclave->session, sizeof(session));
+	}
 	enclave_record(c->enclave, &event);
 }
 
@@ -381,6 +398,8 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 		.rule = d ? d->rule : "",
 		.reason = d ? d->reason : "" };
 	struct corral_scope answer = shown;
+	const char *by = c->enclave->asks_whom ? " by " : "";
+	const char *whom = c->enclave->asks_whom ? c->enclave->asks_whom : "";
 	const char *refused = NULL;
 	struct consent_scope given;
 	enum corral_verdict v;
@@ -399,12 +418,12 @@ static int call_back(const struct enclave_call *c, const struct consent_scope *s
 	else if (consent_give_used(c->enclave->consent, &given, enclave_now_ms(), &id) < 0)
 		refused = "too many approvals exist";
 	if (refused) {
-		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused: %s", refused);
+		tell_approval(c, scope, AUDIT_DENIED, q.rule, "refused%s%s: %s", by, whom, refused);
 		return call_deny(c, d, "it was refused", e);
 	}
-	tell_approval(c, scope, AUDIT_ALLOWED, q.rule, "given: approval %llu, %llu times, %llu ms",
-		(unsigned long long)id, (unsigned long long)given.count,
-		(unsigned long long)given.ttl_ms);
+	tell_approval(c, scope, AUDIT_ALLOWED, q.rule,
+		"given%s%s: approval %llu, %llu times, %llu ms", by, whom, (unsigned long long)id,
+		(unsigned long long)given.count, (unsigned long long)given.ttl_ms);
 	tell_approval(
 		c, scope, AUDIT_ALLOWED, q.rule, "used: approval %llu", (unsigned long long)id);
 	return 0;
@@ -451,6 +470,18 @@ bool enclave_is_agreed(const struct enclave_call *c, const struct request *r)
 	return found;
 }
 
+static bool call_is_of_log(const struct enclave_call *c, const struct request *requests, size_t n)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < n; i++)
+		is = is || ((requests[i].op == OPERATION_FS_READ ||
+				    requests[i].op == OPERATION_FS_WRITE) &&
+				   lib_audit_has(c->enclave->audit, requests[i].target,
+					   requests[i].op == OPERATION_FS_WRITE));
+	return is;
+}
+
 int enclave_permit(
 	struct enclave_call *c, const struct request *requests, size_t n, struct corral_error **e)
 {
@@ -469,6 +500,11 @@ int enclave_permit(
 			c->enclave->is_over ? "a grant could not be taken back, and ended it"
 					    : JOINED_STOPPED);
 	j = call_judge(c, requests, n);
+	if (j.verdict == VERDICT_ASK && call_is_of_log(c, requests, n)) {
+		denial_free(j.denial);
+		return enclave_refuse(c, -EACCES, e,
+			"it is the log of what is done here, and no question is asked about it");
+	}
 	if (j.verdict == VERDICT_ASK) {
 		scope.op = requests[n - 1].op;
 		scope.object = c->object ? c->object : requests[n - 1].target;

@@ -106,6 +106,7 @@ static int enclave_set_policy(
 	struct policy *first = NULL;
 	int r;
 
+	enclave->ceiling_grants = o->ceiling_grants && o->n_ceiling > 0;
 	for (size_t i = 0; i < o->n_ceiling; i++) {
 		if (!o->ceiling || !o->ceiling[i])
 			return error_set(
@@ -118,6 +119,7 @@ static int enclave_set_policy(
 	enclave->granted = enclave_adopt(enclave, o->granted ? o->granted->p : NULL);
 	if (!enclave->granted)
 		return -ENOMEM;
+	enclave_set_session(enclave, o->granted);
 	r = enclave_compile(&first, &enclave->writable, enclave, enclave->granted, NULL, e);
 	if (r < 0)
 		return r;
@@ -235,8 +237,8 @@ static int enclave_set_up(
 		enclave->answers = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		r = !enclave->consent ? -ENOMEM : enclave->answers < 0 ? -errno : 0;
 	}
-	enclave->ask = o->ask;
-	enclave->context = o->context;
+	enclave->ask = enclave->own_ask = o->ask;
+	enclave->context = enclave->own_context = o->context;
 	enclave->ask_ttl_ms = o->ask_ttl_ms ? o->ask_ttl_ms : TTL_MS;
 	enclave->ask_count = o->ask_count ? o->ask_count : 1;
 	enclave->max_file_bytes = o->max_file_bytes ? o->max_file_bytes : FILE_BYTES;
@@ -263,8 +265,10 @@ int corral_enclave_new(struct corral_enclave **ret, const struct corral_enclave_
 				  "CORRAL_ENCLAVE_OPTIONS", &error)
 			: -ENOMEM;
 
-	if (enclave)
+	if (enclave) {
 		(void)pthread_mutex_init(&enclave->lock, NULL);
+		(void)pthread_mutex_init(&enclave->session_lock, NULL);
+	}
 	if (enclave)
 		enclave->answers = enclave->root = -1;
 	if (enclave)
@@ -302,6 +306,7 @@ void corral_enclave_free(struct corral_enclave *enclave)
 	permissions_free(enclave->contested);
 	joined_change_deinit(&enclave->live);
 	(void)pthread_mutex_destroy(&enclave->lock);
+	(void)pthread_mutex_destroy(&enclave->session_lock);
 	sodium_memzero(enclave->token, sizeof(enclave->token));
 	arena_deinit(&enclave->arena);
 	free(enclave);

@@ -24,6 +24,7 @@
 #include "base/path.h"
 #include "consent/consent.h"
 #include "consent/policy-box.h"
+#include "lib/api/handles.h"
 #include "corral/enclave.h"
 #include "lib/api/joined.h"
 #include "lib/enclave/private.h"
@@ -36,6 +37,7 @@ enum {
 };
 
 struct enclave_sandbox;
+struct sandbox_lent;
 
 /* private.c */
 struct enclave_private {
@@ -57,6 +59,9 @@ struct corral_enclave {
 	int answers; /* an eventfd: one was given; -1: none could be made */
 	corral_ask *ask;
 	void *context;
+	corral_ask *own_ask; /* of the options */
+	void *own_context;
+	const char *asks_whom; /* enclave_ask_by(); NULL: whom the host's callback asks */
 	uint64_t ask_ttl_ms, ask_count;
 	char token[CORRAL_TOKEN_BYTES];
 	struct arena arena; /* of the texts here */
@@ -72,8 +77,11 @@ struct corral_enclave {
 	size_t n_guarded;
 	struct permissions *ceiling[ENCLAVE_CEILING_MAX];
 	size_t n_ceiling;
+	bool ceiling_grants; /* the user may grant all that it allows */
 
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t session_lock;
+	char session[HANDLES_SESSION_BYTES]; /* session_id of what is granted, or "" */
+	pthread_mutex_t lock;                /* guards what follows */
 	struct permissions *granted;
 	struct enclave_sandbox *sandboxes;
 	struct permissions *writable;  /* whatever was granted for writing, ever */
@@ -136,6 +144,8 @@ int enclave_refuse(struct enclave_call *c, int code, struct corral_error **e, co
  * filled with its words). Tells; returns r.
  */
 int enclave_done(struct enclave_call *c, int r, struct corral_error **e);
+/* Records name the session of what is granted from now on; NULL: there is none. */
+void enclave_set_session(struct corral_enclave *enclave, const struct corral_permissions *granted);
 /* Tells the audit, whatever there is to tell. Texts may be NULL. */
 void enclave_tell(const struct enclave_call *c, enum audit_decision decision, const char *rule,
 	const char *reason);
@@ -321,6 +331,7 @@ struct enclave_sandbox {
 	struct corral_sandbox *sandbox;
 	struct policy *policy; /* what may run in it */
 	char *program;         /* that it was made for; NULL: for all */
+	bool is_lent;          /* secrets are lent to it: it is for one command */
 	/* Guarded by the enclave's lock. */
 	unsigned refs;
 	struct enclave_sandbox *next;
@@ -328,10 +339,11 @@ struct enclave_sandbox {
 
 /*
  * With the lock held, which must not be let go before the command was started: the one in which
- * argv[0], a path, may run; made if need be. Until enclave_sandbox_unref().
+ * argv[0], a path, may run; made if need be. Until enclave_sandbox_unref(). lent: one of its own,
+ * to which that is lent; or NULL.
  */
 int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
-	struct enclave_sandbox **ret, struct corral_error **e);
+	const struct sandbox_lent *lent, struct enclave_sandbox **ret, struct corral_error **e);
 /* Without the lock. */
 void enclave_sandbox_unref(struct enclave_sandbox *s);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the user grants an enclave at the daemon, below what its host declared: each layer, the
- * grants of the host and its ceiling, must allow it or ask about it (holder/live.h). What the host
+ * grants of the host and its ceiling, must allow it or ask about it (holder/live.h); or its ceiling
+ * alone, if the host said so. What the host
  * declared stays as it is; the policy that judges is made of that and of all grants, each time.
  *
  *     the daemon's order -> the holder (lib/api/joined.h): the relays of all sandboxes have it ->
@@ -30,7 +31,8 @@ void enclave_live_declare(struct corral_enclave *enclave)
 {
 	auto_permissions *all = enclave->joined ? permissions_new() : NULL;
 	struct joined_declared d = { .variables = &enclave->variables,
-		.flags = HOLD_ENFORCES | HOLD_JUDGES };
+		.flags = HOLD_ENFORCES | HOLD_JUDGES |
+			 (enclave->ceiling_grants ? HOLD_CEILING : 0) };
 	int r = all ? permissions_add_layer(all, enclave->granted) : -ENOMEM;
 
 	if (!enclave->joined)

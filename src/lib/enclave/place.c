@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "host/links.h"
 #include "host/own.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
@@ -237,17 +238,42 @@ static bool found_is_private(const struct search *s)
 	       (p->fd < 0 || enclave_private_has(enclave, p->fd));
 }
 
+struct guarded {
+	const char *written; /* without links */
+	bool is_met;
+};
+
+static int guarded_meet(void *data, const char *link, const char *target)
+{
+	struct guarded *g = data;
+
+	(void)target;
+	g->is_met = g->is_met || path_is_below(link, g->written);
+	return 0;
+}
+
+/* It, what is in it, a folder on the way to it; also by where links on that way lie, and lead. */
+static bool guarded_has(const char *guarded, const char *written)
+{
+	struct guarded g = { .written = written };
+	char end[PATH_BYTES];
+
+	return path_is_below(guarded, written) || path_is_below(written, guarded) ||
+	       links_walk(guarded, guarded_meet, &g, end) < 0 || g.is_met ||
+	       path_is_below(end, written) || path_is_below(written, end);
+}
+
 /* On the host nothing is mounted over what no command may see or change. */
 static int check_outside(const struct search *s, struct corral_error **e)
 {
 	const struct corral_enclave *enclave = s->call->enclave;
 	const char *path = s->place->path;
 
-	if (own_has(path, s->op == OPERATION_FS_WRITE))
+	/* Where there is no tree but the host's, the baseline says so. */
+	if (enclave->root != BENEATH_HOST && own_has(path, s->op == OPERATION_FS_WRITE))
 		return enclave_refuse(s->call, -EACCES, e, "it belongs to Corral itself");
 	for (size_t i = 0; s->op == OPERATION_FS_WRITE && i < enclave->n_guarded; i++)
-		if (path_is_below(enclave->guarded[i], path) ||
-			path_is_below(path, enclave->guarded[i]))
+		if (guarded_has(enclave->guarded[i], path))
 			return enclave_refuse(s->call, -EACCES, e,
 				"%s decides about other commands, and stays as it is",
 				enclave->guarded[i]);
@@ -258,7 +284,7 @@ static int check_found(const struct search *s, struct corral_error **e)
 {
 	const struct enclave_place *p = s->place;
 	const struct corral_enclave *enclave = s->call->enclave;
-	int r = p->root != enclave->root ? check_outside(s, e) : 0;
+	int r = p->root == BENEATH_HOST ? check_outside(s, e) : 0;
 
 	if (r < 0)
 		return r;

@@ -391,5 +391,8 @@ int corral_enclave_set_policy(struct corral_enclave *enclave, const char *token,
 		return handles_error(
 			e, &error, error_set(&error, -EINVAL, NULL, "no permissions were given"));
 	c.all = granted->p;
-	return put_change(enclave, &c, c.verb, ret, e);
+	r = put_change(enclave, &c, c.verb, ret, e);
+	if (r == 0)
+		enclave_set_session(enclave, granted);
+	return r;
 }

@@ -186,6 +186,13 @@ int enclave_drop_question(struct corral_enclave *enclave, uint64_t question)
 	return consent_drop(enclave->consent, question);
 }
 
+void enclave_ask_by(struct corral_enclave *enclave, corral_ask *ask, void *context, const char *who)
+{
+	enclave->ask = ask ? ask : enclave->own_ask;
+	enclave->context = ask ? context : enclave->own_context;
+	enclave->asks_whom = ask ? who : NULL;
+}
+
 int corral_enclave_answers_fd(struct corral_enclave *enclave)
 {
 	return enclave->answers;

@@ -154,8 +154,8 @@ static int keep_values_secret(const struct enclave_sandbox *s, const struct poli
 
 /* Making */
 
-static int build_sandbox(
-	struct enclave_sandbox *s, const struct parts *parts, struct corral_error **e)
+static int build_sandbox(struct enclave_sandbox *s, const struct parts *parts,
+	const struct sandbox_lent *lent, struct corral_error **e)
 {
 	struct corral_enclave *enclave = s->enclave;
 	struct corral_builder *b = NULL;
@@ -179,9 +179,10 @@ static int build_sandbox(
 	if (enclave->warden)
 		(void)corral_builder_warden(b, enclave->warden);
 	sandbox_builder_share(b, enclave->ledger);
+	sandbox_builder_lend(b, lent);
 	sandbox_builder_joined(b, enclave->joined, enclave_live_try, enclave);
 	(void)corral_builder_with_audit(b, hear_sandbox, enclave);
-	r = corral_builder_build(b, &s->sandbox, e);
+	r = sandbox_builder_build(b, NULL, &s->sandbox, e);
 	corral_builder_free(b);
 	if (r < 0)
 		return r;
@@ -201,7 +202,7 @@ static void destroy_sandbox(struct enclave_sandbox *s)
 
 /* With the lock held. program: as in the struct. */
 static int make_sandbox(struct corral_enclave *enclave, const char *program,
-	struct enclave_sandbox **ret, struct corral_error **e)
+	const struct sandbox_lent *lent, struct enclave_sandbox **ret, struct corral_error **e)
 {
 	struct enclave_sandbox *s = calloc(1, sizeof(*s));
 	struct error error = { 0 };
@@ -216,7 +217,8 @@ static int make_sandbox(struct corral_enclave *enclave, const char *program,
 		(void)handles_error(e, &error, r);
 	} else {
 		s->enclave = enclave;
-		r = build_sandbox(s, &parts, e);
+		s->is_lent = lent;
+		r = build_sandbox(s, &parts, lent, e);
 	}
 	if (r < 0) {
 		destroy_sandbox(s);
@@ -228,26 +230,45 @@ static int make_sandbox(struct corral_enclave *enclave, const char *program,
 	return 0;
 }
 
-int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
-	struct enclave_sandbox **ret, struct corral_error **e)
+/* The one for all programs. */
+static bool sandbox_is_shared(const struct enclave_sandbox *s)
 {
-	struct request run = { .op = OPERATION_EXEC, .target = argv[0], .args = argv + 1 };
+	return !s->program && !s->is_lent;
+}
+
+static int sandbox_get_shared(
+	struct corral_enclave *enclave, struct enclave_sandbox **ret, struct corral_error **e)
+{
 	struct enclave_sandbox *s = enclave->sandboxes;
 	int r = 0;
 
-	while (run.args[run.n_args])
-		run.n_args++;
-	/* The one for all programs. */
-	while (s && s->program)
+	while (s && !sandbox_is_shared(s))
 		s = s->next;
 	if (!s) {
-		r = make_sandbox(enclave, NULL, &s, e);
+		r = make_sandbox(enclave, NULL, NULL, &s, e);
 		if (r < 0)
 			return r;
 		s->refs++; /* the list's own */
 	}
-	if (!policy_allows(s->policy, &run))
-		r = make_sandbox(enclave, argv[0], &s, e);
+	*ret = s;
+	return r;
+}
+
+int enclave_sandbox_get(struct corral_enclave *enclave, const char *const *argv,
+	const struct sandbox_lent *lent, struct enclave_sandbox **ret, struct corral_error **e)
+{
+	struct request run = { .op = OPERATION_EXEC, .target = argv[0], .args = argv + 1 };
+	struct enclave_sandbox *s = NULL;
+	bool may_run;
+	int r = sandbox_get_shared(enclave, &s, e);
+
+	if (r < 0)
+		return r;
+	while (run.args[run.n_args])
+		run.n_args++;
+	may_run = policy_allows(s->policy, &run);
+	if (!may_run || lent)
+		r = make_sandbox(enclave, may_run ? NULL : argv[0], lent, &s, e);
 	if (r < 0)
 		return r;
 	s->refs++;
@@ -333,7 +354,7 @@ static void end_sandbox(struct enclave_sandbox **at, const char *why)
 	enclave_note(s->enclave, AUDIT_SESSION, AUDIT_FAILED, "ended", buffer_text(&reason));
 	*at = s->next;
 	/* The last reference may be the list's. */
-	if (!s->program && --s->refs == 0)
+	if (sandbox_is_shared(s) && --s->refs == 0)
 		destroy_sandbox(s);
 }
 

@@ -26,6 +26,7 @@
 #include "lib/api/handles.h"
 #include "lib/enclave/beneath.h"
 #include "lib/enclave/internal.h"
+#include "lib/enclave/share.h"
 #include "lib/process/call.h"
 
 enum { WORDS_MAX = 65536, HASH_BYTES = 16 };
@@ -44,6 +45,8 @@ struct corral_shell {
 	/* The folder, each variable, and last the program with its arguments. */
 	struct request *requests;
 	size_t n_requests;
+	const struct enclave_lending *lending; /* until it was started; NULL: no secrets */
+	const struct sandbox_lent *lent;       /* what that gave */
 	/* Once it was started. */
 	struct enclave_sandbox *sandbox;
 	struct corral_process *process;
@@ -203,6 +206,8 @@ static int shell_describe(struct corral_shell *s)
 		shell_print_word(&command, s->argv[i]);
 	}
 	print_surroundings(s, &whole);
+	if (s->lending)
+		buffer_printf(&whole, "%s ", s->lending->text);
 	buffer_adds(&whole, buffer_text(&command));
 	if (call->stdio && call->stdio[CORRAL_STDIN] >= 0)
 		buffer_adds(&whole, " < a descriptor of the host");
@@ -332,7 +337,7 @@ static int shell_launch(struct corral_shell *s, struct corral_error **e)
 	 */
 	enclave_live_held(s->c.enclave);
 	if (!s->c.enclave->is_over && enclave_look(&s->c, s->requests, s->n_requests) >= least)
-		r = enclave_sandbox_get(s->c.enclave, s->argv, &s->sandbox, e);
+		r = enclave_sandbox_get(s->c.enclave, s->argv, s->lent, &s->sandbox, e);
 	if (r == 0)
 		r = corral_process_start(&s->process, s->sandbox->sandbox, s->argv, &s->call, e);
 	if (r == 0)
@@ -372,6 +377,17 @@ static int shell_keep_secrets(struct corral_shell *s, struct corral_error **e)
 		&s->c, -E2BIG, e, "too many values of variables to remove them from the log");
 }
 
+static int shell_borrow(struct corral_shell *s, struct corral_error **e)
+{
+	struct error error = { 0 };
+	int r = s->lending->lend(s->lending->context, &s->lent, &error);
+
+	if (r == 0)
+		return 0;
+	enclave_tell(&s->c, AUDIT_FAILED, s->c.rule, error.text);
+	return handles_error(e, &error, r);
+}
+
 /* e is not NULL. */
 static int shell_start(struct corral_shell *s, const char *const *argv,
 	const struct corral_call *call, struct corral_error **e)
@@ -394,12 +410,21 @@ static int shell_start(struct corral_shell *s, const char *const *argv,
 		r = shell_keep_secrets(s, e);
 	if (r == 0 && s->argv[0][0] != '/')
 		r = enclave_done(&s->c, -ENOENT, e);
+	if (r == 0 && s->lending)
+		r = shell_borrow(s, e);
 	return r < 0 ? r : shell_launch(s, e);
 }
 
 int corral_enclave_shell_start(struct corral_shell **ret, struct corral_enclave *enclave,
 	const struct corral_by *by, const char *const *argv, const struct corral_call *call,
 	struct corral_error **e)
+{
+	return enclave_shell_start(ret, enclave, by, argv, call, NULL, e);
+}
+
+int enclave_shell_start(struct corral_shell **ret, struct corral_enclave *enclave,
+	const struct corral_by *by, const char *const *argv, const struct corral_call *call,
+	const struct enclave_lending *lending, struct corral_error **e)
 {
 	struct corral_shell *s = calloc(1, sizeof(*s));
 	struct corral_error *own = NULL;
@@ -409,6 +434,7 @@ int corral_enclave_shell_start(struct corral_shell **ret, struct corral_enclave 
 	if (!s)
 		return handles_error(e, &(struct error){ .text = "out of memory" }, -ENOMEM);
 	enclave_begin(&s->c, enclave, by, AUDIT_EXEC, argv ? argv[0] : NULL);
+	s->lending = lending;
 	/* The log names the actor later, when the caller's text may be gone. */
 	actor = arena_strdup(&s->arena, s->c.actor);
 	if (actor) {

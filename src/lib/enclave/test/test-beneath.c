@@ -390,6 +390,8 @@ static void test_grants(void **state)
 		{ { "read @/folder/**" }, "@/other/file", false, false },
 		{ { "write @/absolute/**" }, "@/real/new", true, true },
 		{ { "read @/first/*.txt" }, "@/second/a.txt", true, false },
+		{ { "write @/real/*.txt" }, "@/real/a.txt", true, true },
+		{ { "write @/real/*.txt" }, "@/real/a.c", false, false },
 		{ { "read @/first/*.txt" }, "@/third/a.txt", true, false },
 		{ { "read @/first/*.txt" }, "@/real/a.txt", true, false },
 		{ { "read @/first/*.txt" }, "@/real/a.c", false, false },

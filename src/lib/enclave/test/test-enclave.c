@@ -5,6 +5,7 @@
  */
 #include "base/array.h"
 #include "lib/enclave/test/test-common.h"
+#include "test/scratch.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ASK                                                                  \
@@ -856,6 +858,86 @@ static void test_log_out_of_reach(void **state)
 
 /* Options */
 
+/*
+ * AgenShield's file: names that match its deniedPatterns are neither read nor made, by a write or
+ * by a save, which renames; and a denylist by URL denies that path.
+ */
+static void test_rules_of_agenshield(void **state)
+{
+	static const struct {
+		const char *name;
+		int code;
+	} files[] = {
+		{ "plain.txt", 0 },
+		{ ".env", -EACCES },
+		{ "new.key", -EACCES },
+		{ "sub/.env", -EACCES },
+		{ "sub/x.keys", 0 },
+	};
+	static const struct {
+		const char *url;
+		int code;
+	} urls[] = {
+		{ "https://api.example.com/v1", 0 },
+		{ "https://api.example.com/admin", -EACCES },
+		{ "https://api.example.com/admin?x=1", -EACCES },
+		{ "https://api.example.com/%61dmin", -EACCES },
+		{ "https://api.example.com/x/../admin", -EACCES },
+		{ "https://API.example.com:443/admin", -EACCES },
+		{ "https://api.example.com/administer", 0 },
+		{ "https://other.example.com/admin", 0 },
+	};
+	char folder[] = "/tmp/test-shield.XXXXXX", rules[1024], path[128];
+	struct corral_enclave *enclave;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_true(
+		snprintf(rules, sizeof(rules),
+			"{\"version\": \"1.0.0\", \"defaultAction\": \"allow\", \"rules\": "
+			"[{\"id\": "
+			"\"admin\", \"name\": \"Admin\", \"type\": \"denylist\", \"operations\": "
+			"[\"http_request\"], \"patterns\": [\"https://api.example.com/admin\"], "
+			"\"enabled\": true, \"priority\": 10}], \"fsConstraints\": "
+			"{\"allowedPaths\": "
+			"[\"%s\"], \"deniedPatterns\": [\"**/.env\", \"**/*.key\"]}}",
+			folder) > 0);
+	enclave = test_enclave(rules, NULL);
+	(void)snprintf(path, sizeof(path), "%s/sub", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (size_t i = 0; i < ROWS(files); i++) {
+		struct corral_save *save = NULL;
+		char *data = NULL;
+		size_t len = 0;
+		int r;
+
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, files[i].name);
+		r = corral_enclave_fs_save(&save, enclave, NULL, path, NULL, NULL);
+		if (r == 0)
+			r = corral_save_write(save, "x", 1, NULL);
+		if (r == 0)
+			r = corral_save_commit(save, NULL);
+		corral_save_free(save);
+		assert_int_equal(r, files[i].code);
+		assert_int_equal(
+			corral_enclave_fs_write(enclave, NULL, path, "y", 1, NULL), files[i].code);
+		assert_int_equal(access(path, F_OK), files[i].code ? -1 : 0);
+		if (files[i].code) {
+			FILE *f = fopen(path, "we");
+
+			assert_non_null(f);
+			(void)fclose(f);
+		}
+		assert_int_equal(corral_enclave_fs_read(enclave, NULL, path, &data, &len, NULL),
+			files[i].code);
+		corral_free(data);
+	}
+	for (size_t i = 0; i < ROWS(urls); i++)
+		assert_int_equal(test_enclave_get(enclave, NULL, urls[i].url, NULL), urls[i].code);
+	corral_enclave_free(enclave);
+	assert_int_equal(scratch_remove(folder), 0);
+}
+
 static void test_options(void **state)
 {
 	struct {
@@ -951,6 +1033,7 @@ int main(void)
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_audit_of_the_host),
 		cmocka_unit_test(test_log_out_of_reach),
+		cmocka_unit_test(test_rules_of_agenshield),
 		cmocka_unit_test(test_options),
 	};
 
