@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "broker/monitor/handlers.h"
 #include "broker/monitor/internal.h"
+#include "broker/monitor/lending.h"
+#include "lib/enclave/share.h"
 #include "policy/match/command.h"
 
 enum {
@@ -45,20 +47,26 @@ struct exec_call {
 	int code;
 	struct corral_error *error;
 	struct corral_shell *shell;
+	struct lending *lending; /* NULL: no secret was injected */
 	struct watcher watcher;
 	struct exec_chunk *first, *last;
 	bool has_ended;
 };
 
-/* A shell that is not wanted any more: to end it may mean to wait for its sandbox. */
+/* A shell that is not wanted any more: to end it may mean to wait for its sandbox. What was lent to
+ * that ends after it. */
 struct exec_leaving {
 	struct pool_job job;
 	struct corral_shell *shell;
+	struct lending *lending;
 };
 
 static void exec_leave_work(struct pool_job *j)
 {
-	corral_shell_free(container_of(j, struct exec_leaving, job)->shell);
+	struct exec_leaving *l = container_of(j, struct exec_leaving, job);
+
+	corral_shell_free(l->shell);
+	lending_free(l->lending);
 }
 
 static void exec_leave_done(struct pool_job *j)
@@ -66,21 +74,26 @@ static void exec_leave_done(struct pool_job *j)
 	free(container_of(j, struct exec_leaving, job));
 }
 
-static void exec_leave(struct monitor *m, struct corral_shell *shell)
+static void exec_leave(struct monitor *m, struct corral_shell *shell, struct lending *lending)
 {
-	struct exec_leaving *l = shell ? calloc(1, sizeof(*l)) : NULL;
+	struct exec_leaving *l = shell || lending ? calloc(1, sizeof(*l)) : NULL;
 
-	if (!shell)
-		return;
-	(void)corral_shell_kill(shell);
+	if (lending)
+		lending_unwatch(lending);
+	if (shell)
+		(void)corral_shell_kill(shell);
 	if (l) {
-		l->job = (struct pool_job){ .work = exec_leave_work, .done = exec_leave_done };
+		l->job = (struct pool_job){
+			.work = exec_leave_work, .done = exec_leave_done, .is_owed = lending
+		};
 		l->shell = shell;
+		l->lending = lending;
 		if (!m->is_ending && pool_add(m->pool, &l->job) == 0)
 			return;
 	}
 	free(l);
 	corral_shell_free(shell);
+	lending_free(lending);
 }
 
 static void exec_free(struct monitor_call *c)
@@ -89,7 +102,7 @@ static void exec_free(struct monitor_call *c)
 
 	c->state = NULL;
 	loop_remove(c->monitor->o.loop, &x->watcher);
-	exec_leave(c->monitor, x->shell);
+	exec_leave(c->monitor, x->shell, x->lending);
 	corral_error_free(x->error);
 	while (x->first) {
 		struct exec_chunk *next = x->first->next;
@@ -233,8 +246,31 @@ static void exec_start_work(struct monitor_call *c)
 {
 	struct exec_call *x = c->state;
 
-	x->code = corral_enclave_shell_start(
-		&x->shell, monitor_enclave(c->monitor), &c->by, x->argv, &x->how, &x->error);
+	const struct enclave_lending lending = { .text = x->lending ? lending_text(x->lending) : "",
+		.lend = lending_start,
+		.context = x->lending };
+
+	x->code = enclave_shell_start(&x->shell, monitor_enclave(c->monitor), &c->by, x->argv,
+		&x->how, x->lending ? &lending : NULL, &x->error);
+}
+
+/* Its secrets could not be lent, so it was not started. e is taken over. */
+static bool exec_refuse_unlent(struct monitor_call *c, struct corral_error *e)
+{
+	const struct exec_call *x = c->state;
+	const struct error *failure = x->lending ? lending_failure(x->lending) : NULL;
+	struct rpc_refusal why = { .class = RPC_SERVICE, .message = "no secret could be lent" };
+
+	if (!failure)
+		return false;
+	why.message = arena_strdup(&c->arena, failure->text);
+	why.hint = failure->hint[0] ? arena_strdup(&c->arena, failure->hint) : NULL;
+	if (!why.message)
+		why.message = "out of memory";
+	exec_free(c);
+	corral_error_free(e);
+	monitor_refuse(c, &why);
+	return true;
 }
 
 static void exec_start_done(struct monitor_call *c)
@@ -245,11 +281,14 @@ static void exec_start_done(struct monitor_call *c)
 
 	x->error = NULL;
 	if (r < 0) {
-		exec_fail(c, RPC_PATH, r, e);
+		if (!exec_refuse_unlent(c, e))
+			exec_fail(c, RPC_PATH, r, e);
 		return;
 	}
 	fd = corral_shell_fd(x->shell);
 	r = fd < 0 ? fd : loop_add(c->monitor->o.loop, &x->watcher, fd, EPOLLIN);
+	if (r == 0 && x->lending)
+		r = lending_watch(x->lending);
 	if (r < 0)
 		exec_fail(c, RPC_INTERNAL, r, NULL);
 	else
@@ -321,50 +360,98 @@ static bool exec_is_affordable(struct monitor_call *c, struct rpc_refusal *ret)
 	return !ret->message;
 }
 
-void exec_run(struct monitor_call *c)
+/* NULL: it may begin. `used_up` is room for a reason. */
+static const struct rpc_refusal *exec_find_reason(
+	struct monitor_call *c, struct rpc_refusal *used_up)
 {
 	static const struct rpc_refusal no_shell = { .class = RPC_PARAMS,
 		.message = "shell must be false: a command is a program with its arguments",
 		.hint = "call the shell itself: command \"sh\", args [\"-c\", LINE]" },
 					too_many = { .class = RPC_RATE,
 						.message = "too many programs of this broker run",
+						.hint = "wait until one has ended" },
+					too_many_lent = { .class = RPC_RATE,
+						.message = "too many programs with injected "
+							   "secrets run",
 						.hint = "wait until one has ended" };
-	struct rpc_refusal used_up;
-	struct exec_call *x;
+
+	if (c->call.params.v[SHELL].number)
+		return &no_shell;
+	if (!monitor_has_room(c, exec_free, EXEC_RUNNING_MAX))
+		return &too_many;
+	if (c->n_taken > 0 && c->monitor->secrets.n_lent >= LENDING_MAX)
+		return &too_many_lent;
+	return exec_is_affordable(c, used_up) ? NULL : used_up;
+}
+
+static struct lending *exec_borrow(const struct monitor_call *c)
+{
+	const struct lending_owner o = { .setup = monitor_setup(c->monitor),
+		.audit = monitor_audit(c->monitor),
+		.loop = c->monitor->o.loop,
+		.n = &c->monitor->secrets.n_lent,
+		.pid = c->call.pid };
+
+	return lending_new(&o, c->taken, c->n_taken);
+}
+
+/* What was injected is the call's, also when it runs again after an answer. */
+static int exec_take_secrets(struct monitor_call *c)
+{
+	if (c->has_taken)
+		return 0;
+	c->has_taken = true;
+	return waiting_take(
+		&c->monitor->secrets, c->call.connection, &c->arena, &c->taken, &c->n_taken);
+}
+
+static int exec_begin(struct monitor_call *c)
+{
+	struct exec_call *x = calloc(1, sizeof(*x));
 	int r;
 
-	if (c->call.params.v[SHELL].number || !monitor_has_room(c, exec_free, EXEC_RUNNING_MAX)) {
-		monitor_refuse(c, c->call.params.v[SHELL].number ? &no_shell : &too_many);
-		return;
-	}
-	if (!exec_is_affordable(c, &used_up)) {
-		monitor_refuse(c, &used_up);
-		return;
-	}
-	x = calloc(1, sizeof(*x));
-	if (!x) {
-		monitor_fail(c, RPC_INTERNAL, -ENOMEM, NULL);
-		return;
-	}
+	if (!x)
+		return -ENOMEM;
 	x->call = c;
 	x->watcher = (struct watcher){ .ready = exec_on_ready, .fd = -1 };
 	c->state = x;
 	c->cancel = exec_free;
 	c->resume = exec_go_on;
-	r = exec_read(c, x);
+	if (c->n_taken > 0)
+		x->lending = exec_borrow(c);
+	r = c->n_taken == 0 || x->lending ? exec_read(c, x) : -ENOMEM;
 	if (r == 0)
 		r = monitor_work(c, exec_start_work, exec_start_done);
 	if (r < 0)
-		exec_fail(c, r == -EINVAL ? RPC_PARAMS : RPC_INTERNAL, r, NULL);
+		exec_free(c);
+	return r;
 }
 
-/* A pattern says nothing of input, variables and folders: it would be of any. */
+void exec_run(struct monitor_call *c)
+{
+	const struct rpc_refusal *why;
+	struct rpc_refusal used_up;
+	/* Whatever becomes of this call, no other one has them. */
+	int r = exec_take_secrets(c);
+
+	why = r == 0 ? exec_find_reason(c, &used_up) : NULL;
+	if (why) {
+		monitor_refuse(c, why);
+		return;
+	}
+	if (r == 0)
+		r = exec_begin(c);
+	if (r < 0)
+		monitor_fail(c, r == -EINVAL ? RPC_PARAMS : RPC_INTERNAL, r, NULL);
+}
+
+/* A pattern says nothing of input, variables, secrets and folders: it would be of any. */
 static bool exec_has_surroundings(const struct monitor_call *c)
 {
 	const struct value *p = c->call.params.v;
 	char cwd[PATH_BYTES], own[PATH_BYTES];
 
-	if (p[STDIN].len > 0 || p[ENV].n > 0)
+	if (p[STDIN].len > 0 || p[ENV].n > 0 || c->n_taken > 0)
 		return true;
 	return p[CWD].type != SCHEMA_NONE &&
 	       (!c->by.folder || handlers_absolute(c, p[CWD].text, cwd) < 0 ||

@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "broker/monitor/monitor.h"
 #include "broker/monitor/pool.h"
+#include "broker/monitor/waiting.h"
 #include "policy/algebra/ceiling.h"
 #include "policy/policy.h"
 #include "wire/frame.h"
@@ -88,11 +89,12 @@ struct monitor {
 	struct monitor_options o;
 	struct corral_audit *audit;
 	struct corral_enclave *enclave;
-	struct network *network;       /* or NULL: nothing was fetched yet */
-	struct broker_socket *sockets; /* of all connections; NULL: none */
-	uint32_t n_sockets;            /* that were opened so far: the number of the last */
-	struct services *services;     /* by back end; NULL: none was called yet */
-	struct ledger *ledger;         /* or NULL */
+	struct network *network;        /* or NULL: nothing was fetched yet */
+	struct broker_socket *sockets;  /* of all connections; NULL: none */
+	uint32_t n_sockets;             /* that were opened so far: the number of the last */
+	struct services *services;      /* by back end; NULL: none was called yet */
+	struct waiting_secrets secrets; /* that wait for a program */
+	struct ledger *ledger;          /* or NULL */
 	struct arena arena;
 	/* The same permissions, for words about them; threads read it. Earlier ones are freed when
 	 * no thread works. */

@@ -431,7 +431,7 @@ static void services_narrow(struct services_call *x, const char *target)
 static void services_check(struct monitor_call *c)
 {
 	struct services_call *x = c->state;
-	services_preparation *prepare = services_preparations[method_id(c->call.method)];
+	services_preparation *prepare = services_preparations[c->call.method->id];
 	size_t n_allowed = 0;
 
 	for (size_t i = 0; i < x->n_targets && (x->is_any || x->code == 0); i++) {
@@ -551,15 +551,4 @@ void services_forward(struct monitor_call *c)
 	}
 	if (r < 0)
 		monitor_fail(c, RPC_INTERNAL, r, NULL);
-}
-
-/* Its back end is not there yet. */
-
-void services_secret_inject(struct monitor_call *c)
-{
-	static const struct rpc_refusal absent = { .class = RPC_SERVICE,
-		.message = "there is no vault: this broker has no secrets to give",
-		.hint = "grant the variable by env, and read it with env.get" };
-
-	monitor_refuse(c, &absent);
 }
