@@ -195,17 +195,6 @@ void backend_refuse(
 	backend_refuse_with(c, &why);
 }
 
-int backend_note(struct backend_call *c, const struct values *notes)
-{
-	const struct backend_under_way *u = (const struct backend_under_way *)(void *)c;
-	auto_buffer body = { 0 };
-	int r = c->call.method && c->call.method->note
-			? values_encode(c->call.method->notes, notes, &body)
-			: -EINVAL;
-
-	return r < 0 ? r : backend_send(c->backend, FRAME_CALL_NOTE, u->id, &body);
-}
-
 void backend_found(struct backend_call *c, const char *format, ...)
 {
 	char text[TEXT_MAX];
@@ -238,7 +227,7 @@ uint64_t backend_left_ms(const struct backend_call *c)
 static backend_handler *backend_handler_of(const struct backend *b, const struct method *m)
 {
 	for (const struct backend_method *row = b->service->methods; row->handle; row++)
-		if (row->method == method_id(m))
+		if (row->method == m->id)
 			return row->handle;
 	return NULL;
 }

@@ -111,8 +111,6 @@ void backend_refuse(struct backend_call *c, enum rpc_class class, const char *hi
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same with all that a refusal can have. */
 void backend_refuse_with(struct backend_call *c, const struct rpc_refusal *why);
-/* A notification by the notes of the row. Some may be dropped if the caller does not read. */
-int backend_note(struct backend_call *c, const struct values *notes);
 /* The answer to a probe: what was found, such as "dunst 1.9.0". */
 void backend_found(struct backend_call *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

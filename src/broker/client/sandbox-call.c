@@ -19,6 +19,7 @@
 #include "broker/client/arguments.h"
 #include "broker/client/connection.h"
 #include "broker/client/help.h"
+#include "broker/client/opener.h"
 #include "broker/client/show.h"
 #include "codec/json-writer.h"
 
@@ -26,7 +27,7 @@
 #define CALL_ID "1"
 
 struct call_session {
-	bool json, stream, list, complete, help;
+	bool json, stream, list, complete, help, is_quiet;
 	uint64_t timeout_ms;
 	const char *const *words; /* those that are no options */
 	size_t n;
@@ -69,7 +70,7 @@ static const char usage[] =
 
 static int session_status(const struct call_session *s, enum rpc_class class)
 {
-	if (!s->method || method_id(s->method) != METHOD_EXEC_RUN || s->json)
+	if (!s->method || s->method->id != METHOD_EXEC_RUN || s->json)
 		return answer_status(class);
 	switch (class) {
 	case RPC_PERMISSION:
@@ -168,6 +169,8 @@ static int session_end_well(struct call_session *s, const struct client_answer *
 	auto_buffer out = { 0 };
 	int r;
 
+	if (s->is_quiet)
+		return 0;
 	if (s->json) {
 		json_print(&out, a->body, JSON_COMPACT);
 		buffer_addc(&out, '\n');
@@ -489,13 +492,43 @@ int __lsan_is_turned_off(void)
 }
 #endif
 
+/* As xdg-open has it: 1 bad usage, 4 it was not opened. */
+static int session_open_page(struct call_session *s, int argc, char **argv)
+{
+	const char *words[] = { "browser.login", NULL };
+	const char *address = argc == 2 ? argv[1] : "";
+	auto_buffer url = { 0 };
+	int status;
+
+	if (strncmp(address, "https://", 8) != 0 && strncmp(address, "http://", 7) != 0) {
+		(void)fputs("usage: xdg-open https://ADDRESS\n", stderr);
+		return 1;
+	}
+	buffer_adds(&url, "url=");
+	opener_put(address, getenv("SANDBOX_LOGIN_BACK"), &url);
+	words[1] = buffer_text(&url);
+	s->words = words;
+	s->n = 2;
+	s->is_quiet = true;
+	status = url.failed ? 1 : session_call(s);
+	if (status == 0)
+		return 0;
+	(void)fprintf(stderr, "xdg-open: open it yourself: %s\n", address);
+	return 4;
+}
+
 int main(int argc, char **argv)
 {
 	struct call_session s = { .connection = { .fd = -1 } };
-	int status = session_read_options(&s, argc, argv);
+	int status = opener_is_name(argv[0]) ? 0 : session_read_options(&s, argc, argv);
 
 	if (status != 0)
 		return status;
+	if (opener_is_name(argv[0])) {
+		status = session_open_page(&s, argc, argv);
+		connection_close(&s.connection);
+		return status;
+	}
 	if (s.help)
 		status = session_help(&s);
 	else if (s.list || s.complete)

@@ -200,7 +200,7 @@ static int show_fields(const struct method *m, bool by_shield, const struct clie
 
 int show_result(const struct method *m, bool by_shield, const struct client_answer *a)
 {
-	switch (method_id(m)) {
+	switch (m->id) {
 	case METHOD_FS_READ:
 		return node_get(a->body, "content") ? show_bytes(STDOUT_FILENO, a->body, "content")
 						    : -EPROTO;

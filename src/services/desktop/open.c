@@ -8,6 +8,7 @@
 
 #include "process/confinement.h"
 #include "services/desktop/launcher.h"
+#include "services/desktop/login.h"
 #include "services/desktop/page.h"
 #include "services/desktop/program.h"
 
@@ -72,6 +73,11 @@ int open_begin(struct backend *b, struct error *why)
 	return r;
 }
 
+static const char *open_name(const struct opener *o)
+{
+	return strrchr(o->program, '/') + 1;
+}
+
 static void open_refuse(struct backend_call *c, const char *program, int r)
 {
 	if (r == -EPIPE || r == -ECONNRESET)
@@ -85,38 +91,67 @@ static void open_refuse(struct backend_call *c, const char *program, int r)
 		backend_refuse(c, RPC_SERVICE, open_hint, "%s failed, with status %d", program, r);
 }
 
-static void open_page(struct backend_call *c)
+/* The address, written anew; false: the call was refused. What is opened is what is asked about. */
+static bool open_is_granted(struct backend_call *c, const char *access, struct buffer *page)
+{
+	const struct value *v = c->call.params.v;
+	struct error e = { 0 };
+
+	if (page_normal(v[URL].text, v[URL].len, page, &e) < 0) {
+		backend_refuse(c, RPC_PARAMS, NULL, "url: %s", e.text);
+		return false;
+	}
+	if (backend_allows(c->backend, "browser.%s:%s", access, buffer_text(page)))
+		return true;
+	backend_refuse(c, RPC_SCOPE, NULL, "%s is not in the granted domains", buffer_text(page));
+	return false;
+}
+
+static void open_now(struct backend_call *c, const struct buffer *page)
 {
 	const struct opener *o = backend_state(c->backend);
-	const struct value *v = c->call.params.v;
-	const char *name = strrchr(o->program, '/') + 1;
-	auto_buffer page = { 0 };
-	struct error e = { 0 };
 	struct values result = { 0 };
-	int r = page_normal(v[URL].text, v[URL].len, &page, &e);
+	const int r = launcher_open(o->launcher, page->data, page->len, (int)backend_left_ms(c));
 
-	if (r < 0) {
-		backend_refuse(c, RPC_PARAMS, NULL, "url: %s", e.text);
+	if (r != 0) {
+		open_refuse(c, open_name(o), r);
 		return;
 	}
-	/* What is opened is what is asked about. */
-	if (!backend_allows(c->backend, "browser.open:%s", buffer_text(&page))) {
-		backend_refuse(
-			c, RPC_SCOPE, NULL, "%s is not in the granted domains", buffer_text(&page));
+	result.v[0] = value_number(SCHEMA_FLAG, 1);
+	if (c->call.method->id == METHOD_BROWSER_LOGIN)
+		result.v[1] = value_text(buffer_text(page), page->len);
+	backend_answer(c, &result);
+}
+
+static void open_page(struct backend_call *c)
+{
+	const char *name = open_name(backend_state(c->backend));
+	const struct value *v = c->call.params.v;
+	auto_buffer page = { 0 };
+
+	if (!open_is_granted(c, "open", &page))
 		return;
-	}
 	if (v[BROWSER].type == SCHEMA_TEXT && strcmp(v[BROWSER].text, name) != 0) {
 		backend_refuse(c, RPC_PARAMS, "leave `browser` out",
 			"pages are opened by %s, and no other program", name);
 		return;
 	}
-	r = launcher_open(o->launcher, page.data, page.len, (int)backend_left_ms(c));
-	if (r != 0) {
-		open_refuse(c, name, r);
+	open_now(c, &page);
+}
+
+/* A page that leads on takes along what is in its address: page, client and way back are known. */
+static void open_login(struct backend_call *c)
+{
+	auto_buffer page = { 0 };
+	struct error e = { 0 };
+
+	if (!open_is_granted(c, "login", &page))
 		return;
-	}
-	result.v[0] = value_number(SCHEMA_FLAG, 1);
-	backend_answer(c, &result);
+	if (login_check(page.data, page.len, &e) < 0)
+		backend_refuse(
+			c, RPC_SCOPE, "open the address yourself, if you trust it", "%s", e.text);
+	else
+		open_now(c, &page);
 }
 
 /* A page that the user did not ask for is not opened to try it. */
@@ -129,5 +164,6 @@ void open_probe(struct backend_call *c)
 
 const struct backend_method open_methods[] = {
 	{ METHOD_OPEN_URL, open_page },
+	{ METHOD_BROWSER_LOGIN, open_login },
 	{ 0 },
 };

@@ -5,6 +5,8 @@
  * the process has two parts. A launcher, forked first, takes normal URLs of http and https
  * (services/desktop/page.h) over a socket pair and starts the program with that one argument, and
  * nothing else. The other part, which serves calls, confines itself entirely.
+ *
+ * browser.login opens pages of logins (services/desktop/login.h) and no others.
  */
 #include "services/backend.h"
 
