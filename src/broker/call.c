@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/call.h"
 
-#include <errno.h>
-
 #include "base/buffer.h"
-#include "wire/reader.h"
-
-struct call_head {
-	uint32_t method, flags, pid, uid;
-	uint64_t connection;
-};
 
 int call_encode(const struct broker_call *c, struct buffer *out)
 {
-	const struct call_head head = { (uint32_t)method_id(c->method), c->flags, c->pid, c->uid,
+	const struct call_head head = { (uint32_t)c->method->id, c->flags, c->pid, c->uid,
 		c->connection };
 
 	buffer_add(out, &head, sizeof(head));
 	return values_encode(c->method->params, &c->params, out);
-}
-
-int call_decode(struct broker_call *ret, const void *body, size_t len, struct arena *a)
-{
-	struct reader r = { body, len };
-	struct call_head head;
-	const struct method *m;
-	unsigned channel;
-
-	if (!reader_bytes(&r, &head, sizeof(head)) || head.method >= METHOD_COUNT ||
-		head.flags & ~(uint32_t)CALL_FLAGS)
-		return -EPROTO;
-	m = &method_rows[head.method];
-	channel = head.flags & CALL_BY_HTTP ? CHANNEL_HTTP : CHANNEL_SOCKET;
-	if (!(m->channels & channel) || m->refused ||
-		!(head.flags & CALL_BY_SHIELD ? m->shield : m->name))
-		return -EPROTO;
-	*ret = (struct broker_call){ .method = m,
-		.flags = head.flags,
-		.pid = head.pid,
-		.uid = head.uid,
-		.connection = head.connection };
-	return values_decode(m->params, r.data, r.left, a, &ret->params);
 }

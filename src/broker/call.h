@@ -29,6 +29,12 @@ struct broker_call {
 	struct values params;
 };
 
+/* What the values follow. */
+struct call_head {
+	uint32_t method, flags, pid, uid;
+	uint64_t connection;
+};
+
 /* Appends it. -EINVAL: values that the method's row does not allow; -ENOMEM. */
 int call_encode(const struct broker_call *c, struct buffer *out);
 /*

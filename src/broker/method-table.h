@@ -286,6 +286,20 @@ METHOD(OPEN_URL, services_forward,
 	.results = { { "opened", SCHEMA_FLAG, true, .help = "true" } },
 )
 
+METHOD(BROWSER_LOGIN, services_forward,
+	.name = "browser.login",
+	.help = "opens the page of a coding agent's login in the user's browser",
+	.channels = CHANNEL_SOCKET,
+	.op = OPERATION_SERVICE, .target = "url",
+	.service = "browser-open", .grant = "browser.login", .record = "url",
+	.per_minute = 3, .seconds = 15,
+	.params = { URL("a page, a client and a way back that a preset names, of a granted domain") },
+	.results = {
+		{ "opened", SCHEMA_FLAG, true, .help = "true" },
+		{ "url", SCHEMA_TEXT, true, URL_MAX, .help = "of the page" },
+	},
+)
+
 METHOD(BROWSER_NAVIGATE, services_forward,
 	.name = "browser.navigate", .shield = "browser_navigate",
 	.help = "opens a page in the sandbox's own browser, and waits until it has loaded",
@@ -581,18 +595,18 @@ METHOD(CALENDAR_DELETE, services_forward,
 	.results = { DELETED },
 )
 
-METHOD(SECRET_INJECT, services_secret_inject,
+METHOD(SECRET_INJECT, secrets_inject,
 	.shield = "secret_inject",
-	.help = "gives a secret of the vault",
+	.help = "has a secret of the vault injected into the next exec.run of this connection: its program has a "
+		"placeholder, and hosts get the value; it is never shown",
 	.channels = CHANNEL_SOCKET,
+	.op = OPERATION_SERVICE, .target = "name", .grant = "vault.read",
 	.params = {
 		{ "name", SCHEMA_TEXT, true, 256, .help = "of the secret" },
-		{ "targetEnv", SCHEMA_TEXT, false, 256, .help = "the variable it is for" },
+		{ "targetEnv", SCHEMA_TEXT, false, 256,
+			.help = "the variable that the placeholder is in; the secret's name if not given" },
 	},
-	.results = {
-		{ "value", SCHEMA_TEXT, true, .help = "" },
-		{ "injected", SCHEMA_FLAG, true, .help = "" },
-	},
+	.results = { { "injected", SCHEMA_FLAG, true, .help = "true" } },
 )
 
 METHOD_ASIDE(SKILL_INSTALL,

@@ -108,8 +108,8 @@ enum {
 	}
 
 const struct method method_rows[METHOD_COUNT] = {
-#define METHOD(id, handler, ...) [METHOD_##id] = { __VA_ARGS__ },
-#define METHOD_ASIDE(id, ...) [METHOD_##id] = { __VA_ARGS__ },
+#define METHOD(name, handler, ...) [METHOD_##name] = { .id = METHOD_##name, __VA_ARGS__ },
+#define METHOD_ASIDE(name, ...) [METHOD_##name] = { .id = METHOD_##name, __VA_ARGS__ },
 #include "broker/method-table.h"
 };
 

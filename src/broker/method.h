@@ -39,6 +39,7 @@ enum {
 enum { CHANNEL_SOCKET = 1 << 0, CHANNEL_HTTP = 1 << 1 };
 
 struct method {
+	enum method_id id;
 	const char *name;   /* Corral's; NULL: it has none */
 	const char *shield; /* AgenShield's; NULL: it has none */
 	const char *help;
@@ -81,10 +82,6 @@ extern const char *const method_encodings[];
 
 /* The row with this name, and whether it is AgenShield's. NULL: there is none. */
 const struct method *method_find(const char *name, size_t len, bool *ret_shield);
-static inline enum method_id method_id(const struct method *m)
-{
-	return (enum method_id)(m - method_rows);
-}
 /* The name by which it was called: for answers and messages. Never NULL. */
 const char *method_called(const struct method *m, bool by_shield);
 /* What a field is called by that name of the method; NULL: it has none. */

@@ -26,6 +26,7 @@
 #include "broker/fetch/request.h"
 #include "broker/fetch/response.h"
 #include "broker/fetch/socket.h"
+#include "broker/fetch/strict.h"
 
 enum { CONNECT_TIMEOUT_MS = 15000, MESSAGE_BYTES = 1024 };
 
@@ -124,14 +125,14 @@ static int fetch_write_head(struct transfer *t, CURL *curl)
 
 /* What the library calls */
 
-struct callback {
+struct fetch_callback {
 	struct transfer *transfer;
 	CURL *curl;
 };
 
 static size_t fetch_on_line(char *line, size_t size, size_t n, void *context)
 {
-	struct callback *c = context;
+	struct fetch_callback *c = context;
 	struct transfer *t = c->transfer;
 	int r;
 
@@ -148,7 +149,7 @@ static size_t fetch_on_line(char *line, size_t size, size_t n, void *context)
 
 static size_t fetch_on_body(char *data, size_t size, size_t n, void *context)
 {
-	struct callback *c = context;
+	struct fetch_callback *c = context;
 	struct transfer *t = c->transfer;
 	struct buffer out = { 0 };
 
@@ -244,7 +245,7 @@ static CURLcode fetch_set_method(CURL *curl, const struct values *v)
 	} while (0)
 
 static CURLcode fetch_set_up(
-	CURL *curl, struct transfer *t, struct callback *c, struct curl_slist *headers)
+	CURL *curl, struct transfer *t, struct fetch_callback *c, struct curl_slist *headers)
 {
 	const struct value *v = t->request->v;
 	const long ms = (long)v[FETCH_TIMEOUT_MS].number;
@@ -273,6 +274,8 @@ static CURLcode fetch_set_up(
 		SET(ACCEPT_ENCODING, "");
 	SET(HEADERFUNCTION, fetch_on_line);
 	SET(HEADERDATA, c);
+	if (r == CURLE_OK && v[FETCH_TRUSTED].type != SCHEMA_NONE)
+		r = strict_set_up(curl, v[FETCH_TRUSTED].text, v[FETCH_TRUSTED].len);
 	SET(WRITEFUNCTION, fetch_on_body);
 	SET(WRITEDATA, c);
 	return r == CURLE_OK ? fetch_set_method(curl, t->request) : r;
@@ -336,7 +339,7 @@ static int fetch_perform(const struct values *request)
 {
 	struct transfer t = { .request = request };
 	struct curl_slist *headers = NULL;
-	struct callback c = { .transfer = &t };
+	struct fetch_callback c = { .transfer = &t };
 	CURLcode code;
 	int r;
 

@@ -16,6 +16,7 @@ const struct schema_field fetch_request_fields[] = {
 	{ "max", SCHEMA_NUMBER, .required = true, .max = INT64_MAX },
 	{ "flags", SCHEMA_NUMBER, .required = true, .max = FETCH_FLAG_SET },
 	{ "authorities", .type = SCHEMA_PATH },
+	{ "trusted", SCHEMA_DATA, .max = FETCH_TRUSTED_MAX },
 	{ 0 },
 };
 

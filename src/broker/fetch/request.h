@@ -17,14 +17,18 @@ enum fetch_request_field {
 	FETCH_MAX_BYTES,   /* of the response's body, decompressed */
 	FETCH_FLAGS,       /* FETCH_STOPS_AT_REDIRECT … */
 	FETCH_AUTHORITIES, /* a file of certificates; not given: the system's */
+	/* The certificates themselves (PEM), and no others: the host is verified as corral-inject
+	 * does (strict.h). */
+	FETCH_TRUSTED,
 };
 
 enum {
 	FETCH_STOPS_AT_REDIRECT = 1 << 0, /* no body of a response that names another place */
 	FETCH_DECODES = 1 << 1,           /* asks for compression, and takes it off */
 	FETCH_FLAG_SET = 3,
-	FETCH_REQUEST_MAX = METHOD_DATA_MAX + (256 << 10), /* bytes of all values */
-	FETCH_HEADERS_MAX = 64 << 10,                      /* of all headers */
+	FETCH_TRUSTED_MAX = 2 << 20, /* bytes of certificates */
+	FETCH_REQUEST_MAX = METHOD_DATA_MAX + FETCH_TRUSTED_MAX + (256 << 10), /* of all values */
+	FETCH_HEADERS_MAX = 64 << 10,                                          /* of all headers */
 	FETCH_URL_MAX = 8 << 10,
 };
 

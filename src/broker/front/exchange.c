@@ -180,7 +180,8 @@ static int exchange_send(struct exchange *x)
 	if (r < 0)
 		return r;
 	p = pending_take(x);
-	c->has_opened = c->has_opened || method_id(x->call.method) == METHOD_SOCKET_OPEN;
+	c->has_opened = c->has_opened || x->call.method->id == METHOD_SOCKET_OPEN ||
+			x->call.method->id == METHOD_SECRET_INJECT;
 	r = frame_send(f->o.monitor, FRAME_CALL, pending_id(f, p), body.data, body.len, NULL, 0);
 	if (r == -EAGAIN) {
 		f->unsent = body;
@@ -285,7 +286,7 @@ static int exchange_call(struct exchange *x)
 		exchange_refuse(x, x->call.id, x->call.by_shield, &why);
 	if (r != 0)
 		return r;
-	if (method_id(x->call.method) == METHOD_PING) {
+	if (x->call.method->id == METHOD_PING) {
 		exchange_ping(x, &x->call);
 		return 1;
 	}

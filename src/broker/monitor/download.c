@@ -272,7 +272,7 @@ void download_run(struct monitor_call *c)
 		monitor_refuse(c, &no_range);
 		return;
 	}
-	f = fetching_new(c, &sink, v[PARAM_URL].text, &v[PARAM_HEADERS], &v[PARAM_TIMEOUT]);
+	f = network_fetching(c, &sink, v[PARAM_URL].text, &v[PARAM_HEADERS], &v[PARAM_TIMEOUT]);
 	if (!f)
 		return;
 	f->state = arena_calloc(&c->arena, 1, sizeof(struct download));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -51,6 +52,18 @@ struct fetcher {
 };
 
 /* Making */
+
+int fetcher_find(struct fetcher_options *o, struct error *e)
+{
+	const char *program = secure_getenv("CORRAL_FETCH"),
+		   *authorities = secure_getenv("SSL_CERT_FILE");
+
+	o->program = program && *program ? program : CORRAL_FETCH_PATH;
+	o->authorities = authorities && *authorities ? authorities : NULL;
+	if (access(o->program, X_OK) < 0)
+		return error_set(e, -errno, NULL, "%s: %s", o->program, strerror(errno));
+	return 0;
+}
 
 static int fetcher_rights(const struct fetcher *f, size_t i, const char *origin,
 	struct permissions **ret, struct error *e)
@@ -232,7 +245,7 @@ static int fetcher_build(
 		sandbox_builder_share(b, f->o.ledger);
 		/* It is a part of a session that has joined. */
 		(void)corral_builder_without_daemon(b);
-		r = corral_builder_build(b, ret, e);
+		r = sandbox_builder_build(b, NULL, ret, e);
 	}
 	corral_builder_free(b);
 	return r;
@@ -240,7 +253,7 @@ static int fetcher_build(
 
 /* The one for this origin, or the place for one: the first that is free, or was not used longest.
  */
-static struct fetcher_sandbox *fetcher_find(struct fetcher *f, const char *origin)
+static struct fetcher_sandbox *fetcher_place(struct fetcher *f, const char *origin)
 {
 	struct fetcher_sandbox *best = NULL;
 
@@ -264,7 +277,7 @@ static struct fetcher_sandbox *fetcher_find(struct fetcher *f, const char *origi
 static int fetcher_get(struct fetcher *f, const char *origin, struct fetcher_sandbox **ret,
 	struct corral_error **e)
 {
-	struct fetcher_sandbox *s = fetcher_find(f, origin);
+	struct fetcher_sandbox *s = fetcher_place(f, origin);
 	int r = 0;
 
 	if (!s)

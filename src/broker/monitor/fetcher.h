@@ -27,6 +27,12 @@ struct fetcher_options {
 	size_t n_layers;
 };
 
+/*
+ * Sets program and authorities as the environment and the installation say: CORRAL_FETCH and
+ * SSL_CERT_FILE of whoever started this program; no caller has a hand in them. -ENOENT …: there is
+ * no program, with a sentence.
+ */
+int fetcher_find(struct fetcher_options *o, struct error *e);
 /* Reads the layers; no sandbox is made yet. What the options point to must outlive it. */
 int fetcher_new(struct fetcher **ret, const struct fetcher_options *o, struct error *e);
 /* Ends all that runs in its sandboxes. */

@@ -6,22 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "broker/fetch/request.h"
 #include "broker/monitor/fetcher.h"
-#include "broker/monitor/handlers.h"
-#include "broker/monitor/internal.h"
-#include "broker/monitor/network.h"
 
-enum {
-	TIMEOUT_DEFAULT_MS = 30000,
-	MESSAGE_BYTES = 1024,
-	FETCHING_MAX = 64, /* at once: each has a process, and its response is kept in memory */
-};
+enum { TIMEOUT_DEFAULT_MS = 30000, MESSAGE_BYTES = 1024 };
 
 /* Refusing */
 
 __attribute__((format(printf, 3, 4))) static void fetching_reject(
-	struct monitor_call *c, enum rpc_class class, const char *format, ...)
+	const struct fetching_owner *o, enum rpc_class class, const char *format, ...)
 {
 	char text[MESSAGE_BYTES];
 	const struct rpc_refusal why = { .class = class, .message = text };
@@ -30,7 +24,7 @@ __attribute__((format(printf, 3, 4))) static void fetching_reject(
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	monitor_refuse(c, &why);
+	o->refuse(o->context, &why);
 }
 
 int fetching_refuse(struct fetching *f, enum rpc_class class, const char *format, ...)
@@ -42,7 +36,7 @@ int fetching_refuse(struct fetching *f, enum rpc_class class, const char *format
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	f->why.class = class;
-	f->why.message = arena_strdup(&f->call->arena, text);
+	f->why.message = arena_strdup(f->owner.arena, text);
 	if (!f->why.message)
 		f->why.message = "out of memory";
 	return -ECANCELED;
@@ -50,32 +44,24 @@ int fetching_refuse(struct fetching *f, enum rpc_class class, const char *format
 
 void fetching_free(struct fetching *f)
 {
-	struct monitor_call *c = f->call;
-
 	if (f->sink->leave && f->state)
 		f->sink->leave(f);
-	loop_remove(monitor_loop(c->monitor), &f->watcher);
+	loop_remove(f->owner.loop, &f->watcher);
 	corral_process_free(f->process);
 	corral_error_free(f->error);
 	record_reader_deinit(&f->reader);
-	c->cancel = NULL;
-	c->state = NULL;
-	/* It lives in the call's arena. */
+	f->owner.freed(f->owner.context);
+	/* It lives in the owner's arena. */
 }
 
-static void fetching_cancel(struct monitor_call *c)
-{
-	fetching_free(c->state);
-}
-
-/* Ends the call with the reason that fetching_refuse() was given. */
+/* Ends it with the reason that fetching_refuse() was given. */
 static void fetching_give_up(struct fetching *f)
 {
-	struct monitor_call *c = f->call;
+	const struct fetching_owner o = f->owner;
 	const struct rpc_refusal why = f->why;
 
 	fetching_free(f);
-	monitor_refuse(c, &why);
+	o.refuse(o.context, &why);
 }
 
 void fetching_fail(struct fetching *f, enum rpc_class class, const char *message)
@@ -91,13 +77,13 @@ static int fetching_copy_text(struct fetching *f, const struct value *from, stru
 	*ret = *from;
 	if (from->type == SCHEMA_NONE)
 		return 0;
-	ret->text = arena_strndup(&f->call->arena, from->text, from->len);
+	ret->text = arena_strndup(f->owner.arena, from->text, from->len);
 	return ret->text ? 0 : -ENOMEM;
 }
 
 static int fetching_copy_headers(struct fetching *f, const struct value *from)
 {
-	struct arena *a = &f->call->arena;
+	struct arena *a = f->owner.arena;
 	struct value_item *items = arena_calloc(a, from->n + 1, sizeof(*items));
 
 	if (!items)
@@ -152,7 +138,7 @@ static int fetching_on_record(void *context, const struct fetch_record *r)
 	case RECORD_ERROR:
 		f->has_failed = true;
 		f->cause = (enum record_cause)r->values.v[RECORD_CAUSE].number;
-		f->message = arena_strdup(&f->call->arena, r->values.v[RECORD_MESSAGE].text);
+		f->message = arena_strdup(f->owner.arena, r->values.v[RECORD_MESSAGE].text);
 		break;
 	case RECORD_END:
 		break;
@@ -182,7 +168,7 @@ static int fetching_on_output(
 /* The relay refused: its words say more than "connection reset". */
 static bool fetching_was_denied(struct fetching *f, const struct corral_result *result)
 {
-	struct arena *a = &f->call->arena;
+	struct arena *a = f->owner.arena;
 
 	for (size_t i = 0; i < corral_result_denials(result); i++) {
 		const struct corral_denial *d = corral_result_denial(result, i);
@@ -246,7 +232,7 @@ static void fetching_explain_end(struct fetching *f)
 static void fetching_follow(struct fetching *f)
 {
 	const char *why = NULL;
-	int r = hop_follow(&f->hop, f->status, f->location, &f->call->arena, &why);
+	int r = hop_follow(&f->hop, f->status, f->location, f->owner.arena, &why);
 
 	if (r != 1) {
 		(void)fetching_refuse(f, why ? RPC_NETWORK : RPC_INTERNAL, "%s",
@@ -276,7 +262,7 @@ static void fetching_on_ready(struct watcher *w, uint32_t events)
 		fetching_give_up(f);
 		return;
 	}
-	loop_remove(monitor_loop(f->call->monitor), w);
+	loop_remove(f->owner.loop, w);
 	if (fetching_is_redirected(f))
 		fetching_follow(f);
 	else
@@ -285,9 +271,8 @@ static void fetching_on_ready(struct watcher *w, uint32_t events)
 
 /* Its start */
 
-static void fetching_work(struct monitor_call *c)
+static void fetching_work(struct fetching *f)
 {
-	struct fetching *f = c->state;
 	struct values v = { 0 };
 
 	v.v[FETCH_URL] = value_text(f->hop.url, strlen(f->hop.url));
@@ -300,19 +285,17 @@ static void fetching_work(struct monitor_call *c)
 	v.v[FETCH_TIMEOUT_MS] = value_number(SCHEMA_NUMBER, f->left_ms);
 	v.v[FETCH_MAX_BYTES] = value_number(SCHEMA_NUMBER, f->max_bytes);
 	v.v[FETCH_FLAGS] = value_number(SCHEMA_NUMBER, f->flags);
-	f->code = fetcher_start(network_fetcher(c->monitor), f->origin, &v, fetching_on_output, f,
-		&f->process, &f->error);
+	f->code = fetcher_start(
+		f->owner.fetcher, f->origin, &v, fetching_on_output, f, &f->process, &f->error);
 }
 
-static void fetching_started(struct monitor_call *c)
+static void fetching_started(struct fetching *f)
 {
-	struct fetching *f = c->state;
 	int r = f->code;
 
 	if (r == 0) {
 		f->watcher = (struct watcher){ .ready = fetching_on_ready, .fd = -1 };
-		r = loop_add(monitor_loop(c->monitor), &f->watcher, corral_process_fd(f->process),
-			EPOLLIN);
+		r = loop_add(f->owner.loop, &f->watcher, corral_process_fd(f->process), EPOLLIN);
 	}
 	if (r == 0)
 		return;
@@ -321,13 +304,12 @@ static void fetching_started(struct monitor_call *c)
 	fetching_give_up(f);
 }
 
-/* The policy's word on this request. False: the call is over. */
+/* The policy's word on this request. False: it is over. */
 static bool fetching_is_granted(struct fetching *f)
 {
-	struct monitor_call *c = f->call;
+	const struct fetching_owner o = f->owner;
 	struct corral_error *e = NULL;
-	int r = corral_enclave_http_request(
-		monitor_enclave(c->monitor), &c->by, f->hop.method, f->hop.url, &e);
+	int r = corral_enclave_http_request(o.enclave, o.by, f->hop.method, f->hop.url, &e);
 
 	if (r == 0)
 		return true;
@@ -340,14 +322,13 @@ static bool fetching_is_granted(struct fetching *f)
 		return false;
 	}
 	fetching_free(f);
-	monitor_fail(c, RPC_NETWORK, r, e);
+	o.fail(o.context, r, e);
 	return false;
 }
 
 void fetching_start(struct fetching *f)
 {
-	struct monitor_call *c = f->call;
-	const uint64_t now = loop_now(monitor_loop(c->monitor));
+	const uint64_t now = loop_now(f->owner.loop);
 	char reason[256];
 	int r;
 
@@ -356,14 +337,14 @@ void fetching_start(struct fetching *f)
 	f->left_ms = f->until_ms > now ? f->until_ms - now : 1;
 	r = hop_origin(f->hop.url, f->origin);
 	if (r == 0)
-		r = fetcher_admit(network_fetcher(c->monitor), f->origin,
-			f->hop.has_body ? f->body.len : 0, now, reason);
+		r = fetcher_admit(f->owner.fetcher, f->origin, f->hop.has_body ? f->body.len : 0,
+			now, reason);
 	if (r == -EDQUOT)
 		(void)fetching_refuse(f, RPC_RATE, "%s", reason);
 	else if (r == -EMSGSIZE)
 		(void)fetching_refuse(f, RPC_SCOPE, "%s", reason);
 	else if (r == 0)
-		r = monitor_work(c, fetching_work, fetching_started);
+		r = f->owner.run(f, fetching_work, fetching_started);
 	if (r < 0 && !f->why.message)
 		(void)fetching_refuse(f, RPC_INTERNAL, "%s", strerror(-r));
 	if (r < 0)
@@ -372,24 +353,24 @@ void fetching_start(struct fetching *f)
 
 /* What the caller gave */
 
-static bool fetching_headers_are_fit(struct monitor_call *c, const struct value *headers)
+static bool fetching_headers_are_fit(const struct fetching_owner *o, const struct value *headers)
 {
 	for (size_t i = 0; i < headers->n; i++) {
 		const char *name = headers->items[i].key;
 		const char *fault = fetch_header_fault(name, headers->items[i].text);
 
 		if (fault) {
-			fetching_reject(c, RPC_PARAMS, "headers: %.128s: %s", name, fault);
+			fetching_reject(o, RPC_PARAMS, "headers: %.128s: %s", name, fault);
 			return false;
 		}
 	}
 	return true;
 }
 
-/* Without its fragment, which no server sees. NULL: the call was refused. */
-static const char *fetching_url(struct monitor_call *c, const char *url)
+/* Without its fragment, which no server sees. NULL: it was refused. */
+static const char *fetching_url(const struct fetching_owner *o, const char *url)
 {
-	const char *whole = arena_strndup(&c->arena, url, strcspn(url, "#"));
+	const char *whole = arena_strndup(o->arena, url, strcspn(url, "#"));
 	char origin[HOP_ORIGIN_BYTES];
 	const char *fault = whole ? fetch_url_fault(whole) : "out of memory";
 
@@ -397,40 +378,34 @@ static const char *fetching_url(struct monitor_call *c, const char *url)
 		fault = "it is no URL that can be understood";
 	if (!fault)
 		return whole;
-	fetching_reject(c, RPC_PARAMS, "url: %s", fault);
+	fetching_reject(o, RPC_PARAMS, "url: %s", fault);
 	return NULL;
 }
 
-struct fetching *fetching_new(struct monitor_call *c, const struct fetching_sink *sink,
+struct fetching *fetching_new(const struct fetching_owner *o, const struct fetching_sink *sink,
 	const char *url, const struct value *headers, const struct value *timeout)
 {
-	struct fetching *f = arena_calloc(&c->arena, 1, sizeof(*f));
+	struct fetching *f = arena_calloc(o->arena, 1, sizeof(*f));
 	uint64_t ms = timeout->type == SCHEMA_NONE ? TIMEOUT_DEFAULT_MS : timeout->number;
 	const char *whole;
 
 	if (!f) {
-		fetching_reject(c, RPC_INTERNAL, "out of memory");
+		fetching_reject(o, RPC_INTERNAL, "out of memory");
 		return NULL;
 	}
-	if (!monitor_has_room(c, fetching_cancel, FETCHING_MAX)) {
-		fetching_reject(c, RPC_RATE, "too many requests of this broker are under way");
+	if (!fetching_headers_are_fit(o, headers))
 		return NULL;
-	}
-	if (!fetching_headers_are_fit(c, headers) || !network_is_ready(c))
-		return NULL;
-	/* Once it was refused, the call is gone, and the state with it. */
-	whole = fetching_url(c, url);
+	/* Once it was refused, the owner's arena may be gone, and the state with it. */
+	whole = fetching_url(o, url);
 	if (!whole)
 		return NULL;
 	f->hop = (struct hop){
 		.method = "GET", .url = whole, .headers = headers->items, .n_headers = headers->n
 	};
-	f->call = c;
+	f->owner = *o;
 	f->sink = sink;
 	f->watcher.fd = -1;
-	f->until_ms = loop_now(monitor_loop(c->monitor)) + (ms ? ms : 1);
-	c->state = f;
-	c->cancel = fetching_cancel;
+	f->until_ms = loop_now(o->loop) + (ms ? ms : 1);
 	return f;
 }
 

@@ -1,15 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A request that a call makes, with the redirects that it leads to: each is judged by method and
- * URL, counted, and made by a corral-fetch of its own (broker/monitor/fetcher.h). What comes back
- * is read as records of a program that may have been taken over.
+ * A request, with the redirects that it leads to: each is judged by method and URL, counted, and
+ * made by a corral-fetch of its own (broker/monitor/fetcher.h). What comes back is read as records
+ * of a program that may have been taken over. Calls of a broker make requests (network.h), and so
+ * does a tool of an MCP server (mcp/http.c).
  */
+#include <corral/enclave.h>
+
+#include "base/arena.h"
 #include "broker/fetch/hop.h"
 #include "broker/fetch/record.h"
-#include "broker/monitor/monitor.h"
+#include "broker/rpc-refusal.h"
+#include "event/loop.h"
 
+struct fetcher;
 struct fetching;
+struct monitor_call;
+
+/* Who makes it. What is here must outlive the request. */
+struct fetching_owner {
+	struct loop *loop;
+	struct arena *arena; /* for its texts and state */
+	struct corral_enclave *enclave;
+	const struct corral_by *by;
+	struct fetcher *fetcher;
+	/* Runs work(f), which may take long, then done(f) in the loop's thread. Negative: neither.
+	 */
+	int (*run)(struct fetching *f, void (*work)(struct fetching *f),
+		void (*done)(struct fetching *f));
+	/* It was freed. */
+	void (*freed)(void *context);
+	/* It ends with this. Texts live in the arena, or for ever. */
+	void (*refuse)(void *context, const struct rpc_refusal *why);
+	/* What the enclave said of the first request; `e` is the owner's then. */
+	void (*fail)(void *context, int code, struct corral_error *e);
+	void *context;
+};
 
 /* What becomes of the response. All are called in the loop's thread. */
 struct fetching_sink {
@@ -18,14 +45,15 @@ struct fetching_sink {
 	int (*head)(struct fetching *f);
 	/* A piece of its body. The same. */
 	int (*body)(struct fetching *f, const char *data, size_t len);
-	/* All is there. Answers the call, now or later, after fetching_free(). */
+	/* All is there. Answers its owner, now or later, after fetching_free(). */
 	void (*end)(struct fetching *f);
 	/* Before it is freed, whatever happened, if there is a state. May be NULL. */
 	void (*leave)(struct fetching *f);
 };
 
 struct fetching {
-	struct monitor_call *call;
+	struct fetching_owner owner;
+	struct monitor_call *call; /* of the broker's; else NULL */
 	const struct fetching_sink *sink;
 	void *state; /* the sink's */
 	struct hop hop;
@@ -35,7 +63,7 @@ struct fetching {
 	unsigned flags;   /* FETCH_DECODES; FETCH_STOPS_AT_REDIRECT: redirects are followed */
 	char origin[HOP_ORIGIN_BYTES];
 
-	/* The response; texts are in the call's arena. */
+	/* The response; texts are in the arena. */
 	uint64_t status, length; /* length: UINT64_MAX if it is not known */
 	struct value status_text, headers;
 	const char *location;
@@ -49,23 +77,25 @@ struct fetching {
 	enum record_cause cause;
 	const char *message;
 	int code; /* of starting it */
+	/* The owner's: what run() was given. */
+	void (*work)(struct fetching *f);
+	void (*done)(struct fetching *f);
 	struct corral_error *error;
 };
 
 /*
- * Checks url and headers of the call, and makes the state; the rest has sensible values. NULL: the
- * call was refused.
+ * Checks url and headers, and makes the state; the rest has sensible values. NULL: it was refused.
  */
-struct fetching *fetching_new(struct monitor_call *c, const struct fetching_sink *sink,
+struct fetching *fetching_new(const struct fetching_owner *o, const struct fetching_sink *sink,
 	const char *url, const struct value *headers, const struct value *timeout);
-/* Judges the request and starts it. May refuse the call, and free the state. */
+/* Judges the request and starts it. May refuse it, and free the state. */
 void fetching_start(struct fetching *f);
-/* Why head() or body() end it; returns -ECANCELED. The texts live in the call's arena. */
+/* Why head() or body() end it; returns -ECANCELED. The texts live in the arena. */
 int fetching_refuse(struct fetching *f, enum rpc_class class, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The call ends with this, and the state is freed. */
+/* It ends with this, and the state is freed. */
 void fetching_fail(struct fetching *f, enum rpc_class class, const char *message);
 /* A header of the response; NULL: there is none. The name has small letters. */
 const char *fetching_header(const struct fetching *f, const char *name);
-/* Kills what runs. The call stays. */
+/* Kills what runs. Its owner is not answered. */
 void fetching_free(struct fetching *f);

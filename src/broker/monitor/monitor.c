@@ -58,7 +58,7 @@ void under_way_run(struct under_way *u)
 		return;
 	}
 	u->changes = u->call.monitor->n_changes;
-	monitor_handlers[method_id(u->call.call.method)](&u->call);
+	monitor_handlers[u->call.call.method->id](&u->call);
 }
 
 /* Ends it without an answer. One that a thread works for is freed when that is done. */
@@ -205,7 +205,7 @@ static int monitor_on_call(struct monitor *m, const struct frame *f)
 		return 0;
 	}
 	/* The front answers those itself. */
-	if (!monitor_handlers[method_id(u->call.call.method)]) {
+	if (!monitor_handlers[u->call.call.method->id]) {
 		under_way_free(u);
 		return -EPROTO;
 	}
@@ -252,6 +252,7 @@ static int monitor_on_gone(struct monitor *m, const struct frame *f)
 	if (f->len != 0)
 		return -EPROTO;
 	sockets_end_of(m, f->id);
+	waiting_end_of(&m->secrets, f->id);
 	return 0;
 }
 
@@ -307,6 +308,7 @@ static void monitor_drop_front(struct monitor *m)
 	answer_drop(m);
 	monitor_cancel_all(m);
 	sockets_end_all(m);
+	waiting_end_of(&m->secrets, UINT64_MAX);
 }
 
 static void monitor_on_losing(struct timer *t)
@@ -368,11 +370,6 @@ const struct broker_setup *monitor_setup(const struct monitor *m)
 struct ledger *monitor_ledger(const struct monitor *m)
 {
 	return m->ledger;
-}
-
-int monitor_root(const struct monitor *m)
-{
-	return m->root;
 }
 
 size_t monitor_calls(const struct monitor *m)

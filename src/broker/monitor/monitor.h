@@ -31,6 +31,7 @@
 #include "wire/broker.h"
 #include "wire/question.h"
 
+struct lending_secret;
 struct monitor;
 
 enum {
@@ -57,6 +58,10 @@ struct monitor_call {
 	 */
 	void (*resume)(struct monitor_call *c);
 	void *state; /* the handler's own */
+	/* waiting.h: what was injected into it, once it was taken. */
+	const struct lending_secret *taken;
+	size_t n_taken;
+	bool has_taken;
 };
 
 typedef void monitor_handler(struct monitor_call *c);
@@ -104,8 +109,6 @@ struct corral_audit *monitor_audit(struct monitor *m);
 const struct broker_setup *monitor_setup(const struct monitor *m);
 /* What the session uses, with all that the monitor started. NULL: nothing counts together. */
 struct ledger *monitor_ledger(const struct monitor *m);
-/* The sandbox's root, O_PATH; it belongs to the monitor. */
-int monitor_root(const struct monitor *m);
 
 /* The monitor itself */
 

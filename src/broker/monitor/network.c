@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "broker/fetch/request.h"
 #include "broker/monitor/fetcher.h"
@@ -12,7 +11,10 @@
 #include "broker/monitor/handlers.h"
 #include "broker/monitor/internal.h"
 
-enum { VERSIONS_MAX = 16 };
+enum {
+	VERSIONS_MAX = 16,
+	FETCHINGS_MAX = 64, /* at once: each has a process, and its response is kept in memory */
+};
 
 struct network_version {
 	char *url, *path, *version;
@@ -26,36 +28,19 @@ struct network {
 
 /* What is kept */
 
-/* The environment of whoever started the broker: no caller has a hand in it. */
-static const char *network_find_program(void)
-{
-	const char *path = secure_getenv("CORRAL_FETCH");
-
-	return path && *path ? path : CORRAL_FETCH_PATH;
-}
-
-static const char *network_find_authorities(void)
-{
-	const char *path = secure_getenv("SSL_CERT_FILE");
-
-	return path && *path ? path : NULL;
-}
-
 static int network_make(struct monitor *m, struct error *e)
 {
 	const struct broker_setup *setup = monitor_setup(m);
-	const struct fetcher_options o = { .program = network_find_program(),
-		.authorities = network_find_authorities(),
-		.warden = setup->warden,
+	struct fetcher_options o = { .warden = setup->warden,
 		.ledger = m->o.ledger,
 		.counts = m->ledger,
 		.layers = setup->layers,
 		.n_layers = setup->n_layers };
 	struct network *n;
-	int r;
+	int r = fetcher_find(&o, e);
 
-	if (access(o.program, X_OK) < 0)
-		return error_set(e, -errno, NULL, "%s: %s", o.program, strerror(errno));
+	if (r < 0)
+		return r;
 	n = calloc(1, sizeof(*n));
 	r = n ? fetcher_new(&n->fetcher, &o, e) : -ENOMEM;
 	if (r < 0)
@@ -143,6 +128,85 @@ void network_free(struct network *n)
 	free(n);
 }
 
+/* Requests of calls */
+
+static void network_cancel(struct monitor_call *c)
+{
+	fetching_free(c->state);
+}
+
+static void network_work(struct monitor_call *c)
+{
+	struct fetching *f = c->state;
+
+	f->work(f);
+}
+
+static void network_done(struct monitor_call *c)
+{
+	struct fetching *f = c->state;
+
+	f->done(f);
+}
+
+static int network_run(
+	struct fetching *f, void (*work)(struct fetching *f), void (*done)(struct fetching *f))
+{
+	f->work = work;
+	f->done = done;
+	return monitor_work(f->call, network_work, network_done);
+}
+
+static void network_freed(void *context)
+{
+	struct monitor_call *c = context;
+
+	c->cancel = NULL;
+	c->state = NULL;
+}
+
+static void network_refused(void *context, const struct rpc_refusal *why)
+{
+	monitor_refuse(context, why);
+}
+
+static void network_failed(void *context, int code, struct corral_error *e)
+{
+	monitor_fail(context, RPC_NETWORK, code, e);
+}
+
+struct fetching *network_fetching(struct monitor_call *c, const struct fetching_sink *sink,
+	const char *url, const struct value *headers, const struct value *timeout)
+{
+	static const struct rpc_refusal crowded = { .class = RPC_RATE,
+		.message = "too many requests of this broker are under way" };
+	struct fetching_owner o = { .loop = monitor_loop(c->monitor),
+		.arena = &c->arena,
+		.enclave = monitor_enclave(c->monitor),
+		.by = &c->by,
+		.run = network_run,
+		.freed = network_freed,
+		.refuse = network_refused,
+		.fail = network_failed,
+		.context = c };
+	struct fetching *f;
+
+	if (!monitor_has_room(c, network_cancel, FETCHINGS_MAX)) {
+		monitor_refuse(c, &crowded);
+		return NULL;
+	}
+	if (!network_is_ready(c))
+		return NULL;
+	o.fetcher = network_fetcher(c->monitor);
+	f = fetching_new(&o, sink, url, headers, timeout);
+	if (!f)
+		return NULL;
+	f->call = c;
+	c->state = f;
+	c->cancel = network_cancel;
+	return f;
+}
+
 /* network.http */
 
 static int network_on_body(struct fetching *f, const char *data, size_t len)
@@ -186,7 +250,7 @@ void network_http(struct monitor_call *c)
 		.body = network_on_body, .end = network_on_end, .leave = network_leave
 	};
 	const struct value *v = c->call.params.v;
-	struct fetching *f = fetching_new(c, &sink, v[URL].text, &v[HEADERS], &v[TIMEOUT]);
+	struct fetching *f = network_fetching(c, &sink, v[URL].text, &v[HEADERS], &v[TIMEOUT]);
 
 	if (!f)
 		return;

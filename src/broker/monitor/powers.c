@@ -5,10 +5,8 @@
  */
 #include <errno.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "broker/monitor/internal.h"
@@ -18,7 +16,6 @@
 #include "lib/enclave/share.h"
 #include "lib/sandbox/sandbox.h"
 #include "policy/format/image.h"
-#include "policy/format/permissions-text.h"
 #include "policy/permissions.h"
 
 #define LAYER_NAME "policy"
@@ -175,37 +172,6 @@ static int powers_compile_words(
 	return 0;
 }
 
-static bool powers_mention(const struct buffer *permissions, const char *variable)
-{
-	char pattern[32];
-
-	(void)snprintf(pattern, sizeof(pattern), "$%s", variable);
-	return permissions->failed || strstr(buffer_text(permissions), pattern);
-}
-
-/*
- * A session may name folders that are not there, as the defaults of $DATA_DIR and $SHARED_DIR are
- * for most. A sandbox of the library would make the one and refuse the other: where no layer speaks
- * of them, they are left out.
- */
-static size_t powers_variables(const struct broker_setup *s, const struct corral_permissions *all,
-	struct corral_variable ret[VARIABLE_COUNT])
-{
-	auto_buffer text = { 0 };
-	size_t n = 0;
-
-	permissions_print_json(all->p, &text);
-	for (int i = 0; i < VARIABLE_COUNT; i++) {
-		const char *name = variable_name((enum variable)i), *value = s->variables.values[i];
-		const bool is_own = i == VARIABLE_HOME || i == VARIABLE_TEMP;
-		struct stat st;
-
-		if (value && (is_own || powers_mention(&text, name) || stat(value, &st) == 0))
-			ret[n++] = (struct corral_variable){ name, value };
-	}
-	return n;
-}
-
 int powers_make(struct monitor *m, struct corral_error **e)
 {
 	const struct broker_setup *s = m->o.setup;
@@ -220,7 +186,7 @@ int powers_make(struct monitor *m, struct corral_error **e)
 	if (r == 0)
 		r = powers_compile_words(m, m->base, e);
 	if (r == 0)
-		m->n_variables = powers_variables(s, m->base, m->variables);
+		m->n_variables = handles_name_variables(&s->variables, m->base, m->variables);
 	return r;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "broker/monitor/internal.h"
+#include "policy/explain.h"
 #include "policy/match/service.h"
 
 enum { MESSAGE_MAX = 2048, REFUSAL_ALLOWED_BYTES = 4096 };
@@ -95,6 +96,7 @@ static const struct {
 	{ -ETIMEDOUT, RPC_TIMEOUT },
 	{ -EOPNOTSUPP, RPC_SERVICE },
 	/* A part of ours ended, broke its protocol, or cannot have what it needs. */
+	{ -ECHILD, RPC_INTERNAL },
 	{ -ECONNRESET, RPC_INTERNAL },
 	{ -EPIPE, RPC_INTERNAL },
 	{ -EPROTO, RPC_INTERNAL },
@@ -117,6 +119,26 @@ static const char *refusal_text(struct arena *a, const char *text)
 	return text && text[0] ? arena_strndup(a, text, strnlen(text, MESSAGE_MAX)) : NULL;
 }
 
+/* What would allow it, for a model that reads it: it can ask for that, and for nothing else. */
+static const char *refusal_remedy(struct arena *a, const char *remedy)
+{
+	static const char ask[] = "ask the user for this grant; nothing inside the sandbox, and no "
+				  "option of a command, turns it off";
+	const char *text = refusal_text(a, remedy), *rest, *option = NULL;
+	auto_buffer value = { 0 };
+
+	if (text)
+		option = explain_option(text, &value, &rest);
+	/* A profile is no file that a line could be added to. */
+	if (option && !value.failed)
+		text = strchr(buffer_text(&value), ' ')
+			       ? arena_printf(a, "the option %s '%s' of corral run allows it%s",
+					 option, buffer_text(&value), rest)
+			       : arena_printf(a, "the option %s %s of corral run allows it%s",
+					 option, buffer_text(&value), rest);
+	return text ? arena_printf(a, "%s; %s", text, ask) : NULL;
+}
+
 /* By a rule of the policy, or because none allows it. */
 static void refusal_by_policy(struct monitor_call *c, const struct corral_denial *d)
 {
@@ -124,7 +146,7 @@ static void refusal_by_policy(struct monitor_call *c, const struct corral_denial
 	struct rpc_refusal why = { .class = RPC_PERMISSION,
 		.message = arena_printf(a, "permission denied: %s %.512s: %.512s",
 			operation_name((enum operation)d->op), d->target, d->reason),
-		.hint = refusal_text(a, d->remedy),
+		.hint = refusal_remedy(a, d->remedy),
 		.rule = refusal_text(a, d->rule) };
 
 	if (!why.message)

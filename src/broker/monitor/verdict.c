@@ -183,6 +183,7 @@ static int verdict_find(struct monitor_call *c, struct verdict_call *x)
 	case TARGET_HOST:
 	case TARGET_NAME:
 	case TARGET_SERVICE:
+	case TARGET_SECRET:
 		break;
 	}
 	x->request.target = target;

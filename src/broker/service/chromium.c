@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "broker/service/chromium-rights.h"
 #include "lib/api/handles.h"
+#include "lib/sandbox/sandbox.h"
 #include "policy/format/image.h"
 #include "policy/format/manifest.h"
 
@@ -143,7 +144,7 @@ static int chromium_build(struct chromium *c, struct corral_builder *b,
 		(void)corral_builder_warden(b, o->warden);
 	if (o->sink)
 		(void)corral_builder_with_audit(b, o->sink, o->context);
-	return corral_builder_build(b, &c->sandbox, e);
+	return sandbox_builder_build(b, NULL, &c->sandbox, e);
 }
 
 static int chromium_make_sandbox(

@@ -66,6 +66,7 @@ const struct service_backend service_backends[] = {
 		.section = "notifications",
 		.program = "corral-desktop",
 		.help = "shows notifications on the user's desktop",
+		.is_of_desktop = true,
 		.build = "build Corral with -Dnotifications=enabled (needs libsystemd)",
 		.variables = bus_variables,
 	},
@@ -100,6 +101,7 @@ const struct service_backend service_backends[] = {
 		.section = "clipboard",
 		.program = "corral-desktop",
 		.help = "reads and writes the user's clipboard",
+		.is_of_desktop = true,
 		.build = "install Corral with its back ends",
 		.variables = display_variables,
 		.keys = {

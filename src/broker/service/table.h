@@ -34,6 +34,9 @@ struct service_backend {
 	/* Without its section it has this folder in XDG_DATA_HOME, which is made; NULL: it has
 	 * none. */
 	const char *folder;
+	/* What it uses is of the desktop, and only known by trying, which shows and reads nothing.
+	 */
+	bool is_of_desktop;
 	const char *build; /* what to do where the program was not installed */
 	/* A Chromium is started with it, whose pipes go along with its setup: first the one that it
 	 * writes to (broker/service/chromium.h). */

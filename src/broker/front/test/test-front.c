@@ -54,7 +54,7 @@ static void test_calls_and_answers(void **state)
 	f = monitor_hears(s);
 	assert_int_equal(f->type, FRAME_CALL);
 	assert_int_equal(call_decode(&c, f->body, f->len, &a), 0);
-	assert_int_equal(method_id(c.method), METHOD_FS_READ);
+	assert_int_equal(c.method->id, METHOD_FS_READ);
 	assert_string_equal(c.params.v[0].text, "/a");
 	/* Whoever it is, the kernel says so. */
 	assert_int_equal(c.pid, getpid());

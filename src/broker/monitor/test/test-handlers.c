@@ -18,17 +18,25 @@
 	"\"write\":[\"$WORK_DIR/out/{,**}\"],\"deny\":[\"$WORK_DIR/secret\"]},"                   \
 	"\"exec\":[\"echo\",\"cat\",\"sleep\",\"env\",\"seq\",\"git push:*\"],\"env\":[\"LANG\"," \
 	"\"GREETING\"],\"network\":{\"allow\":[\"api.example.com:443\"]},"                        \
-	"\"services\":{\"browser\":{\"access\":\"open\",\"domains\":[\"example.com\"]}}}"
+	"\"services\":{\"browser\":{\"access\":\"open\",\"domains\":[\"example.com\"]},"          \
+	"\"vault\":{\"access\":\"read\",\"secrets\":[\"TOKEN\",\"NOWHERE\"],\"rate_limit\":\"20/" \
+	"hour\"}}}"
 
 static struct stage stage;
 
 static int stage_set_up(void **state)
 {
 	static const char *const environment[] = { "LANG=C", "TOKEN=t0ps3cret" };
+	static const char *const secrets[] = { "TOKEN=api.example.com:443,header" };
 
 	(void)state;
+	/* A lender that ends at once. */
 	stage = (struct stage){ .setup = { .environment = environment,
-					.n_environment = ROWS(environment) } };
+					.n_environment = ROWS(environment),
+					.lender = "/bin/false",
+					.principal = "test",
+					.secrets = secrets,
+					.n_secrets = ROWS(secrets) } };
 	stage_start(&stage, POLICY);
 	stage_write(&stage, "a.txt", "hello\n");
 	stage_write(&stage, "secret", "s");
@@ -399,6 +407,76 @@ static void test_policy_check(void **state)
 	}
 }
 
+static void injects(uint64_t id, const char *name, const char *variable)
+{
+	struct values v = { 0 };
+
+	v.v[0] = stage_text(SCHEMA_TEXT, name);
+	if (variable)
+		v.v[1] = stage_text(SCHEMA_TEXT, variable);
+	stage_call(&stage, id, METHOD_SECRET_INJECT, CALL_BY_SHIELD, &v);
+}
+
+static void test_secrets(void **state)
+{
+	static const struct {
+		const char *name, *variable;
+		enum rpc_class class;
+	} refused[] = {
+		{ "*", NULL, RPC_PARAMS },
+		{ "TOK?N", NULL, RPC_PARAMS },
+		{ "TOKEN=a:443", NULL, RPC_PARAMS },
+		{ "", NULL, RPC_PARAMS },
+		{ "TOKEN", "", RPC_PARAMS },
+		{ "TOKEN", "1A", RPC_PARAMS },
+		{ "TOKEN", "A=B", RPC_PARAMS },
+		{ "TOKEN", "LD_PRELOAD", RPC_PARAMS },
+		{ "TOKEN", "SSL_CERT_FILE", RPC_PARAMS },
+		{ "TOKEN", "SANDBOX_SOCKET", RPC_PARAMS },
+		{ "TOKEN", "PATH", RPC_PARAMS },
+		/* The policy does not name it; or not where it may go. */
+		{ "OTHER", NULL, RPC_SCOPE },
+		{ "NOWHERE", NULL, RPC_PERMISSION },
+	};
+	uint64_t id = 1000;
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(refused); i++) {
+		injects(++id, refused[i].name, refused[i].variable);
+		stage_refused(&stage, id, refused[i].class);
+	}
+	injects(++id, "TOKEN", NULL);
+	stage_answer(&stage, id, METHOD_SECRET_INJECT);
+	assert_int_equal(stage.answer.v[0].number, 1);
+	/* It cannot be lent, so the program does not start; the next one has none. */
+	asks(++id, METHOD_EXEC_RUN, 0, stage_text(SCHEMA_TEXT, "env"));
+	stage_refused(&stage, id, RPC_SERVICE);
+	assert_non_null(strstr(stage.why.message, "its process ended"));
+	asks(++id, METHOD_EXEC_RUN, 0, stage_text(SCHEMA_TEXT, "env"));
+	stage_answer(&stage, id, METHOD_EXEC_RUN);
+	assert_null(strstr(stage.answer.v[1].text, "TOKEN"));
+	/* The one that waits goes with its connection, and no more than eight do. */
+	for (unsigned i = 0; i < 8; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "V%u", i);
+		injects(++id, "TOKEN", name);
+		stage_answer(&stage, id, METHOD_SECRET_INJECT);
+	}
+	injects(++id, "TOKEN", "V8");
+	stage_refused(&stage, id, RPC_RATE);
+	stage_send(&stage, FRAME_CALL_GONE, 0, NULL, 0);
+	asks(++id, METHOD_EXEC_RUN, 0, stage_text(SCHEMA_TEXT, "env"));
+	stage_answer(&stage, id, METHOD_EXEC_RUN);
+	/* Names are of the policy, so its rate counts. */
+	for (unsigned i = 0; i < 10; i++) {
+		injects(++id, "TOKEN", "A");
+		stage_answer(&stage, id, METHOD_SECRET_INJECT);
+	}
+	injects(++id, "TOKEN", "A");
+	stage_refused(&stage, id, RPC_RATE);
+}
+
 static void test_services(void **state)
 {
 	struct values v = { 0 };
@@ -408,7 +486,7 @@ static void test_services(void **state)
 	refuses(METHOD_OPEN_URL, stage_text(SCHEMA_TEXT, "https://evilexample.com/"), RPC_SCOPE);
 	v.v[0] = stage_text(SCHEMA_TEXT, "k");
 	stage_call(&stage, 1, METHOD_SECRET_INJECT, CALL_BY_SHIELD, &v);
-	stage_refused(&stage, 1, RPC_SERVICE);
+	stage_refused(&stage, 1, RPC_SCOPE);
 	/* There is no log. */
 	v.v[0] = stage_text(SCHEMA_JSON, "[{\"a\":1}]");
 	stage_call(&stage, 2, METHOD_EVENTS_BATCH, CALL_BY_SHIELD, &v);
@@ -435,6 +513,7 @@ int main(void)
 		TEST(test_exec_cancelled),
 		TEST(test_environment),
 		TEST(test_policy_check),
+		TEST(test_secrets),
 		TEST(test_services),
 	};
 

@@ -227,6 +227,7 @@ static void test_serves(void **state)
 	answer = ask_line(h, READ("/etc/passwd"));
 	assert_non_null(answer);
 	assert_non_null(strstr(answer, "-32001"));
+	assert_non_null(strstr(answer, "ask the user for this grant"));
 	assert_non_null(strstr(answer, "\"allowed\":[\"$WORK_DIR/{,**}\"]"));
 	answer = ask_line(h, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
 	assert_non_null(answer);
