@@ -17,49 +17,62 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/enclave/internal.h"
+#include "broker/monitor/pool.h"
+#include "daemon/enclave/bridge.h"
+#include "daemon/enclave/files.h"
+#include "daemon/enclave/policy.h"
+#include "daemon/enclave/reply.h"
+#include "daemon/enclave/shell.h"
 #include "daemon/message.h"
+#include "event/loop.h"
 #include "process/child.h"
+#include "warden/outbox.h"
+#include "wire/frame.h"
 
-const struct corral_by bridge_by = { .size = sizeof(bridge_by), .actor = "invoke" };
+enum { BRIDGE_THREADS = 8 /* for files, and as many for commands */ };
 
-static const struct {
-	bridge_handler *handle;
-	bool runs; /* a command: it may take long */
-} bridge_handlers[ROUTE_COUNT] = {
-	[ROUTE_FS_READ] = { bridge_fs_read, false },
-	[ROUTE_FS_WRITE] = { bridge_fs_write, false },
-	[ROUTE_FS_LIST] = { bridge_fs_list, false },
-	[ROUTE_SHELL_EXEC] = { bridge_shell_exec, true },
-	[ROUTE_GET_POLICY] = { bridge_get_policy, false },
-	[ROUTE_SET_POLICY] = { bridge_set_policy, false },
-	[ROUTE_GET_AUDIT_LOG] = { bridge_get_audit_log, false },
-	[ROUTE_EXPORT_AUDIT_LOG] = { bridge_export_audit_log, false },
+struct bridge_process {
+	struct bridge bridge;
+	struct loop *loop;
+	struct pool *files, *shells;
+	struct watcher link;
+	struct outbox out;
+	struct frame frame;
+	bool is_over;
 };
 
-bool bridge_tell(struct bridge *b, const char *type, const struct buffer *json)
+/* A call: of the loop, but while a thread works on it. */
+struct bridge_call {
+	struct pool_job job;
+	struct bridge_process *of;
+	uint64_t id;
+	struct buffer body, missing; /* that the reply points into */
+	struct reply reply;
+};
+
+static const struct {
+	void (*handle)(struct bridge *b, struct reply *c);
+	bool runs; /* a command: it may take long */
+} bridge_handlers[ROUTE_COUNT] = {
+	[ROUTE_FS_READ] = { files_read, false },
+	[ROUTE_FS_WRITE] = { files_write, false },
+	[ROUTE_FS_LIST] = { files_list, false },
+	[ROUTE_SHELL_EXEC] = { shell_exec, true },
+	[ROUTE_GET_POLICY] = { policy_get, false },
+	[ROUTE_SET_POLICY] = { policy_set, false },
+	[ROUTE_GET_AUDIT_LOG] = { policy_get_log, false },
+	[ROUTE_EXPORT_AUDIT_LOG] = { policy_export_log, false },
+};
+
+static bool bridge_tell(struct bridge *b, const char *type, const struct buffer *json)
 {
+	const struct bridge_process *of = container_of(b, struct bridge_process, bridge);
 	const struct message_event m = { type, buffer_text(json) };
 	auto_buffer body = { 0 };
 
 	/* A packet is whole, whichever thread sends it. */
 	return !json->failed && message_event_encode(&m, &body) == 0 &&
-	       frame_send(b->out.socket, FRAME_API_EVENT, 0, body.data, body.len, NULL, 0) == 0;
-}
-
-bool bridge_path(struct bridge_call *c, const char *name, char out[PATH_BYTES], const char **ret)
-{
-	const char *path = route_value(&c->call, name);
-	size_t len;
-
-	*ret = NULL;
-	if (path && path_normalize(path, strlen(path), out, &len) < 0) {
-		reply_fail(c, 400, "the path must be absolute, and shorter than 4096 bytes");
-		return false;
-	}
-	if (path)
-		*ret = out;
-	return true;
+	       frame_send(of->out.socket, FRAME_API_EVENT, 0, body.data, body.len, NULL, 0) == 0;
 }
 
 /* Calls */
@@ -67,38 +80,43 @@ bool bridge_path(struct bridge_call *c, const char *name, char out[PATH_BYTES], 
 static void bridge_call_free(struct bridge_call *c)
 {
 	buffer_deinit(&c->body);
-	buffer_deinit(&c->json);
+	buffer_deinit(&c->missing);
+	buffer_deinit(&c->reply.json);
 	free(c);
 }
 
 static void bridge_answer(struct bridge_call *c)
 {
-	struct message_answer m = { .status = c->status };
+	struct reply *reply = &c->reply;
+	struct message_answer m;
 	auto_buffer body = { 0 };
 
-	if (c->json.failed)
-		reply_fail(c, 503, "out of memory");
-	else if (c->json.len > BRIDGE_ANSWER_MAX)
-		reply_fail(c, 413, "the answer is too long");
-	m.status = c->status;
-	m.json = buffer_text(&c->json);
-	m.len = c->json.len;
+	if (reply->json.failed)
+		reply_fail(reply, 503, "out of memory");
+	else if (reply->json.len > BRIDGE_ANSWER_MAX)
+		reply_fail(reply, 413, "the answer is too long");
+	m = (struct message_answer){
+		.status = reply->status, .json = buffer_text(&reply->json), .len = reply->json.len
+	};
 	if (message_answer_encode(&m, &body) == 0)
-		outbox_add(&c->bridge->out, FRAME_API_ANSWER, c->id, body.data, body.len, -1);
+		outbox_add(&c->of->out, FRAME_API_ANSWER, c->id, body.data, body.len, -1);
 	else
-		c->bridge->is_over = true;
+		c->of->is_over = true;
 }
 
 /* In a thread. */
 static void bridge_work(struct pool_job *j)
 {
 	struct bridge_call *c = container_of(j, struct bridge_call, job);
+	struct bridge *b = &c->of->bridge;
 
-	policy_refresh(c->bridge);
-	bridge_handlers[c->call.route - routes].handle(c);
+	policy_refresh(b);
+	policy_print_missing(b, &c->missing);
+	c->reply.missing = buffer_text(&c->missing);
+	bridge_handlers[c->reply.call.route - routes].handle(b, &c->reply);
 }
 
-static void bridge_watch(struct bridge *b)
+static void bridge_watch(struct bridge_process *b)
 {
 	if (b->out.broken || loop_change(b->loop, &b->link,
 				     EPOLLIN | (outbox_is_empty(&b->out) ? 0 : EPOLLOUT)) < 0)
@@ -110,26 +128,29 @@ static void bridge_done(struct pool_job *j)
 	struct bridge_call *c = container_of(j, struct bridge_call, job);
 
 	bridge_answer(c);
-	if (atomic_load(&c->bridge->is_ended))
-		c->bridge->is_over = true;
-	bridge_watch(c->bridge);
+	/* The user ended it: the next call has another one. */
+	if (c->reply.is_ended)
+		c->of->is_over = true;
+	bridge_watch(c->of);
 	bridge_call_free(c);
 }
 
-static int bridge_take(struct bridge *b, const struct frame *f)
+static int bridge_take(struct bridge_process *b, const struct frame *f)
 {
 	struct bridge_call *c = f->type == FRAME_API_CALL ? calloc(1, sizeof(*c)) : NULL;
+	const struct route_call *call;
 	int r;
 
 	if (!c)
 		return -EPROTO;
 	*c = (struct bridge_call){ .job = { .work = bridge_work, .done = bridge_done },
-		.bridge = b,
+		.of = b,
 		.id = f->id,
-		.status = 200 };
+		.reply.status = 200 };
+	call = &c->reply.call;
 	buffer_add(&c->body, f->body, f->len);
-	r = c->body.failed ? -ENOMEM : route_call_decode(&c->call, c->body.data, c->body.len);
-	if (r == 0 && !bridge_handlers[c->call.route - routes].handle)
+	r = c->body.failed ? -ENOMEM : route_call_decode(&c->reply.call, c->body.data, c->body.len);
+	if (r == 0 && !bridge_handlers[call->route - routes].handle)
 		r = -EPROTO;
 	/* The policy of an enclave before this one holds before anything else is done. */
 	if (r == 0 && c->id == 0) {
@@ -138,8 +159,8 @@ static int bridge_take(struct bridge *b, const struct frame *f)
 		return 0;
 	}
 	if (r == 0)
-		r = pool_add(bridge_handlers[c->call.route - routes].runs ? b->shells : b->files,
-			&c->job);
+		r = pool_add(
+			bridge_handlers[call->route - routes].runs ? b->shells : b->files, &c->job);
 	if (r < 0)
 		bridge_call_free(c);
 	return r;
@@ -147,7 +168,7 @@ static int bridge_take(struct bridge *b, const struct frame *f)
 
 static void bridge_on_link(struct watcher *w, uint32_t events)
 {
-	struct bridge *b = container_of(w, struct bridge, link);
+	struct bridge_process *b = container_of(w, struct bridge_process, link);
 	int r = 1;
 
 	if (events & EPOLLOUT)
@@ -163,14 +184,15 @@ static void bridge_on_link(struct watcher *w, uint32_t events)
 	bridge_watch(b);
 }
 
-static int bridge_serve(struct bridge *b, const char *folder)
+static int bridge_serve(struct bridge_process *b, const char *folder)
 {
 	int r = loop_new(&b->loop);
 
+	b->bridge.tell = bridge_tell;
 	b->out = (struct outbox){ .socket = CHILD_SOCKET };
 	b->link = (struct watcher){ .ready = bridge_on_link, .fd = -1 };
 	if (r == 0)
-		r = policy_open(b, folder);
+		r = policy_open(&b->bridge, folder);
 	if (r == 0)
 		r = pool_new(&b->files, b->loop, BRIDGE_THREADS);
 	if (r == 0)
@@ -201,7 +223,7 @@ static int bridge_explain(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct bridge b;
+	static struct bridge_process b;
 	socklen_t len = sizeof(int);
 	int type = 0, r;
 

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/enclave/files.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "codec/encoding.h"
 #include "codec/json-writer.h"
-#include "daemon/enclave/internal.h"
 
 enum { FILES_ENTRIES_MAX = 10000, FILES_NS_PER_MS = 1000000 };
 
-static bool files_is_base64(const struct bridge_call *c)
+static bool files_is_base64(const struct reply *c)
 {
 	const char *encoding = route_value(&c->call, "encoding");
 
 	return encoding && strcmp(encoding, "base64") == 0;
 }
 
-static bool files_is_flag(const struct bridge_call *c, const char *name)
+static bool files_is_flag(const struct reply *c, const char *name)
 {
 	const char *value = route_value(&c->call, name);
 
 	return value && strcmp(value, "true") == 0;
 }
 
-void bridge_fs_read(struct bridge_call *c)
+void files_read(struct bridge *b, struct reply *c)
 {
 	struct json_writer w = { .out = &c->json };
 	struct corral_file file = { .size = sizeof(file) };
@@ -31,10 +34,9 @@ void bridge_fs_read(struct bridge_call *c)
 	size_t len = 0;
 	int r;
 
-	if (!bridge_path(c, "path", room, &path))
+	if (!reply_path(c, "path", room, &path))
 		return;
-	r = corral_enclave_fs_read_file(
-		c->bridge->enclave, &bridge_by, path, &file, &data, &len, &e);
+	r = corral_enclave_fs_read_file(b->enclave, BRIDGE_BY, path, &file, &data, &len, &e);
 	if (r < 0) {
 		reply_refuse(c, r, e);
 		return;
@@ -47,7 +49,7 @@ void bridge_fs_read(struct bridge_call *c)
 	corral_free(data);
 }
 
-void bridge_fs_write(struct bridge_call *c)
+void files_write(struct bridge *b, struct reply *c)
 {
 	const char *content = route_value(&c->call, "content"), *data = NULL, *path;
 	char room[PATH_BYTES];
@@ -58,14 +60,14 @@ void bridge_fs_write(struct bridge_call *c)
 	int r = encoding_decode(files_is_base64(c) ? ENCODING_BASE64 : ENCODING_UTF8, content,
 		strlen(content), &a, &data, &len);
 
-	if (!bridge_path(c, "path", room, &path))
+	if (!reply_path(c, "path", room, &path))
 		return;
 	if (r == -EINVAL) {
 		reply_fail(c, 400, "the content is not base64");
 		return;
 	}
 	if (r == 0)
-		r = corral_enclave_fs_write(c->bridge->enclave, &bridge_by, path, data, len, &e);
+		r = corral_enclave_fs_write(b->enclave, BRIDGE_BY, path, data, len, &e);
 	if (r < 0) {
 		reply_refuse(c, r, e);
 		return;
@@ -103,7 +105,7 @@ static int files_on_entry(void *context, const struct corral_file *f)
 	return 0;
 }
 
-void bridge_fs_list(struct bridge_call *c)
+void files_list(struct bridge *b, struct reply *c)
 {
 	const struct corral_list_options o = { .size = sizeof(o),
 		.pattern = route_value(&c->call, "pattern"),
@@ -114,12 +116,12 @@ void bridge_fs_list(struct bridge_call *c)
 	const char *path;
 	long r;
 
-	if (!bridge_path(c, "path", room, &path))
+	if (!reply_path(c, "path", room, &path))
 		return;
 	json_open_map(&l.w, NULL);
 	json_open_list(&l.w, "entries");
 	r = corral_enclave_fs_list_matching(
-		c->bridge->enclave, &bridge_by, path, &o, files_on_entry, &l, &e);
+		b->enclave, BRIDGE_BY, path, &o, files_on_entry, &l, &e);
 	if (r < 0) {
 		reply_refuse(c, (int)r, e);
 		return;

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the enclave grants: nothing, unless enclave.yaml (or enclave.json) of the daemon's folder
- * says so, and no more than enclave-ceiling.yaml (.json) allows, if there is one. The file is
- * looked at before each call; one that cannot be read or understood changes nothing, and its error
- * is an event and in get_policy. set_policy holds until the file changes.
- *
- * Corral's own folders are denied whatever is granted: they have the token, the log, and these
- * files.
- */
+#include "daemon/enclave/policy.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,12 +9,11 @@
 #include <unistd.h>
 
 #include "audit/place.h"
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "codec/json-writer.h"
-#include "daemon/enclave/internal.h"
 #include "host/daemon-place.h"
 
 enum { POLICY_FILE_MAX = 1 << 20 };
@@ -124,7 +116,7 @@ static void policy_note(struct bridge *b, char **place, int r, const struct corr
 	json_put_text(&w, "state", r < 0 ? "broken" : b->policy.path ? "in force" : "removed");
 	json_put_raw(&w, "error", *place);
 	json_close(&w);
-	(void)bridge_tell(b, "policy", &json);
+	(void)b->tell(b, "policy", &json);
 }
 
 static bool policy_is_same(const struct stat *a, const struct stat *b)
@@ -214,6 +206,7 @@ int policy_open(struct bridge *b, const char *folder)
 	ceiling[0] = b->policy.ceiling;
 	o.ceiling = ceiling;
 	o.n_ceiling = b->policy.ceiling ? 1 : 0;
+	o.ceiling_grants = 1;
 	o.max_file_bytes = BRIDGE_FILE_MAX;
 	o.guarded = guarded;
 	o.n_guarded = access(folder, F_OK) == 0 ? 1 : 0;
@@ -222,14 +215,24 @@ int policy_open(struct bridge *b, const char *folder)
 	return r;
 }
 
+void policy_close(struct bridge *b)
+{
+	corral_enclave_free(b->enclave);
+	corral_permissions_free(b->policy.ceiling);
+	free(b->policy.path);
+	free(b->policy.error);
+	free(b->policy.ceiling_error);
+	(void)pthread_mutex_destroy(&b->policy.lock);
+}
+
 /* The calls */
 
-void bridge_get_policy(struct bridge_call *c)
+void policy_get(struct bridge *b, struct reply *c)
 {
 	struct json_writer w = { .out = &c->json };
-	struct bridge_policy *y = &c->bridge->policy;
+	struct bridge_policy *y = &b->policy;
 	char *json = NULL;
-	int r = corral_enclave_get_policy(c->bridge->enclave, &json);
+	int r = corral_enclave_get_policy(b->enclave, &json);
 
 	if (r < 0) {
 		reply_refuse(c, r, NULL);
@@ -247,14 +250,15 @@ void bridge_get_policy(struct bridge_call *c)
 }
 
 /* 1: it was refused. */
-static int policy_is_above(struct bridge_call *c, const struct corral_permissions *p)
+static int policy_is_above(
+	const struct bridge *b, struct reply *c, const struct corral_permissions *p)
 {
 	struct corral_error *e = NULL;
 	auto_buffer text = { 0 };
 	char *witness = NULL;
-	int r = c->bridge->policy.ceiling ? corral_permissions_subset(p, c->bridge->policy.ceiling,
-						    NULL, 0, &witness, &e)
-					  : 1;
+	int r = b->policy.ceiling
+			? corral_permissions_subset(p, b->policy.ceiling, NULL, 0, &witness, &e)
+			: 1;
 
 	if (r == 0) {
 		buffer_printf(&text, "this is above the ceiling, enclave-ceiling.yaml: %s",
@@ -269,7 +273,7 @@ static int policy_is_above(struct bridge_call *c, const struct corral_permission
 	return r != 1;
 }
 
-void bridge_set_policy(struct bridge_call *c)
+void policy_set(struct bridge *b, struct reply *c)
 {
 	const char *text = route_value(&c->call, "policy");
 	struct json_writer w = { .out = &c->json };
@@ -283,11 +287,11 @@ void bridge_set_policy(struct bridge_call *c)
 		c->status = r == -ENOMEM ? 503 : 422;
 		return;
 	}
-	if (policy_is_above(c, p) == 0) {
-		(void)pthread_mutex_lock(&c->bridge->policy.lock);
-		r = policy_apply(c->bridge, p, &u, &e);
-		c->bridge->policy.is_set |= r == 0;
-		(void)pthread_mutex_unlock(&c->bridge->policy.lock);
+	if (policy_is_above(b, c, p) == 0) {
+		(void)pthread_mutex_lock(&b->policy.lock);
+		r = policy_apply(b, p, &u, &e);
+		b->policy.is_set |= r == 0;
+		(void)pthread_mutex_unlock(&b->policy.lock);
 		if (r < 0) {
 			reply_refuse(c, r, e);
 		} else {
@@ -300,13 +304,13 @@ void bridge_set_policy(struct bridge_call *c)
 	corral_permissions_free(p);
 }
 
-void bridge_get_audit_log(struct bridge_call *c)
+void policy_get_log(struct bridge *b, struct reply *c)
 {
 	const char *limit = route_value(&c->call, "limit");
 	struct json_writer w = { .out = &c->json };
 	struct corral_error *e = NULL;
 	char *json = NULL;
-	int r = corral_enclave_get_audit_log(c->bridge->enclave,
+	int r = corral_enclave_get_audit_log(b->enclave,
 		limit && strcmp(limit, "0") != 0 ? strtoull(limit, NULL, 10) : 100, &json, &e);
 
 	if (r < 0) {
@@ -320,8 +324,8 @@ void bridge_get_audit_log(struct bridge_call *c)
 }
 
 /* The log as a text: by a file, as the library has it, in a folder that is ours alone. */
-static int audit_print(
-	struct bridge_call *c, const char *format, struct buffer *ret, struct corral_error **e)
+static int policy_print_log(
+	struct bridge *b, const char *format, struct buffer *ret, struct corral_error **e)
 {
 	char folder[] = "/tmp/corrald-enclave-XXXXXX", path[sizeof(folder) + 8];
 	int r = mkdtemp(folder) ? 0 : -errno;
@@ -329,7 +333,7 @@ static int audit_print(
 	if (r < 0)
 		return r;
 	(void)snprintf(path, sizeof(path), "%s/log", folder);
-	r = corral_enclave_export_audit_log(c->bridge->enclave, format, path, e);
+	r = corral_enclave_export_audit_log(b->enclave, format, path, e);
 	if (r == 0)
 		r = file_read(path, BRIDGE_FILE_MAX, ret);
 	(void)unlink(path);
@@ -337,7 +341,7 @@ static int audit_print(
 	return r;
 }
 
-void bridge_export_audit_log(struct bridge_call *c)
+void policy_export_log(struct bridge *b, struct reply *c)
 {
 	char room[PATH_BYTES];
 	const char *path;
@@ -347,13 +351,12 @@ void bridge_export_audit_log(struct bridge_call *c)
 	auto_buffer text = { 0 };
 	int r;
 
-	if (!bridge_path(c, "path", room, &path))
+	if (!reply_path(c, "path", room, &path))
 		return;
-	r = audit_print(c, format ? format : "json", &text, &e);
+	r = policy_print_log(b, format ? format : "json", &text, &e);
 	/* Into a file only where the policy lets files be written. */
 	if (r == 0 && path)
-		r = corral_enclave_fs_write(
-			c->bridge->enclave, &bridge_by, path, text.data, text.len, &e);
+		r = corral_enclave_fs_write(b->enclave, BRIDGE_BY, path, text.data, text.len, &e);
 	if (r < 0) {
 		reply_refuse(c, r, e);
 		return;

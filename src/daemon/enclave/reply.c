@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Answers, as JSON. What the policy does not allow is 403 and begins with "Permission denied", as
- * programs of desktop shells expect it; the denial beside it says which rule, and what would allow
- * it.
- */
+#include "daemon/enclave/reply.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "codec/encoding.h"
 #include "codec/json-writer.h"
-#include "daemon/enclave/internal.h"
 #include "policy/operation-names.h"
 
 void reply_data(struct json_writer *w, const char *key, const char *data, size_t len, bool base64)
@@ -82,7 +78,7 @@ static unsigned reply_status(int r)
 	return 500;
 }
 
-void reply_refuse(struct bridge_call *c, int r, struct corral_error *e)
+void reply_refuse(struct reply *c, int r, struct corral_error *e)
 {
 	static const char denied[] = "permission denied: ";
 	const char *message = e ? corral_error_message(e) : strerror(-r);
@@ -93,15 +89,15 @@ void reply_refuse(struct bridge_call *c, int r, struct corral_error *e)
 	c->status = reply_status(r);
 	/* The user ended it: the next call has another one. */
 	if (r == -ECANCELED)
-		atomic_store(&c->bridge->is_ended, true);
+		c->is_ended = true;
 	if (c->status == 403) {
 		buffer_adds(&text, "Permission denied: ");
 		if (strncmp(message, denied, strlen(denied)) == 0)
 			message += strlen(denied);
 	}
 	buffer_adds(&text, message);
-	if (d && c->status == 403)
-		policy_print_missing(c->bridge, &text);
+	if (d && c->status == 403 && c->missing)
+		buffer_adds(&text, c->missing);
 	buffer_clear(&c->json);
 	json_open_map(&w, NULL);
 	json_put_buffer(&w, "error", &text);
@@ -117,7 +113,7 @@ void reply_refuse(struct bridge_call *c, int r, struct corral_error *e)
 	corral_error_free(e);
 }
 
-void reply_fail(struct bridge_call *c, unsigned status, const char *text)
+void reply_fail(struct reply *c, unsigned status, const char *text)
 {
 	struct json_writer w = { .out = &c->json };
 
@@ -126,4 +122,19 @@ void reply_fail(struct bridge_call *c, unsigned status, const char *text)
 	json_open_map(&w, NULL);
 	json_put_text(&w, "error", text);
 	json_end_line(&w);
+}
+
+bool reply_path(struct reply *c, const char *name, char out[PATH_BYTES], const char **ret)
+{
+	const char *path = route_value(&c->call, name);
+	size_t len;
+
+	*ret = NULL;
+	if (path && path_normalize(path, strlen(path), out, &len) < 0) {
+		reply_fail(c, 400, "the path must be absolute, and shorter than 4096 bytes");
+		return false;
+	}
+	if (path)
+		*ret = out;
+	return true;
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * shell_exec: a program with its arguments, no shell, in a sandbox of the enclave. The answer has
- * what it printed, up to a bound. A caller that gives an `id` gets it as events too, as it comes:
- * one in SHELL_EVENT_MS for each stream, of up to SHELL_PIECE bytes, because all who listen have
- * one ring. What is more is only in the answer, and the next event says how much was left out.
- */
+#include "daemon/enclave/shell.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "codec/json-writer.h"
-#include "daemon/enclave/internal.h"
+#include "codec/json.h"
 
 enum {
 	SHELL_ARGS_MAX = 1024,
@@ -57,7 +54,8 @@ static void shell_tell(struct shell_run *x, struct shell_stream *s, bool is_end)
 	json_close(&w);
 	s->told += n;
 	s->told_ms = now;
-	s->skipped = json.failed || !bridge_tell(x->bridge, "output", &json) ? s->skipped + n : 0;
+	s->skipped =
+		json.failed || !x->bridge->tell(x->bridge, "output", &json) ? s->skipped + n : 0;
 }
 
 static int shell_on_output(void *context, enum corral_stream stream, const void *data, size_t len)
@@ -73,7 +71,7 @@ static int shell_on_output(void *context, enum corral_stream stream, const void 
 }
 
 /* argv in the arena. -EINVAL: the list is none. */
-static int shell_read_words(struct bridge_call *c, struct arena *a, const char ***ret)
+static int shell_read_words(struct reply *c, struct arena *a, const char ***ret)
 {
 	const char *args = route_value(&c->call, "args");
 	auto_document d = { 0 };
@@ -97,7 +95,7 @@ static int shell_read_words(struct bridge_call *c, struct arena *a, const char *
 	return 0;
 }
 
-static void shell_print(struct bridge_call *c, const struct shell_run *x, struct corral_result *r)
+static void shell_print(struct reply *c, const struct shell_run *x, struct corral_result *r)
 {
 	const int signal = corral_result_signal(r);
 	const size_t denials = corral_result_denials(r);
@@ -141,10 +139,10 @@ static int shell_wait(struct shell_run *x, struct corral_shell *s, struct corral
 	return r;
 }
 
-void bridge_shell_exec(struct bridge_call *c)
+void shell_exec(struct bridge *b, struct reply *c)
 {
 	const char *timeout = route_value(&c->call, "timeout_ms");
-	struct shell_run x = { .bridge = c->bridge,
+	struct shell_run x = { .bridge = b,
 		.id = route_value(&c->call, "id"),
 		.out = { .name = "stdout" },
 		.err = { .name = "stderr" } };
@@ -157,7 +155,7 @@ void bridge_shell_exec(struct bridge_call *c)
 	auto_arena a = { 0 };
 	int r = shell_read_words(c, &a, &argv);
 
-	if (!bridge_path(c, "cwd", room, &how.cwd))
+	if (!reply_path(c, "cwd", room, &how.cwd))
 		return;
 	how.timeout_ms = timeout ? strtoull(timeout, NULL, 10) : 0;
 	if (how.timeout_ms == 0)
@@ -167,8 +165,7 @@ void bridge_shell_exec(struct bridge_call *c)
 	how.output = shell_on_output;
 	how.context = &x;
 	if (r == 0)
-		r = corral_enclave_shell_start(
-			&shell, c->bridge->enclave, &bridge_by, argv, &how, &e);
+		r = corral_enclave_shell_start(&shell, b->enclave, BRIDGE_BY, argv, &how, &e);
 	if (r == 0)
 		r = shell_wait(&x, shell, &result, &e);
 	if (r < 0)
