@@ -26,7 +26,8 @@ struct config config_default(void)
 	return (struct config){ .port = CONFIG_PORT,
 		.level = CONFIG_INFO,
 		.heartbeat_ms = CONFIG_HEARTBEAT * 1000,
-		.watch_ms = CONFIG_WATCH * 1000 };
+		.watch_ms = CONFIG_WATCH * 1000,
+		.sandbox_mode = "sandbox" };
 }
 
 static const char *const config_modes[] = { "enforce", "audit", "monitor", NULL };
@@ -138,6 +139,19 @@ static const char *config_set_skills(struct config *c, const struct node *n)
 	return NULL;
 }
 
+/* As Omega has it, beside `daemon`. */
+static const char *config_set_sandbox(struct config *c, const struct node *n)
+{
+	static const char *const modes[] = { "sandbox", "rx", "rwx", NULL };
+	const struct node *mode = n->type == NODE_MAP ? node_get(n, "mode") : NULL;
+
+	if (!mode || n->count != 1 || mode->type != NODE_STRING ||
+		words_find(modes, mode->text, strlen(mode->text)) < 0)
+		return "a map with `mode` alone: \"sandbox\", \"rx\" or \"rwx\"";
+	(void)snprintf(c->sandbox_mode, sizeof(c->sandbox_mode), "%s", mode->text);
+	return NULL;
+}
+
 static const char *config_set_version(struct config *c, const struct node *n)
 {
 	(void)c;
@@ -157,6 +171,7 @@ static const struct {
 	{ "watch", config_set_watch, false },
 	{ "mode", config_set_mode, false },
 	{ "skills", config_set_skills, false },
+	{ "sandbox", config_set_sandbox, true },
 	{ "version", config_set_version, true },
 };
 

@@ -25,10 +25,11 @@ struct config {
 	uint32_t watch_ms;       /* between two looks of the security watcher */
 	bool has_mode;           /* `mode` was given: it counts, and not that of the files */
 	enum config_mode mode;
-	char log_file[4096]; /* "": standard error */
-	char skills[4096];   /* more folders with skills, each with its NUL, and one behind the last
-			      */
-	char source[4096];   /* the file that was read; "": none */
+	char sandbox_mode[8]; /* `sandbox.mode`, of agents: sandbox, rx or rwx */
+	char log_file[4096];  /* "": standard error */
+	char skills[4096]; /* more folders with skills, each with its NUL, and one behind the last
+			    */
+	char source[4096]; /* the file that was read; "": none */
 };
 
 struct config config_default(void);

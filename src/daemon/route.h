@@ -57,6 +57,8 @@ enum route_id {
 	ROUTE_SANDBOX_GRANT,
 	ROUTE_QUESTIONS,
 	ROUTE_ANSWER,
+	ROUTE_LATER,
+	ROUTE_LATER_ANSWER,
 	ROUTE_GRANTS,
 	ROUTE_REVOKE,
 	ROUTE_LOGIN,
@@ -75,18 +77,35 @@ enum route_id {
 	ROUTE_SKILL,
 	ROUTE_SKILL_CHANGES,
 	ROUTE_SKILL_APPROVE,
+	ROUTE_VAULT,
+	ROUTE_VAULT_LOCK,
+	ROUTE_VAULT_UNLOCK,
 	ROUTE_METRICS,
 	ROUTE_OPENAPI,
 	ROUTE_EVENTS,
 	ROUTE_COUNT,
 };
 
+/*
+ * What a call does. The record of a change is committed before it is answered. One that grants
+ * something, or may, or that acts on the host, is in the log before it is made; if the log cannot
+ * be written, it is not made. What takes away is made in any case. A row without one is never
+ * called.
+ */
+enum route_effect {
+	ROUTE_EFFECT_UNKNOWN,
+	ROUTE_EFFECT_READS,
+	ROUTE_EFFECT_TAKES,
+	ROUTE_EFFECT_GRANTS,
+};
+
 struct route {
 	const char *method, *path; /* "/api/sandboxes/{id}" */
-	bool is_open;              /* no token is needed */
-	bool is_stream;            /* of events */
-	bool is_local;             /* corrald-http answers itself */
-	bool is_text;              /* what it answers is plain text, for Prometheus */
+	enum route_effect effect;
+	bool is_open;   /* no token is needed */
+	bool is_stream; /* of events */
+	bool is_local;  /* corrald-http answers itself */
+	bool is_text;   /* what it answers is plain text, for Prometheus */
 	const char *summary;
 	struct schema_field fields[ROUTE_FIELDS_MAX + 1];
 };

@@ -3,6 +3,7 @@
  * What a call does: one row for each route. A handler answers at once, or starts what answers later
  * (tool.c). Each call is in the audit log, and an event, when it was answered.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@
 static void api_status(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	const int failure = audit_trail_failure(s->journal.trail);
+	const char *broker = secure_getenv("CORRAL_BROKER");
 	auto_buffer json = { 0 }, watch = { 0 };
 	struct json_writer w = { .out = &json };
 
@@ -44,6 +46,11 @@ static void api_status(struct supervisor *s, uint64_t id, const struct route_cal
 	json_open_map(&w, "http");
 	json_put_number(&w, "pid", s->http.child.pid);
 	json_put_count(&w, "restarts", s->http.n_started ? s->http.n_started - 1 : 0);
+	json_close(&w);
+	json_open_map(&w, "broker");
+	json_put_flag(&w, "installed",
+		access(broker && *broker ? broker : CORRAL_BROKER_PATH, X_OK) == 0);
+	json_put_text(&w, "runs", "one for each sandbox with a broker");
 	json_close(&w);
 	json_open_map(&w, "log");
 	json_put_text(&w, "path", buffer_text(&s->journal.path));
@@ -285,6 +292,8 @@ static api_handler *const api_handlers[ROUTE_COUNT] = {
 	[ROUTE_SANDBOX_GRANT] = api_sandbox_grant,
 	[ROUTE_QUESTIONS] = api_questions,
 	[ROUTE_ANSWER] = api_answer,
+	[ROUTE_LATER] = api_later,
+	[ROUTE_LATER_ANSWER] = api_later_answer,
 	[ROUTE_GRANTS] = api_grants,
 	[ROUTE_REVOKE] = api_revoke,
 	[ROUTE_LOGIN] = api_login,
@@ -303,16 +312,20 @@ static api_handler *const api_handlers[ROUTE_COUNT] = {
 	[ROUTE_SKILL] = api_skill,
 	[ROUTE_SKILL_CHANGES] = api_skill_changes,
 	[ROUTE_SKILL_APPROVE] = api_skill_approve,
+	[ROUTE_VAULT] = api_vault,
+	[ROUTE_VAULT_LOCK] = api_vault_lock,
+	[ROUTE_VAULT_UNLOCK] = api_vault_unlock,
 	[ROUTE_METRICS] = api_metrics,
 };
 
-static enum api_effect api_effect(const struct route_call *c)
+static enum route_effect api_effect(const struct route_call *c)
 {
-	const char *answer = c->route == &routes[ROUTE_ANSWER] ? route_value(c, "answer") : NULL;
+	const bool is_answer =
+		c->route == &routes[ROUTE_ANSWER] || c->route == &routes[ROUTE_LATER_ANSWER];
+	const char *answer = is_answer ? route_value(c, "answer") : NULL;
 
-	return answer && strcmp(answer, route_answers[ANSWER_DENY]) == 0
-		       ? API_TAKES
-		       : api_calls_effect(c->route);
+	return answer && strcmp(answer, route_answers[ANSWER_DENY]) == 0 ? ROUTE_EFFECT_TAKES
+									 : c->route->effect;
 }
 
 /* False: the call was refused. */
@@ -352,9 +365,9 @@ void api_call(struct supervisor *s, uint64_t id, const struct route_call *c)
 		*call = (struct api_pending){ c->route, id, c->flags & ROUTE_BY_UNIX };
 	if (!call)
 		api_fail(s, id, 429, "too many requests are under way; try again");
-	else if (handler && (api_effect(c) != API_GRANTS || api_log_first(s, id, c)))
-		handler(s, id, c);
-	else if (!handler)
+	else if (!handler || c->route->effect == ROUTE_EFFECT_UNKNOWN)
 		api_fail(s, id, 500, "there is nothing behind this path");
+	else if (api_effect(c) != ROUTE_EFFECT_GRANTS || api_log_first(s, id, c))
+		handler(s, id, c);
 	http_link_flush(s);
 }

@@ -52,13 +52,6 @@ struct api {
 void api_call(struct supervisor *s, uint64_t id, const struct route_call *c);
 
 /* calls.c */
-/*
- * What a call does. The record of a change is committed before it is answered. One that grants
- * something, or may, or that acts on the host, is in the log before it is made; if the log cannot
- * be written, it is not made. What takes away is made in any case.
- */
-enum api_effect { API_READS, API_TAKES, API_GRANTS };
-enum api_effect api_calls_effect(const struct route *r);
 void api_note(struct supervisor *s, const struct message_note *m);
 /* Records a call with the status of its answer, once; reason: why it was refused, or "". */
 void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char *reason);
@@ -80,7 +73,12 @@ api_handler api_policies, api_policy, api_policy_put, api_policy_remove, api_pol
 api_handler api_rules, api_rule, api_rule_add, api_rule_put, api_rule_change, api_rule_remove;
 /* skills.c */
 api_handler api_skills, api_skill, api_skill_changes, api_skill_approve;
+/* vault.c */
+api_handler api_vault, api_vault_lock, api_vault_unlock;
 /* login.c */
 api_handler api_login, api_login_code;
 /* questions.c */
 api_handler api_questions, api_answer, api_grants, api_sandbox_grant, api_revoke;
+
+/* later.c */
+api_handler api_later, api_later_answer;

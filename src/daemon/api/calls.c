@@ -10,30 +10,6 @@
 #include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
-static const enum api_effect api_effects[ROUTE_COUNT] = {
-	[ROUTE_CONFIG_PUT] = API_GRANTS,
-	[ROUTE_POLICY_PUT] = API_GRANTS,
-	[ROUTE_POLICY_REMOVE] = API_GRANTS,
-	[ROUTE_POLICY_UNDO] = API_GRANTS,
-	[ROUTE_RULE_ADD] = API_GRANTS,
-	[ROUTE_RULE_PUT] = API_GRANTS,
-	[ROUTE_RULE_CHANGE] = API_GRANTS,
-	[ROUTE_RULE_REMOVE] = API_GRANTS,
-	[ROUTE_SANDBOX_END] = API_TAKES,
-	[ROUTE_SANDBOX_GRANT] = API_GRANTS,
-	[ROUTE_ANSWER] = API_GRANTS,
-	[ROUTE_REVOKE] = API_TAKES,
-	[ROUTE_FS_WRITE] = API_GRANTS,
-	[ROUTE_SHELL_EXEC] = API_GRANTS,
-	[ROUTE_SET_POLICY] = API_GRANTS,
-	[ROUTE_SKILL_APPROVE] = API_GRANTS,
-};
-
-enum api_effect api_calls_effect(const struct route *r)
-{
-	return api_effects[r - routes];
-}
-
 /*
  * Who asked for what, for the log and for those who listen. It must not flush: that may start
  * another corrald-http, and the answer to this call would go there.
@@ -115,10 +91,10 @@ void api_answered(struct supervisor *s, uint64_t id, unsigned status, const char
 {
 	for (size_t i = 0; i < ROWS(s->api.calls); i++)
 		if (s->api.calls[i].route && s->api.calls[i].id == id) {
-			const enum api_effect effect = api_calls_effect(s->api.calls[i].route);
+			const enum route_effect effect = s->api.calls[i].route->effect;
 
 			api_end(s, &s->api.calls[i], status, reason);
-			if (effect != API_READS && status < 400)
+			if (effect != ROUTE_EFFECT_READS && status < 400)
 				(void)journal_commit(s, NULL);
 			return;
 		}

@@ -9,7 +9,9 @@
 
 #include "base/path.h"
 #include "codec/json-writer.h"
+#include "codec/json.h"
 #include "daemon/api/api.h"
+#include "daemon/api/tool.h"
 #include "daemon/supervisor/journal.h"
 #include "daemon/supervisor/supervisor.h"
 
@@ -86,7 +88,11 @@ static void api_config_tell(struct supervisor *s, uint64_t id, const struct conf
 	for (size_t i = 0; i < n; i++)
 		at_once[i] = api_config_apply(s, changes[i].key, now);
 	json_open_map(&w, NULL);
+	json_put_flag(&w, "success", true);
 	api_config_print(s, &w);
+	json_open_map(&w, "config");
+	api_config_print(s, &w);
+	json_close(&w);
 	api_config_put_keys(&w, "at_once", changes, n, at_once, true);
 	api_config_put_keys(&w, "at_next_start", changes, n, at_once, false);
 	json_end_line(&w);
@@ -108,8 +114,78 @@ static bool api_config_is_found(const struct supervisor *s, const char *file)
 	       (strcmp(file + len, "/daemon.json") == 0 || strcmp(file + len, "/daemon.yaml") == 0);
 }
 
+/* The answer to {"policies": …}: the configuration with them. policies: as they were given. */
+static void api_config_shape(struct supervisor *s, const char *policies, struct buffer *text)
+{
+	auto_buffer json = { 0 };
+	struct json_writer w = { .out = &json };
+
+	json_open_map(&w, NULL);
+	json_put_flag(&w, "success", true);
+	json_open_map(&w, "config");
+	api_config_print(s, &w);
+	json_put_raw(&w, "policies", policies);
+	json_close(&w);
+	json_open_list(&w, "at_once");
+	json_put_text(&w, NULL, "policies");
+	json_close(&w);
+	json_open_list(&w, "at_next_start");
+	json_end_line(&w);
+	buffer_deinit(text);
+	*text = json;
+	json = (struct buffer){ 0 };
+}
+
+/* Any other map would be read as Corral's permissions, and one without any stops every run. */
+static bool api_config_is_rules(const char *policies)
+{
+	static const char *const keys[] = { "version", "rules", "defaultAction" };
+	auto_document d = { 0 };
+	bool found = false;
+
+	if (json_read(&d, NULL, policies, strlen(policies), NULL) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		found = found || node_get(d.root, keys[i]);
+	return found;
+}
+
+/* AgenShield's {"policies": …} is the stored policy `default`, which `corral policy` checks. */
+static void api_config_put_policies(
+	struct supervisor *s, uint64_t id, const struct route_call *c, const char *policies)
+{
+	static const char *const user[] = { "policy", "save", "--json", "--", "default", "-",
+		NULL };
+	static const char *const system[] = { "policy", "save", "--json", "--system", "--",
+		"default", "-", NULL };
+
+	for (size_t i = 0; c->route->fields[i].name; i++) {
+		if (c->values[i] && c->values[i] != policies) {
+			api_fail(s, id, 400,
+				"policies are stored in a file of their own: give them without "
+				"other keys");
+			return;
+		}
+	}
+	if (!api_config_is_rules(policies)) {
+		api_fail(s, id, 422,
+			"policies are not AgenShield's rules: none of version, rules and "
+			"defaultAction is in them; PUT /api/policies/NAME stores permissions");
+		return;
+	}
+	tool_start(s, c,
+		&(struct tool_request){ .argv = s->is_system ? system : user,
+			.input = policies,
+			.refuses = true,
+			.record = "PUT /api/config: policies",
+			.shape = api_config_shape,
+			.subject = policies,
+			.id = id });
+}
+
 void api_config_put(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
+	const char *policies = route_value(c, "policies");
 	struct config_change changes[CONFIG_CHANGES_MAX];
 	char file[PATH_BYTES];
 	struct config now;
@@ -117,6 +193,10 @@ void api_config_put(struct supervisor *s, uint64_t id, const struct route_call *
 	size_t n = 0;
 	int r;
 
+	if (policies) {
+		api_config_put_policies(s, id, c, policies);
+		return;
+	}
 	for (size_t i = 0; i < CONFIG_CHANGES_MAX && c->route->fields[i].name; i++)
 		if (c->values[i])
 			changes[n++] =

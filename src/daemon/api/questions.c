@@ -82,10 +82,18 @@ void api_answer(struct supervisor *s, uint64_t id, const struct route_call *c)
 	orders_send(b, &order);
 }
 
+/* Whether it could mean more than what it names: the target of a denial was chosen by a command. */
+static bool api_is_pattern(uint32_t op, const char *target)
+{
+	if (op == OPERATION_NET_CONNECT)
+		return strpbrk(target, "*?{}\\$") || strncmp(target, "unix:", 5) == 0;
+	return strpbrk(target, op == OPERATION_EXEC ? "*?[]{}\\$ :\"'" : "*?[]{}\\$");
+}
+
 void api_sandbox_grant(struct supervisor *s, uint64_t id, const struct route_call *c)
 {
 	struct sandbox *b = peers_find(s, route_value(c, "id"));
-	const char *action = route_value(c, "action");
+	const char *action = route_value(c, "action"), *exact = route_value(c, "exact");
 	const struct live_grant g = { .until_ms = api_ttl_ms(c),
 		.op = (uint32_t)words_find(operation_names, action, strlen(action)),
 		.by = GRANT_BY_API,
@@ -95,6 +103,13 @@ void api_sandbox_grant(struct supervisor *s, uint64_t id, const struct route_cal
 	if (!b) {
 		api_fail(s, id, 404,
 			"there is no such sandbox; `corral ps` and GET /api/sandboxes list them");
+		return;
+	}
+	if (exact && strcmp(exact, "true") == 0 && api_is_pattern(g.op, g.pattern)) {
+		api_fail(s, id, 400,
+			"the target is a pattern, or has characters of one: it would grant more "
+			"than what "
+			"was denied. Type what is meant into the form");
 		return;
 	}
 	if (live_grant_encode(&g, &body) < 0) {

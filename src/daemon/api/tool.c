@@ -33,6 +33,7 @@ struct tool {
 	size_t generation; /* of corrald-http: another one has other calls */
 	tool_taker *take;  /* NULL: a call is answered */
 	tool_teller *tell;
+	tool_shaper *shape;
 	bool is_lines, is_cut, is_late, refuses;
 	struct watcher output, end;
 	struct timer timer;
@@ -191,6 +192,8 @@ static void tool_answer(struct tool *t, int status)
 			tool_join_lines(&t->text);
 		if (code != 200)
 			tool_flatten_error(&t->text);
+		else if (t->shape)
+			t->shape(s, buffer_text(&t->subject), &t->text);
 		api_reply(s, t->id, code, buffer_text(&t->text), t->text.len);
 	}
 	http_link_flush(s);
@@ -318,6 +321,7 @@ int tool_start_own(struct supervisor *s, const struct tool_request *r)
 		.id = r->id,
 		.take = r->take,
 		.tell = r->tell,
+		.shape = r->shape,
 		.generation = s->http.n_started,
 		.is_lines = r->is_lines,
 		.is_cut = r->is_cut,

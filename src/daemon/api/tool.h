@@ -24,6 +24,8 @@ typedef void tool_taker(struct supervisor *s, int status, struct buffer *text);
 /* What one answered a call with: for the log. status: HTTP's. subject: the request's. */
 typedef void tool_teller(
 	struct supervisor *s, unsigned status, const char *subject, const struct buffer *text);
+/* Replaces the text. */
+typedef void tool_shaper(struct supervisor *s, const char *subject, struct buffer *text);
 struct tool_request {
 	const char *const *argv; /* behind "corral"; ends with NULL */
 	const char *input;       /* for its standard input; NULL: none */
@@ -34,8 +36,9 @@ struct tool_request {
 	uint64_t id;             /* of the call */
 	tool_taker *take;        /* gets the output, and there is no call; NULL: the call does */
 	tool_teller *tell;       /* is called with the answer, too; or NULL */
-	const char *subject;     /* what the call is about, for `tell`; or NULL */
-	uint64_t ms;             /* how long it may take; 0: TOOL_MS */
+	tool_shaper *shape;  /* makes the answer of what a tool printed that succeeded; or NULL */
+	const char *subject; /* what the call is about, for `tell` and `shape`; or NULL */
+	uint64_t ms;         /* how long it may take; 0: TOOL_MS */
 };
 /* For a call. It runs at once, or waits for its turn, or is refused; what it points to is copied.
  */

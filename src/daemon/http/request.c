@@ -166,12 +166,12 @@ static int api_request_read_query(struct api_request *q, const char *query, stru
 	return 0;
 }
 
-/* A value of the body as text: a list is written once more. NULL: there is no memory. */
+/* A value of the body as text: a list or a map is written once more. NULL: there is no memory. */
 static const char *api_request_text(struct arena *a, const struct node *n)
 {
 	auto_buffer text = { 0 };
 
-	if (n->type != NODE_LIST)
+	if (n->type != NODE_LIST && n->type != NODE_MAP)
 		return arena_strdup(a, n->text);
 	json_print(&text, n, JSON_COMPACT);
 	return text.failed ? NULL : arena_strndup(a, buffer_text(&text), text.len);

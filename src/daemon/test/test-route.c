@@ -29,6 +29,36 @@ static void test_table(void **state)
 	}
 }
 
+/*
+ * Each row says what its call does: one that does not is never called. What changes something is no
+ * GET, and every PUT, PATCH and DELETE does. Those that a POST only asks are named here.
+ */
+static void test_effects(void **state)
+{
+	static const enum route_id reads[] = { ROUTE_POLICY_CHECK, ROUTE_POLICY_LINT, ROUTE_LOGIN,
+		ROUTE_LOGIN_CODE, ROUTE_FS_READ, ROUTE_FS_LIST, ROUTE_GET_POLICY,
+		ROUTE_GET_AUDIT_LOG, ROUTE_EXPORT_AUDIT_LOG };
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ROUTE_COUNT; i++) {
+		const struct route *r = &routes[i];
+		bool is_read = strcmp(r->method, "GET") == 0;
+
+		for (size_t k = 0; k < ROWS(reads); k++)
+			is_read = is_read || i == reads[k];
+		assert_int_not_equal(r->effect, ROUTE_EFFECT_UNKNOWN);
+		assert_int_equal(r->effect == ROUTE_EFFECT_READS, is_read);
+		n += !is_read;
+	}
+	assert_true(n > 10);
+	/* What takes away is done even if it cannot be logged. */
+	assert_int_equal(routes[ROUTE_SANDBOX_END].effect, ROUTE_EFFECT_TAKES);
+	assert_int_equal(routes[ROUTE_REVOKE].effect, ROUTE_EFFECT_TAKES);
+	assert_int_equal(routes[ROUTE_ANSWER].effect, ROUTE_EFFECT_GRANTS);
+	assert_int_equal(routes[ROUTE_SHELL_EXEC].effect, ROUTE_EFFECT_GRANTS);
+}
+
 static void test_find(void **state)
 {
 	static const struct {
@@ -210,6 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_effects),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_call),
 		cmocka_unit_test(test_call_print),
