@@ -13,6 +13,8 @@
 struct sandbox;
 struct supervisor;
 
+enum { PEERS_NOTIFIED_MAX = 4, PEERS_NOTIFIED_MS = 60 * 1000 };
+
 struct peers {
 	struct watcher join;   /* where they connect */
 	struct link sandboxes; /* daemon/peers/sandboxes.h */
@@ -22,6 +24,9 @@ struct peers {
 	struct missed missed;
 	uint64_t acknowledged, lost; /* up to this number in the trail's ring; as it said then */
 	bool is_ack_due;             /* also if nothing was committed since */
+	/* When questions were last shown on the desktop: a ring, of CLOCK_MONOTONIC. */
+	uint64_t notified_ms[PEERS_NOTIFIED_MAX];
+	size_t n_notified;
 };
 
 /* The one with this id; NULL: there is none. */

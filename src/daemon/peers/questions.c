@@ -12,12 +12,15 @@
 
 #include "base/clock.h"
 #include "codec/json-writer.h"
+#include "daemon/api/tool.h"
 #include "daemon/peers/peers.h"
 #include "daemon/peers/questions.h"
 #include "daemon/peers/sandboxes.h"
 #include "daemon/supervisor/bus.h"
 #include "daemon/supervisor/supervisor.h"
+#include "host/session-bus.h"
 #include "policy/operation-names.h"
+#include "wire/join.h"
 #include "wire/question.h"
 
 enum {
@@ -198,6 +201,37 @@ static void questions_tell_grant(
 	questions_publish(b, "grant", state, x->number, &json);
 }
 
+/* On the desktop */
+
+static void questions_notified(struct supervisor *s, int status, struct buffer *text)
+{
+	(void)s;
+	(void)status;
+	(void)text;
+}
+
+/*
+ * Points to a new question of a library's sandbox or an enclave; a run does that itself, as it
+ * knows whether it has a terminal. One rate for all of them: a sandbox that asks without end starts
+ * no processes without end. `corral questions notify` has a rate for all of the user's as well.
+ */
+static void questions_notify(const struct sandbox *b, const struct asked *x)
+{
+	struct supervisor *s = b->s;
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+	uint64_t *oldest = &s->peers.notified_ms[s->peers.n_notified % PEERS_NOTIFIED_MAX];
+	const char *argv[] = { "questions", "notify", "--", operation_names[x->q.op], x->q.target,
+		NULL };
+
+	if (b->who.kind == JOIN_RUN || s->is_system || !session_bus_is_watched() ||
+		(s->peers.n_notified >= PEERS_NOTIFIED_MAX && now - *oldest < PEERS_NOTIFIED_MS))
+		return;
+	*oldest = now;
+	s->peers.n_notified++;
+	/* Whether it is shown or not: the question is in the list. */
+	(void)tool_start_own(s, &(struct tool_request){ .argv = argv, .take = questions_notified });
+}
+
 /* Frames */
 
 static struct asked *questions_at(struct questions *q, uint64_t number)
@@ -250,6 +284,7 @@ static int questions_on_question(struct sandbox *b, const struct frame *f)
 		}
 		x->number = f->id;
 		x->asked_ms = now;
+		questions_notify(b, x);
 	}
 	x->count++;
 	x->expires_ms = now + q.wait_ms;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hash.h"
 #include "codec/json-writer.h"
 #include "daemon/peers/acks.h"
 #include "daemon/peers/orders.h"
@@ -217,6 +218,32 @@ static const char *sandboxes_type(const struct audit_event *e)
 	}
 }
 
+#define SANDBOXES_LOOKUP_NS (UINT64_C(2000) * 1000000)
+
+/*
+ * How many denials it counts for. A look-up is one, though a program asks for several kinds of
+ * address; the dashboard has the same rule for what it counts itself (dashboard/counts.js).
+ */
+static uint64_t sandboxes_denials(struct sandbox *b, const struct audit_event *e)
+{
+	const uint64_t hash = hash_bytes(HASH_START, e->target, strlen(e->target));
+	struct sandbox_name *name = NULL;
+	bool is_again;
+
+	if (e->decision != AUDIT_DENIED)
+		return 0;
+	if (e->action != AUDIT_NET_NAME)
+		return e->count ? e->count : 1;
+	for (size_t i = 0; i < SANDBOX_NAMES && !name; i++)
+		if (b->names[i].hash == hash)
+			name = &b->names[i];
+	is_again = name && e->time_ns < name->time_ns + SANDBOXES_LOOKUP_NS;
+	if (!name)
+		name = &b->names[b->n_names++ % SANDBOX_NAMES];
+	*name = (struct sandbox_name){ hash, e->time_ns };
+	return is_again ? 0 : 1;
+}
+
 static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 {
 	auto_buffer json = { 0 };
@@ -235,7 +262,7 @@ static int sandboxes_on_event(struct sandbox *b, const struct frame *f)
 	else
 		acks_note(b, journal_record(b->s, &e));
 	b->events++;
-	b->denied += e.decision == AUDIT_DENIED;
+	b->denied += sandboxes_denials(b, &e);
 	if (e.action == AUDIT_CONFINEMENT)
 		b->is_watched = strstr(e.reason, HOLDER_FILES_WATCHED);
 	b->s->api.metrics.decisions[e.decision]++;

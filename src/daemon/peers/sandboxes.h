@@ -15,6 +15,7 @@
 enum {
 	SANDBOXES_MAX = 4096,
 	SANDBOX_HELLO_MS = 5 * 1000, /* for one that connected to say who it is */
+	SANDBOX_NAMES = 32,
 };
 
 struct supervisor;
@@ -27,9 +28,13 @@ struct sandbox {
 	struct watcher watcher;
 	struct timer timer;
 	struct origin_peer peer;
-	struct arena arena; /* of the texts below */
-	struct join who;    /* .id is NULL before it said so */
-	uint64_t events, denied;
+	struct arena arena;      /* of the texts below */
+	struct join who;         /* .id is NULL before it said so */
+	uint64_t events, denied; /* as the dashboard counts: a look-up is one */
+	struct sandbox_name {
+		uint64_t hash, time_ns;
+	} names[SANDBOX_NAMES]; /* that were denied last, in a ring */
+	size_t n_names;
 	bool is_watched; /* files and programs that are denied are recorded, too */
 	struct acks acks;
 	bool is_stopping;

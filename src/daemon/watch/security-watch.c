@@ -91,6 +91,32 @@ static bool security_watch_is_found(const struct security_watch *w, const char *
 	return false;
 }
 
+/* Peers are of the daemon's own user (origin_check()), so there is one user at most. */
+static void security_watch_put_running(const struct supervisor *s, struct json_writer *w)
+{
+	json_open_list(w, "users");
+	if (s->peers.n_sandboxes) {
+		json_open_map(w, NULL);
+		json_put_count(w, "uid", getuid());
+		json_put_count(w, "sandboxes", s->peers.n_sandboxes);
+		json_close(w);
+	}
+	json_close(w);
+	json_open_list(w, "processes");
+	sandboxes_for_each(b, s)
+	{
+		if (!b->who.id)
+			continue;
+		json_open_map(w, NULL);
+		json_put_number(w, "pid", b->peer.pid);
+		json_put_count(w, "uid", b->peer.uid);
+		json_put_text(w, "sandbox", b->who.id);
+		json_put_text(w, "name", b->who.name);
+		json_close(w);
+	}
+	json_close(w);
+}
+
 void security_watch_print(const struct supervisor *s, struct buffer *out)
 {
 	const struct security_watch *watch = &s->watch.security;
@@ -111,6 +137,8 @@ void security_watch_print(const struct supervisor *s, struct buffer *out)
 			(!is_log || watch->verified_ms))
 			json_put_text(&w, NULL, security_watch_kinds[i]);
 	}
+	json_close(&w);
+	security_watch_put_running(s, &w);
 	json_end_line(&w);
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/peers/peers.h"
 #include "daemon/peers/questions.h"
 #include "daemon/peers/sandboxes.h"
+#include "daemon/api/tool.h"
 #include "daemon/supervisor/bus.h"
 #include "daemon/supervisor/supervisor.h"
 #include "test/failing.h"
@@ -67,6 +68,27 @@ struct sandbox *__wrap_peers_find(const struct supervisor *s, const char *id)
 			return b;
 	}
 	return NULL;
+}
+
+/* Notifications */
+
+static struct {
+	size_t n;
+	char words[256]; /* of the last one */
+} shown;
+
+int __wrap_tool_start_own(struct supervisor *s, const struct tool_request *r);
+int __wrap_tool_start_own(struct supervisor *s, const struct tool_request *r)
+{
+	size_t at = 0;
+
+	assert_non_null(s);
+	assert_non_null(r->take);
+	shown.n++;
+	for (size_t i = 0; r->argv[i]; i++)
+		at += (size_t)snprintf(
+			shown.words + at, sizeof(shown.words) - at, "%s|", r->argv[i]);
+	return -EBUSY;
 }
 
 /* Two sandboxes of one daemon */
@@ -562,6 +584,43 @@ static void test_memory(void **state)
 	assert_int_equal(events.n, 1);
 }
 
+/* A run points to its questions itself; for the others the daemon does, a few times in a minute. */
+static void test_notified(void **state)
+{
+	struct world *w = *state;
+	const size_t before = shown.n;
+
+	assert_int_equal(unsetenv("CI"), 0);
+	assert_int_equal(setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere", 1), 0);
+	assert_int_equal(ask(&w->a, 3, &reads), 0);
+	assert_int_equal(shown.n, before);
+	w->b.who.kind = JOIN_SESSION;
+	assert_int_equal(ask(&w->b, 1, &reads), 0);
+	assert_int_equal(shown.n, before + 1);
+	assert_string_equal(shown.words, "questions|notify|--|fs.read|/etc/\"x\"|");
+	/* The same once more is no new one. */
+	assert_int_equal(ask(&w->b, 1, &reads), 0);
+	assert_int_equal(shown.n, before + 1);
+	w->b.who.kind = JOIN_ENCLAVE;
+	for (uint64_t i = 2; i < 12; i++)
+		assert_int_equal(ask(&w->b, i, &reads), 0);
+	assert_int_equal(shown.n, before + PEERS_NOTIFIED_MAX);
+	now_ms += PEERS_NOTIFIED_MS;
+	assert_int_equal(ask(&w->b, 12, &reads), 0);
+	assert_int_equal(shown.n, before + PEERS_NOTIFIED_MAX + 1);
+	/* Where no person looks. */
+	now_ms += PEERS_NOTIFIED_MS;
+	assert_int_equal(setenv("CI", "true", 1), 0);
+	assert_int_equal(ask(&w->b, 13, &reads), 0);
+	assert_int_equal(unsetenv("CI"), 0);
+	assert_int_equal(setenv("DBUS_SESSION_BUS_ADDRESS", "unixexec:path=/bin/true", 1), 0);
+	assert_int_equal(ask(&w->b, 14, &reads), 0);
+	w->s.is_system = true;
+	assert_int_equal(setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere", 1), 0);
+	assert_int_equal(ask(&w->b, 15, &reads), 0);
+	assert_int_equal(shown.n, before + PEERS_NOTIFIED_MAX + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,6 +639,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ending_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_notified, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

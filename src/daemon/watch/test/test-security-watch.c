@@ -3,6 +3,7 @@
  * The security watcher: when it looks, what a look changes, that a look which fails is never taken
  * for health, and the bounds of what others can make it hold. `corral` is played by the test.
  */
+#include "base/link.h"
 #include "daemon/supervisor/test/test-link.h"
 
 #include <limits.h>
@@ -142,6 +143,7 @@ static int setup(void **state)
 	trail_lost = 0;
 	ending = NULL;
 	link_s->config.watch_ms = WATCH_MS;
+	link_init(&link_s->peers.sandboxes);
 	assert_int_equal(scratch_make(template, folder), 0);
 	buffer_adds(&link_s->folder.path, folder);
 	buffer_printf(&link_s->journal.path, "%s/log/audit.db", folder);
