@@ -14,6 +14,7 @@ import { Grants } from "/screens/grants.js";
 import { Questions } from "/screens/questions.js";
 import { Policies } from "/screens/policies.js";
 import { Skills } from "/screens/skills.js";
+import { Vault } from "/screens/vault.js";
 
 // One row for each screen. In the navigation unless hidden; key: behind g.
 const screens = [
@@ -23,6 +24,7 @@ const screens = [
   { path: "grants", name: "Grants", view: Grants, key: "r", icon: "M14 10a4.5 4.5 0 1 1 0 5M14 12.5H3M3 12.5v3.5M7 12.5v2.5" },
   { path: "policies", name: "Policies", view: Policies, key: "p", count: (s) => s.broken.length, icon: "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6" },
   { path: "skills", name: "Skills", view: Skills, key: "k", icon: "M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8" },
+  { path: "vault", name: "Vault", view: Vault, key: "v", icon: "M5 4h14v16H5zM12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5M12 9.5V7M8 20v1.5M16 20v1.5" },
   { path: "audit", name: "Audit", view: Audit, key: "a", icon: "M5 3h14v18H5zM9 8h6M9 12h6M9 16h4" },
   { path: "security", name: "Security", view: Security, key: "s", icon: "M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6z", count: (s) => s.findings?.length },
 ];

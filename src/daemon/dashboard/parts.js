@@ -5,7 +5,7 @@ import { h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";
 import uPlot from "uplot";
-import { ago, iso, moment, name, shorten, tick, visible } from "/format.js";
+import { ago, count, iso, moment, name, shorten, tick, visible } from "/format.js";
 
 export const html = htm.bind(h);
 
@@ -103,44 +103,103 @@ export function useTick(ms = 1000) {
   }, [ms]);
 }
 
-// A long list of rows of one height, of which only those in sight are made. `rows` are oldest first and shown newest
-// first, unless `forward`. One that is scrolled down stays where it is when rows come in at the top. `first` is the
-// number of rows[0], which tells how many have come.
+// A long list, of which only rows in sight are made. `rows` are oldest first and shown newest first, unless `forward`. A row is as
+// tall as what is in it, at least `height`: `guess` says how tall one probably is that was not drawn yet. One that is scrolled
+// down stays at the row that is on top there, whatever comes in above. `id` names a row; without it, its place does.
 export function Rows(props) {
   return props.rows.length === 0 && props.empty ? props.empty : html`<${Window} ...${props} />`;
 }
 
-function Window({ rows, row, height = 34, label, header, columns, forward = false, first = 0, id }) {
-  const box = useRef(), seen = useRef(null);
+const MEASURED_MAX = 20_000;
+
+// The last i with tops[i] <= at
+function rowAt(tops, at) {
+  let low = 0, high = tops.length - 2;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (tops[middle] <= at) low = middle;
+    else high = middle - 1;
+  }
+  return Math.max(0, low);
+}
+
+function Window({ rows, row, height = 34, guess, label, header, columns, forward = false, id }) {
+  const box = useRef(), all = useRef(), measured = useRef(new Map()), anchor = useRef(null), wide = useRef(0);
   const [view, set] = useState({ top: 0, room: 600 });
-  const end = first + rows.length;
-  const measure = () => {
+  const [, again] = useState(0);
+  const n = rows.length;
+  const at = (i) => (forward ? i : n - 1 - i);
+  const key = (i) => (id ? id(rows[at(i)]) : at(i));
+  const tops = [0];
+  for (let i = 0; i < n; i++) tops.push(tops[i] + (measured.current.get(key(i)) ?? guess?.(rows[at(i)]) ?? height));
+  const latest = useRef();
+  latest.current = { tops, key, n };
+  const look = () => {
     const b = box.current;
-    if (b) set((v) => (v.top === b.scrollTop && v.room === b.clientHeight ? v : { top: b.scrollTop, room: b.clientHeight }));
+    if (!b) return;
+    const { tops: t, key: k, n: count } = latest.current, i = rowAt(t, b.scrollTop);
+    anchor.current = count > 0 && b.scrollTop > height / 2 ? { key: k(i), below: b.scrollTop - t[i], i } : null;
+    set((v) => (v.top === b.scrollTop && v.room === b.clientHeight ? v : { top: b.scrollTop, room: b.clientHeight }));
   };
   useLayoutEffect(() => {
-    const watch = new ResizeObserver(measure);
+    const watch = new ResizeObserver(() => {
+      if (box.current.clientWidth !== wide.current) measured.current.clear();
+      wide.current = box.current.clientWidth;
+      again((turn) => turn + 1);
+      look();
+    });
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
   useLayoutEffect(() => {
-    const b = box.current;
-    if (!forward && seen.current !== null && end > seen.current && b.scrollTop > height / 2) b.scrollTop += (end - seen.current) * height;
-    seen.current = end;
-    measure();
-  }, [end]);
-  const from = Math.max(0, Math.floor(view.top / height) - 6);
-  const to = Math.min(rows.length, Math.ceil((view.top + view.room) / height) + 6);
+    const b = box.current, heights = measured.current;
+    let isNew = false;
+    if (heights.size > MEASURED_MAX) heights.clear();
+    for (const child of all.current.children) {
+      const k = key(Number(child.dataset.at)), tall = child.offsetHeight;
+      if (tall > 0 && heights.get(k) !== tall) {
+        heights.set(k, tall);
+        isNew ||= tall !== tops[Number(child.dataset.at) + 1] - tops[Number(child.dataset.at)];
+      }
+    }
+    if (anchor.current) {
+      // What came in moved it down, unless the oldest went: near where it was, then anywhere.
+      let i = Math.min(anchor.current.i, n - 1);
+      while (i < n && key(i) !== anchor.current.key) i++;
+      if (i === n) for (i = 0; i < n && key(i) !== anchor.current.key; i++);
+      const top = i < n ? tops[i] + anchor.current.below : b.scrollTop;
+      anchor.current.i = i < n ? i : 0;
+      if (Math.abs(b.scrollTop - top) >= 1) b.scrollTop = top;
+    }
+    if (isNew) again((turn) => turn + 1);
+    else if (b.scrollTop !== view.top || b.clientHeight !== view.room) look();
+  });
+  const from = Math.max(0, rowAt(tops, view.top) - 6);
+  const to = Math.min(n, rowAt(tops, view.top + view.room) + 7);
   const shown = [];
-  for (let i = from; i < to; i++) shown.push([i, rows[forward ? i : rows.length - 1 - i]]);
-  return html`<div class="rows" role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
+  for (let i = from; i < to; i++) shown.push(i);
+  return html`<div class="rows" role="table" aria-label=${label} aria-rowcount=${n + 1}>
     <div class="row head" role="row" aria-rowindex="1">${header.map((name) => html`<span role="columnheader">${name}</span>`)}</div>
-    <div class="window" ref=${box} onScroll=${measure} style=${{ height: `min(64vh, 720px, ${rows.length * height}px)` }} tabindex="0" role="rowgroup" aria-label=${label}>
-      <div class="all" role="presentation" style=${{ height: `${rows.length * height}px` }}>
-        ${shown.map(([i, value]) => html`<div class="row ${columns ?? ""}" role="row" aria-rowindex=${i + 2} key=${id ? id(value) : i} style=${{ transform: `translateY(${i * height}px)`, height: `${height}px` }}>${row(value)}</div>`)}
+    <div class="window" ref=${box} onScroll=${look} style=${{ height: `min(64vh, 720px, ${tops[n]}px)` }} tabindex="0" role="rowgroup" aria-label=${label}>
+      <div class="all" ref=${all} role="presentation" style=${{ height: `${tops[n]}px` }}>
+        ${shown.map((i) => html`<div class="row ${columns ?? ""}" role="row" aria-rowindex=${i + 2} data-at=${i} key=${key(i)} style=${{ transform: `translateY(${tops[i]}px)`, minHeight: `${height}px` }}>${row(rows[at(i)])}</div>`)}
       </div>
     </div>
   </div>`;
+}
+
+// What was not let through says why, whole, below its name; elsewhere a reason is a note that may be cut.
+const WHY = new Set(["denied", "asked", "failed"]);
+const hasWhy = (event) => Boolean(event.reason) && WHY.has(event.decision);
+export const guessHeight = (event) => (hasWhy(event) ? 52 : 34);
+
+// The cell of what an event is about: its name, how often, Allow…, why. A look-up is one, for however many kinds of address.
+export function Target({ event, name: part, allow }) {
+  const why = hasWhy(event);
+  return html`<span role="cell" class="target"><span class="first">${part}${event.count > 1 && event.action !== "net.name" ? html`<span class="soft times">×${count(event.count)}</span>` : null}
+    ${allow ? html`<a class="allow" href=${allow}>Allow…</a>` : null}
+    ${event.reason && !why ? html`<span class="soft reason" title=${visible(event.reason)}>${visible(event.reason)}</span>` : null}</span>
+    ${why ? html`<span class="soft why">${visible(event.reason)}</span>` : null}</span>`;
 }
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

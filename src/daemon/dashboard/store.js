@@ -6,6 +6,7 @@
 // A screen that needs more of the state adds its rows: on("question", (state, data) => …), snapshot(async (state) => …).
 import { useEffect, useState } from "preact/hooks";
 import { get, listen } from "/api.js";
+import { weight } from "/counts.js";
 
 const KEPT = 20_000; // events in the list
 const SECONDS = 300; // of the rate
@@ -21,6 +22,8 @@ export const state = {
   total: 0, // of events since the page was opened
   dropped: 0,
   rate: new Map(), // second -> {allowed, denied, asked}
+  names: new Map(), // when a name was looked up last (counts.js)
+  lines: new Map(), // id -> the command with its arguments, as the log has it
   questions: null, // null: not known
   findings: null,
   broken: [], // stored policies with an error
@@ -67,34 +70,44 @@ export function useStore() {
   return state;
 }
 
+const LINES = 1000;
+
 export function keep(event) {
+  if (event.action === "command.start" && event.id) {
+    state.lines.set(event.id, event.target);
+    if (state.lines.size > LINES) state.lines.delete(state.lines.keys().next().value);
+  }
   event.number = state.total++;
   state.events.push(event);
   // Now and then, and not one by one: a shift() of a long array is slow.
   if (state.events.length > KEPT * 1.25) state.events.splice(0, state.events.length - KEPT);
 }
 
+// Returns how many times it counts.
 function tally(event) {
   const second = Math.floor(event.time_ms / 1000);
   const row = state.rate.get(second) ?? { allowed: 0, denied: 0, asked: 0 };
-  if (event.decision in row) row[event.decision] += event.count || 1;
+  const times = weight(event, state.names);
+  if (event.decision in row) row[event.decision] += times;
   state.rate.set(second, row);
   if (state.rate.size > SECONDS * 2) for (const old of [...state.rate.keys()].sort((a, b) => a - b).slice(0, SECONDS)) state.rate.delete(old);
+  return times;
 }
 
+// The sandbox counts it as the headline and the chart do.
 function note(data) {
+  const times = tally(data);
   const box = state.sandboxes.get(data.id);
   if (box) {
     box.events = (box.events ?? 0) + 1;
-    if (data.decision === "denied") box.denied = (box.denied ?? 0) + 1;
+    if (data.decision === "denied") box.denied = (box.denied ?? 0) + times;
+    // When it joined, this was not known yet.
+    if (data.action === "confinement") box.files = /files: watched/.test(data.reason) ? "watched" : "not watched";
   }
   keep(data);
 }
 
-on("decision", (_, data) => {
-  note(data);
-  tally(data);
-});
+on("decision", (_, data) => note(data));
 on("sandbox", (s, data) => {
   if (!data.sandbox) {
     note(data);

@@ -118,6 +118,51 @@ export function grantOf(kindId, typed) {
   return { action: kind.action, target: `${text.replace(/\/+$/, "")}/**` };
 }
 
+// The option of corral run for an action, and the targets that mean themselves alone: a command chooses them, and as a
+// pattern one could mean any host or a whole tree. The same rule as cli/audit/offer.c; tests/data/audit/offered.tsv has rows for both.
+const FILE = /^[^*?[\]{}\\$]+$/, HOST = /^(?!unix:)(udp:\/\/)?[\w.:[\]-]+$/;
+const OFFERS = {
+  "fs.read": { option: "--read", literal: FILE },
+  "fs.write": { option: "--write", literal: FILE },
+  "exec": { option: "--exec", literal: /^[^*?[\]{}\\$ :"']+$/ },
+  "net.connect": { option: "--net", literal: HOST },
+};
+
+// Whether it names one thing, and no pattern that has more.
+export function isLiteral(action, target) {
+  return Object.hasOwn(OFFERS, action) && OFFERS[action].literal.test(target) && visible(target) === target;
+}
+
+// A name is asked for without a port: by the program (cli/run/network.c), else that of HTTPS.
+const PORT_OF = { ssh: 22, scp: 22, sftp: 22, ftp: 21, telnet: 23, whois: 43, psql: 5432, pg_dump: 5432, mysql: 3306, mariadb: 3306, "redis-cli": 6379, mongosh: 27017 };
+
+function portOf(program) {
+  const last = String(program ?? "").split("/").pop();
+  return Object.hasOwn(PORT_OF, last) ? PORT_OF[last] : 443;
+}
+
+// {action, target}: the grant that was all that a denied event lacked. null: a rule or the baseline decided, or a grant would
+// be too wide, or would not help; what follows a semicolon says so.
+export function offerOf(event) {
+  const isName = event.action === "net.name", action = isName ? "net.connect" : event.action;
+  const reason = event.reason ?? "", target = event.target ?? "";
+  if (event.decision !== "denied" || event.rule || !reason.startsWith("nothing in ") || reason.includes(";")) return null;
+  if (isName && !/^[\w.-]+$/.test(target)) return null;
+  return isLiteral(action, target) ? { action, target: isName ? `${target}:${portOf(event.program)}` : target } : null;
+}
+
+// The form of a grant, filled in.
+export function allowAddress(event) {
+  const offer = offerOf(event);
+  return offer && event.id ? `#/grants?${new URLSearchParams({ sandbox: event.id, ...offer })}` : null;
+}
+
+// The option of corral run that grants it from the next start on; "" if there is none.
+export function optionOf(action, target) {
+  const word = /^[\w@%+=:,./-]+$/.test(target) ? target : `'${target.replaceAll("'", "'\\''")}'`;
+  return Object.hasOwn(OFFERS, action) ? `${OFFERS[action].option} ${word}` : "";
+}
+
 // What a sandbox may do, as rows of few words: [{text, items}]. Sentences that differ in their object alone become one
 // row; items are what is folded, because there are many and few people look at them.
 const SAME = ["read everything in ", "change, create and delete everything in ", "connect to "];

@@ -45,5 +45,5 @@ await d.end();
 const small = `import glob, sys
 from PIL import Image
 for path in glob.glob(sys.argv[1] + "/dashboard-*.png"):
-    Image.open(path).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)`;
+    Image.open(path).convert("RGB").quantize(192, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, optimize=True)`;
 spawnSync("python3", ["-c", small, process.env.SHOTS], { stdio: "inherit" });

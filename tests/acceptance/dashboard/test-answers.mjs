@@ -151,6 +151,39 @@ async function tooEarly(page) {
   ok(/status [1-9]/.test(await outcome(waits)), "questions: then it is denied", text(waits));
 }
 
+// Who answers by keys goes on with the next question, and not at the top of the page.
+async function nextOne(page) {
+  const names = ["first.csv", "second.csv"].map((name) => join(asked, name));
+  for (const name of names) writeFileSync(name, "next\n");
+  const waits = order(names.map((name) => `sandbox-call fs.read 'path=${name}' &\n`).join("") + "wait\n");
+  ok(await until(async () => (await cards(page).count()) === 2), "questions: two wait");
+  const ids = await cards(page).evaluateAll((all) => all.map((card) => card.dataset.id));
+  await answer(page, key("o"));
+  ok(await until(() => page.evaluate((id) => document.activeElement?.dataset.id === id, ids[1])), "questions: the focus moves to the next one", await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200)));
+  await answer(page, () => page.keyboard.press("o"));
+  ok((await outcome(waits))?.split("next").length === 3, "questions: which the next key answers", text(waits));
+}
+
+// A command failed, and there was no terminal to ask in.
+async function later(page) {
+  const file = join(other, "later.txt");
+  writeFileSync(file, "for the next run\n");
+  const run = () => daemon.corral("run", "--ask-denied", "--", "cat", file);
+  const first = run();
+  const card = page.locator(".question.later", { hasText: file });
+  await card.waitFor();
+  ok(first.status !== 0 && /holds from the next run/.test(await card.innerText()), "questions: of a command that failed, and from when on an answer holds", await card.innerText(), first.stderr);
+  const done = card.getByRole("status");
+  const press = async () => {
+    if (await done.count()) return true;
+    await card.getByRole("button", { name: "Allow in the next run" }).click({ timeout: 1000 }).catch(() => 0);
+    return false;
+  };
+  ok((await until(press)) && /Allowed from the next run/.test(await done.innerText()), "questions: it is answered", await card.innerText());
+  const [second, third] = [run(), run()];
+  ok(second.stdout.includes("for the next run") && third.status !== 0, "questions: for one run", second.stderr, third.stderr);
+}
+
 async function hostile(page) {
   const name = join(asked, XSS.replaceAll("/", ""));
   writeFileSync(path("hostile"), name);
@@ -209,6 +242,8 @@ try {
   await part("questions: for longer", () => allowForLonger(page));
   await part("questions: too early", () => tooEarly(page));
   await part("questions: hostile names", () => hostile(page));
+  await part("questions: the next one", () => nextOne(page));
+  await part("questions: later", () => later(page));
   await part("questions: axe", async () => ok((await axe(page)).length === 0, "questions: axe finds nothing", await axe(page)));
   await part("grants", () => grants(page));
   await part("grants: axe", async () => ok((await axe(page)).length === 0, "grants: axe finds nothing", await axe(page)));

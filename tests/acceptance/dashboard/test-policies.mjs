@@ -131,6 +131,7 @@ async function newAndRemoved(page) {
   await field.press("Enter");
   const area = page.getByRole("textbox", { name: "Text of fresh" });
   await area.waitFor();
+  ok(/^# This policy limits every run of yours/.test(await area.inputValue()), "policies: a new one starts from a template that says whom it limits", await area.inputValue());
   await area.fill("fs:\n  read: [/usr/**]\n");
   await area.press("Control+s");
   await button(page.getByRole("dialog"), "Save").press("Enter");

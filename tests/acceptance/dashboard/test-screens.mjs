@@ -190,6 +190,36 @@ await part("hostile names", async () => {
   await page.context().close();
 });
 
+// What can be granted at most, to the enclave of a daemon that has no enclave-ceiling.yaml, and with one.
+await part("the ceiling", async () => {
+  const own = new Daemon();
+  try {
+    for (const ceiling of [null, 'fs: {read: ["/srv/project/**"]}\n']) {
+      if (ceiling) {
+        await own.kill("SIGTERM");
+        mkdirSync(join(own.place, "config/corral"), { recursive: true, mode: 0o700 });
+        writeFileSync(join(own.place, "config/corral/enclave-ceiling.yaml"), ceiling);
+      }
+      await own.start();
+      const denied = await own.api("POST", "/api/invoke/fs_read", { path: "/srv/project/file" });
+      ok(denied.status === 403, "an enclave without grants denies", denied);
+      await until(async () => (await own.api("GET", "/api/sandboxes")).body.sandboxes.some((s) => s.kind === "enclave"));
+      const page = await open(b, own);
+      await go(page, "#/grants");
+      const words = page.locator("details.ceiling");
+      await words.locator("summary").click();
+      const said = await words.innerText();
+      if (ceiling) ok(said.includes("A grant lies below this ceiling") && said.includes("/srv/project") && !said.includes("Nothing:"), "with the file its lines are there", said);
+      else ok(said.includes("Nothing:") && said.includes("there is no enclave-ceiling.yaml") && said.includes("~/.config/corral/enclave-ceiling.yaml") && said.includes("start the daemon again"),
+        "without the file the page says so, and how to make it", said);
+      ok((await axe(page)).length === 0, "and can be read by all");
+      await page.context().close();
+    }
+  } finally {
+    await own.end();
+  }
+});
+
 // Whatever the daemon might answer: each field hostile.
 await part("hostile answers", async () => {
   const bad = (n) => `</script>${XSS.replace("1", n)}{{7*7}}\u202e`;

@@ -81,6 +81,14 @@ async function changes(page) {
   ok(/It could now also\s+connect to metrics\.example\.net/.test(text), "skills: and permissions", text);
   ok(/changed since it was approved/.test(await choice(page, /^weather/).innerText()), "skills: the list says so");
   await shoot(page, "skills");
+  await button(page, "Approve…").click();
+  const dialog = page.getByRole("dialog");
+  const before = panel(dialog, "What changed since it was approved");
+  ok(await sees(before.getByText("report.py").first()), "skills: what changed is shown before Approve", await dialog.innerText());
+  ok(/It could now also\s+connect to metrics\.example\.net/.test(await before.innerText()), "skills: with what it could do then", await before.innerText());
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "hidden" });
+  ok((await state("weather")).state === "changed", "skills: looking at it approves nothing");
 }
 
 async function hostile(page) {

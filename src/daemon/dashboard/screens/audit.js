@@ -3,7 +3,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "/api.js";
 import { fromRecord, useStore } from "/store.js";
-import { Bars, Command, Decision, Dialog, Empty, Failure, Panel, Rows, Text, Time, html, useLoad } from "/parts.js";
+import { Bars, Command, Decision, Dialog, Empty, Failure, Panel, Rows, Target, Text, Time, guessHeight, html, useLoad } from "/parts.js";
+import { allowAddress } from "/words.js";
 import { actions, address, bytes, count, iso, moment, plural, span, verb, visible } from "/format.js";
 
 const PAGE = 1000, EXPORT_MAX = 100_000;
@@ -192,9 +193,9 @@ export function Audit({ query }) {
     <${Panel} title="Records" class="activity" note=${plural(records.rows.length, "record")}
       actions=${html`${fresh > 0 && html`<button onClick=${() => again((n) => n + 1)}>Show ${plural(fresh, "new event")}</button>`}<${Export} filters=${filters} />`}>
       ${records.error && html`<${Failure} error=${records.error} retry=${() => again((n) => n + 1)} />`}
-      <${Rows} rows=${records.rows} label="Records" columns="records" header=${["Time", "Decision", "Action", "Target", "By"]} id=${(r) => r.number}
+      <${Rows} rows=${records.rows} guess=${guessHeight} label="Records" columns="records" header=${["Time", "Decision", "Action", "Target", "By"]} id=${(r) => r.number}
         row=${(r) => html`<span role="cell" class="time"><${Time} ms=${r.time_ms} /></span><span role="cell"><${Decision} value=${r.decision} /></span><span role="cell" class="verb">${verb(r.action)}</span>
-          <span role="cell" class="target"><button class="cell" onClick=${() => show(r)}><${Text} value=${r.target} max=${110} />${r.count > 1 ? html`<span class="soft"> ×${count(r.count)}</span>` : null}${r.reason ? html`<span class="soft reason">${visible(r.reason).slice(0, 200)}</span>` : null}</button></span>
+          <${Target} event=${r} allow=${allowAddress(r)} name=${html`<button class="cell" onClick=${() => show(r)}><${Text} value=${r.target} max=${110} /></button>`} />
           <span role="cell" class="by">${visible(r.program)}</span>`}
         empty=${records.busy ? html`<p class="soft pad">Reading…</p>` : html`<${Empty} title=${narrowed ? "No record fits" : "The log has no records yet"}>
           ${!narrowed ? html`<p>Runs are recorded while the daemon runs:</p><${Command} text="corral run -- make test" />` : html`<p>Search for less, or for a longer time.</p><button onClick=${() => (location.hash = "#/audit")}>Clear the search</button>`}<//>`} />

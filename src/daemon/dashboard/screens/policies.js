@@ -138,12 +138,23 @@ function History({ entries, compare, bringBack }) {
 }
 
 // One policy as the daemon has it (doc), and as it is being edited (draft). Drafts outlive a look at another policy.
+// What a new policy starts with: what most runs use, to be made narrower; an empty one would forbid everything.
+const TEMPLATE = `# This policy limits every run of yours. Anything that it does not list is forbidden everywhere.
+fs:
+  read: ["/**"]
+  write: ["$WORK_DIR/**", "/tmp/**"]
+network:
+  allow: ["*"]
+env: ["*"]
+`;
+
 function usePolicy(name, drafts, changed) {
   const [state, setState] = useState({ doc: null, draft: "", error: null });
   const load = useCallback(async () => {
     try {
       const doc = name.isNew ? { text: "", etag: "", history: [] } : await get(pathOf(name.name));
-      setState({ doc, error: null, draft: drafts.get(name.name) ?? doc.text });
+      const start = !name.isNew ? doc.text : name.name.startsWith("custom/") ? "" : TEMPLATE;
+      setState({ doc, error: null, draft: drafts.get(name.name) ?? start });
     } catch (error) {
       setState((old) => ({ ...old, error }));
     }
@@ -311,7 +322,7 @@ export function Policies() {
   };
 
   return html`<div class="screen padded"><h1>Policies</h1>
-    <p class="soft">Each of them binds every run: all of them must allow. What is saved is in force for what starts after it.</p>
+    <p class="soft">A policy here limits every run; anything it does not list is forbidden everywhere. All of them must allow. What is saved is in force for what starts after it.</p>
     ${MODES[list.data?.mode] && html`<p class="problem">${MODES[list.data.mode]} It is <code>daemon.mode</code> in the daemon's configuration.</p>`}
     ${list.error && html`<${Failure} error=${list.error} retry=${list.reload} />`}
     ${entry?.error && html`<p class="problem" role="alert">This file is broken at line ${entry.error.line}: ${visible(entry.error.text)}. ${entry.last_good === null ? "No run starts until it is mended." : "Its last good version stays in force."}</p>`}

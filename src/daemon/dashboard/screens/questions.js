@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { post } from "/api.js";
 import { ago, name, plural, program, span, visible } from "/format.js";
 import { follow } from "/live.js";
-import { Failure, html, Panel, useTick } from "/parts.js";
+import { Command, Failure, html, Panel, useTick } from "/parts.js";
 import { hasMoved, mergeQuestions, nextOpen, SETTLE_MS } from "/queue.js";
 import { changed, state } from "/store.js";
 import { actionVerb, DURATIONS, scopeWords, timesWords } from "/words.js";
@@ -17,6 +17,9 @@ const useQuestions = follow("/api/questions", ["question"], (data) => {
   state.questions = data.questions;
   changed();
 });
+
+// What commands that failed were denied of files and programs; there was no terminal to ask in.
+const useLater = follow("/api/later", ["sandbox"]);
 
 // Of a sandbox that asks without end, the others are shown when these are answered.
 const SHOWN_MAX = 50;
@@ -111,6 +114,59 @@ function useQueue(fresh) {
   return { rows: rows.current, answers: answers.current, moved };
 }
 
+const LATER = { once: "Allowed from the next run, once", day: "Allowed from the next run, for a day", always: "A line of the project's corral.yaml allows it now", deny: "Denied for a day" };
+
+function Later({ question, done, answer }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState("");
+  const since = useRef(performance.now());
+  const press = async (kind) => {
+    if (busy || done) return;
+    if (performance.now() - since.current <= SETTLE_MS) return;
+    setBusy(true);
+    setError((await answer(question, kind)) ?? "");
+    setBusy(false);
+  };
+  return html`<article class=${`panel question later ${done ? "gone" : ""}`} data-id=${question.id} aria-labelledby=${`title-${question.id}`}>
+    <h2 id=${`title-${question.id}`}><span class="soft">A command failed; it was denied to ${actionVerb(question.action)}</span>
+      <code class="target">${name(question.target)}</code></h2>
+    ${done ? html`<p class="result" role="status">${done}</p>` : html`
+      <dl class="ask-facts"><div><dt>Folder</dt><dd><code>${name(question.folder)}</code></dd></div>
+        ${question.is_folder && html`<div><dt>That is</dt><dd>a folder, with all that is in it</dd></div>`}</dl>
+      <p class="soft">The answer holds from the next run in this folder that asks (<code>--ask-denied</code>).</p>
+      <div class="answer-buttons">
+        <button type="button" aria-disabled=${busy} onClick=${() => press("once")}>Allow in the next run</button>
+        <button type="button" aria-disabled=${busy} onClick=${() => press("day")}>Allow for a day</button>
+        ${question.can_always && html`<button type="button" aria-disabled=${busy} title="Adds the line to corral.yaml and approves that, if the file is as it was approved" onClick=${() => press("always")}>Always for this project</button>`}
+        <button type="button" class="danger" aria-disabled=${busy} onClick=${() => press("deny")}>Deny</button>
+      </div>`}
+    ${error && html`<p class="problem" role="alert">${visible(error)}</p>`}
+  </article>`;
+}
+
+// No command waits for them, so they stand below those for which one does, and an answered one stays until the page is left.
+function LaterList() {
+  const list = useLater();
+  const answered = useRef(new Map());
+  const [, draw] = useState(0);
+  const open = list.data?.later ?? [];
+  const shown = [...open.filter((q) => !answered.current.has(q.id)), ...[...answered.current.values()].map((a) => a.question)];
+  const answer = async (question, kind) => {
+    try {
+      await post(`/api/later/${encodeURIComponent(question.id)}`, { answer: kind });
+    } catch (e) {
+      return e.message;
+    }
+    answered.current.set(question.id, { question, text: LATER[kind] });
+    draw((n) => n + 1);
+    list.reload();
+    return "";
+  };
+  if (shown.length === 0) return null;
+  return html`<section class="later-list"><h2>For the next run</h2>
+    ${shown.map((q) => html`<${Later} key=${q.id} question=${q} done=${answered.current.get(q.id)?.text} answer=${answer} />`)}</section>`;
+}
+
 export function Questions() {
   const list = useQuestions();
   useTick(1000);
@@ -159,10 +215,12 @@ export function Questions() {
     ${list.error && html`<${Failure} error=${list.error} retry=${list.reload} />`}
     ${list.data && rows.length === 0 && html`<${Panel} title="No questions">
       <p>When a sandbox needs something that its policy leaves to you, its command waits here for your answer.</p>
-      <p>A rule of a policy with <code>ask</code> makes it ask.</p><//>`}
+      <p>A run asks about what nothing grants with <code>corral run --ask-denied</code>, or with <code>ask: denied</code> in the project's <code>corral.yaml</code>; a rule of a policy with <code>action: ask</code> makes it ask about what that names.</p>
+      <${Command} text="corral run --ask-denied -- make test" /><//>`}
     <div class="questions" ref=${holder} tabindex="-1" onFocusIn=${(e) => {
       focused.current = e.target.closest(".question")?.dataset.id ?? "";
     }}>${rows.map((row, at) => html`<${Card} key=${row.question.id} row=${row} now=${now} at=${at} move=${move} send=${send}
       settled=${(since) => performance.now() - Math.max(moved.current, since) > SETTLE_MS} />`)}</div>
-    ${queue.rows.length > rows.length && html`<p class="soft">and ${plural(queue.rows.length - rows.length, "question")} more</p>`}</div>`;
+    ${queue.rows.length > rows.length && html`<p class="soft">and ${plural(queue.rows.length - rows.length, "question")} more</p>`}
+    <${LaterList} /></div>`;
 }

@@ -3,7 +3,8 @@
 import { useState } from "preact/hooks";
 import { get, remove } from "/api.js";
 import { fromRecord, useStore } from "/store.js";
-import { Badge, Command, Dialog, Empty, Failure, Panel, Rows, Text, Time, html, useLoad, useTick } from "/parts.js";
+import { Badge, Command, Dialog, Empty, Failure, Panel, Rows, Text, Time, guessHeight, html, useLoad, useTick } from "/parts.js";
+import { weight } from "/counts.js";
 import { count, kind, plural, program, span, verb, visible } from "/format.js";
 import { EventRow } from "/screens/now.js";
 import { limitWords, permissionRows } from "/words.js";
@@ -14,16 +15,17 @@ const KINDS = [["files", "Files", "It has opened no file by name that is recorde
 // target -> how often it was allowed and denied, by kind; those denied first, then the most frequent
 export function summarise(events) {
   const all = { files: new Map(), hosts: new Map(), programs: new Map() };
+  const names = new Map();
   for (const e of events) {
     const list = all[kind(e.action)];
     if (!list || e.action === "net.close") continue;
     const row = list.get(e.target) ?? { target: e.target, actions: new Set(), allowed: 0, denied: 0, reason: "" };
     row.actions.add(verb(e.action));
     if (e.decision === "denied") {
-      row.denied += e.count || 1;
+      row.denied += weight(e, names);
       row.reason = e.reason || row.reason;
     } else {
-      row.allowed += e.count || 1;
+      row.allowed += weight(e, names);
     }
     list.set(e.target, row);
   }
@@ -99,7 +101,8 @@ export function Sandbox({ rest: id }) {
   if (!shown) return html`<div class="screen"><h1>Sandbox</h1><${Empty} title="There is no such sandbox"><p>Neither does one with the id <code>${visible(id)}</code> run, nor does the log have records of it.</p><a href="#/now">What runs now</a><//></div>`;
   const did = summarise(events);
   const end = events.filter((e) => e.action === "command.end").pop();
-  const denied = events.reduce((sum, e) => sum + (e.decision === "denied" ? e.count || 1 : 0), 0);
+  const names = new Map();
+  const denied = events.reduce((sum, e) => sum + (e.decision === "denied" ? weight(e, names) : 0), 0);
   return html`<div class="screen sandbox">
     <p class="crumb"><a href="#/now">Now</a> / <span class="mono">${visible(id)}</span></p>
     <div class="lead"><h1>${program(shown.command)} ${box ? html`<${Badge} tone="allow">runs<//>` : html`<${Badge}>ended<//>`}</h1>
@@ -117,7 +120,7 @@ export function Sandbox({ rest: id }) {
     <div class="thirds">${KINDS.map(([name, title, none]) => html`<${Touched} key=${name} title=${title} rows=${did[name]} none=${none} />`)}</div>
     <${Panel} title="All of it" note=${plural(events.length, "record")} class="activity" actions=${html`<a class="button" href=${`#/audit?session=${encodeURIComponent(id)}`}>In Audit</a>`}>
       ${log.error && html`<${Failure} error=${log.error} retry=${log.reload} />`}
-      <${Rows} rows=${events} label="Records" header=${["Time", "Decision", "Action", "Target", "By"]} row=${(e) => html`<${EventRow} event=${{ ...e, id: null }} />`}
+      <${Rows} rows=${events} guess=${guessHeight} label="Records" header=${["Time", "Decision", "Action", "Target", "By"]} row=${(e) => html`<${EventRow} event=${{ ...e, id: null }} />`}
         empty=${html`<${Empty} title="Nothing is recorded yet"><p>Files are recorded where they are denied, or with <code>--explain</code>:</p><${Command} text="corral run --explain -- make test" /><//>`} />
     <//>
   </div>`;

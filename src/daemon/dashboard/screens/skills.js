@@ -94,6 +94,7 @@ function ApproveDialog({ skill, close, approved, again }) {
   return html`<${Dialog} title=${`Approve ${nameOf(skill)}?`} onClose=${close}>
     <p>It may then run with the permissions that are listed, until one of its files changes.</p>
     <${Lines} lines=${skill.reasons ?? []} kind="reasons" />
+    ${skill.state === "changed" && html`<${Changes} id=${skill.id} digest=${skill.digest} />`}
     <p class="soft">Exactly this content: <span class="mono digest">${visible(skill.digest)}</span></p>
     ${error && html`<${Failure} error=${stale ? { message: "The skill changed after you looked at it. Nothing was approved." } : error} />`}
     <form method="dialog" class="actions">
