@@ -191,6 +191,7 @@ static const struct {
 	{ SERVICE_NAVIGATE, "navigate" },
 	{ SERVICE_SCREENSHOT, "screenshot" },
 	{ SERVICE_EVAL, "eval" },
+	{ SERVICE_LOGIN, "login" },
 };
 
 static void add_scope(const struct service_scope *scope, struct buffer *out)
@@ -259,6 +260,9 @@ static void lines_of_grants(struct describe *c, enum operation op)
 			", also if it leads to a private address");
 	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->listen.n; i++)
 		line_of_port(c, p->listen.items[i].all[0]);
+	for (size_t i = 0; op == OPERATION_NET_CONNECT && i < p->inspect.n; i++)
+		LINE(c, "of %s, HTTP requests alone, each checked inside TLS",
+			p->inspect.items[i].all[0]);
 	for (size_t i = 0; op == OPERATION_SERVICE && i < p->n_services; i++)
 		line_of_service(c, &p->services[i]);
 }
@@ -267,6 +271,13 @@ static void lines_of_grants(struct describe *c, enum operation op)
 static void tell_operation(struct describe *c, enum operation op)
 {
 	section(c, operation_rows[op].title);
+	/* No default and no mode lets a secret go. */
+	if (op == OPERATION_SECRET) {
+		lines_of_grants(c, op);
+		if (!c->failed && lines(c)->n == 0)
+			LINE(c, "nothing");
+		return;
+	}
 	if (c->p->mode == MODE_MONITOR) {
 		LINE(c, "%s anything: this layer only watches, and blocks nothing",
 			operation_rows[op].verb);

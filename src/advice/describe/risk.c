@@ -31,14 +31,15 @@ enum fact {
 	CODE = 1 << 10,    /* any code can run */
 	ROOT = 1 << 11,    /* more rights than the user has */
 	SESSION = 1 << 12, /* the user's screen, keys or other programs */
-	SECRETS = 1 << 13, /* in variables or the vault */
+	SECRETS = 1 << 13, /* in variables */
 	SECRET_IN_POLICY = 1 << 14,
 	LOADED_CODE = 1 << 15, /* variables that make programs load code */
 	SERVICE_WIDE = 1 << 16,
-	BASELINE = 1 << 17, /* lifted */
-	UNBOUND = 1 << 18,  /* what no rule names is not blocked */
-	UNSURE = 1 << 19,   /* not everything could be looked at */
-	FACTS = (1 << 20) - 1,
+	BASELINE = 1 << 17,     /* lifted */
+	UNBOUND = 1 << 18,      /* what no rule names is not blocked */
+	UNSURE = 1 << 19,       /* not everything could be looked at */
+	USES_SECRETS = 1 << 20, /* without seeing them, at hosts that are named */
+	FACTS = (1 << 21) - 1,
 };
 
 const char *describe_risk_name(enum risk risk)
@@ -119,9 +120,9 @@ static const struct {
 	unsigned access, facts;
 } service_facts[] = {
 	{ "email", SERVICE_SEND, SEND },
-	{ "browser", SERVICE_OPEN | SERVICE_NAVIGATE | SERVICE_EVAL, SEND },
+	{ "browser", SERVICE_OPEN | SERVICE_NAVIGATE | SERVICE_EVAL | SERVICE_LOGIN, SEND },
 	{ "browser", SERVICE_SCREENSHOT, READ_OTHERS },
-	{ "vault", SERVICE_READ, SECRETS },
+	{ "vault", SERVICE_READ, USES_SECRETS },
 	{ "calendar", SERVICE_READ, READ_OTHERS },
 	{ "calendar", SERVICE_WRITE, WRITE_OTHERS },
 	{ "reminders", SERVICE_READ, READ_OTHERS },
@@ -150,7 +151,7 @@ static unsigned facts_of_service_pattern(const char *pattern)
 	struct service_request r;
 
 	if (strcmp(pattern, "*") == 0)
-		return SEND | SECRETS | READ_OTHERS | WRITE_OTHERS;
+		return SEND | USES_SECRETS | READ_OTHERS | WRITE_OTHERS;
 	if (service_request_parse(&r, pattern) < 0)
 		return UNSURE;
 	return facts_of_service(r.name, r.name_len, r.access ? r.access : ~0u);
@@ -197,6 +198,7 @@ unsigned describe_facts(const struct describe *c, bool among)
 	facts |= facts_of_list(OPERATION_FS_READ, &p->fs_read);
 	facts |= facts_of_list(OPERATION_FS_WRITE, &p->fs_write);
 	facts |= facts_of_list(OPERATION_NET_CONNECT, &p->network_allow);
+	facts |= p->secrets.n ? USES_SECRETS : 0;
 	facts |= p->listen.n || p->network_private.n ? NET : 0;
 	for (size_t i = 0; i < p->n_services; i++)
 		facts |= facts_of_service(
@@ -281,6 +283,8 @@ static const struct row {
 	{ NET_PRIVATE, RISK_MEDIUM, UNBOUND | CODE,
 		"could reach this machine or a private network" },
 	{ SECRETS, RISK_MEDIUM, UNBOUND | NET | SEND, "could see secrets" },
+	{ USES_SECRETS, RISK_MEDIUM, UNBOUND,
+		"could act with secrets of the vault at the hosts that they are named for" },
 	{ LOADED_CODE, RISK_MEDIUM, UNBOUND, "variables make its programs load other code" },
 	{ SERVICE_WIDE, RISK_MEDIUM, UNBOUND, "could use a service without a bound" },
 	{ SECRET_IN_POLICY, RISK_MEDIUM, UNBOUND, "a secret is written into the permissions" },

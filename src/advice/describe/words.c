@@ -12,6 +12,7 @@
 #include "policy/baseline.h"
 #include "policy/match/command.h"
 #include "policy/match/glob.h"
+#include "policy/match/secret.h"
 #include "policy/network/host.h"
 
 /* Files */
@@ -169,9 +170,14 @@ static void words_add_host(const char *pattern, struct buffer *out)
 	guard = host_pattern_guard(&h);
 	if (guard && !words_is_localhost(&h))
 		buffer_printf(out, "; %s", baseline_net_why(guard));
-	for (size_t i = 0; i < h.n_url_paths; i++)
-		buffer_printf(out, ", only for paths that match %s where Corral itself speaks HTTP",
-			h.url_paths[i]);
+	for (size_t i = 0; i < h.n_url_paths; i++) {
+		if (host_path_is_unseen(h.url_paths[i]))
+			buffer_adds(out, ", only connections whose requests Corral does not see");
+		else
+			buffer_printf(out,
+				", only for paths that match %s where Corral itself speaks HTTP",
+				h.url_paths[i]);
+	}
 }
 
 /* Programs */
@@ -225,6 +231,19 @@ static void words_add_variable(const char *pattern, struct buffer *out)
 		buffer_adds(out, pattern);
 }
 
+/* Secrets of the vault */
+
+static void words_add_secret(const char *entry, struct buffer *out)
+{
+	struct secret_entry s;
+
+	secret_split(entry, &s);
+	buffer_printf(out, "%.*s, which it does not see, at %.*s, in the %s of requests",
+		(int)s.name_len, s.name, (int)s.host_len, s.host, secret_place_names[s.place]);
+	if (*s.program)
+		buffer_printf(out, " of %s", s.program);
+}
+
 void describe_grant(
 	const struct describe *c, enum operation op, const struct grant *g, struct buffer *out)
 {
@@ -245,6 +264,9 @@ void describe_grant(
 				words_add_variable(g->all[i], out);
 			else
 				buffer_adds(out, g->all[i]);
+			break;
+		case TARGET_SECRET:
+			words_add_secret(g->all[i], out);
 			break;
 		case TARGET_SERVICE:
 			buffer_adds(out, strcmp(g->all[i], "*") == 0 ? "every service" : g->all[i]);

@@ -95,8 +95,11 @@ static const char *advise(struct lint *l, const struct lint_entry *e, const char
 		patterns);
 
 	if (!rule || !l->rule || strcmp(rule, l->rule) != 0) {
-		l->rule = rule;
-		l->rule_for = e->text;
+		/* What is built in is not shown, so nothing can point to it. */
+		if (e->where.line || !e->where.file) {
+			l->rule = rule;
+			l->rule_for = e->text;
+		}
 		return rule;
 	}
 	return lint_say(l, "the same rule as for %s", l->rule_for);
@@ -289,8 +292,14 @@ static bool lint_exec_has_name(const struct lint_entry *e)
 
 int lint_exec_everything(struct lint *l, const struct lint_entry *e)
 {
+	const struct lint_entries *all = &l->entries[OPERATION_EXEC];
+
 	if (e->width != LINT_EVERYTHING || lint_exec_has_name(e))
 		return 0;
+	/* Rules need a list beside them: this one is "all but those". */
+	for (size_t i = 0; i < all->n_shields; i++)
+		if (all->items[all->shields[i]].rule)
+			return 0;
 	return lint_report(l, e, "any program may run, so the list restricts nothing",
 		"name the programs that are needed");
 }

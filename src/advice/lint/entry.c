@@ -57,6 +57,7 @@ static int lint_parse_part(
 		return path ? glob_parse(&part->glob, l->scratch, path, NULL, e) : -ENOMEM;
 	case TARGET_HOST:
 	case TARGET_SERVICE:
+	case TARGET_SECRET:
 		break;
 	}
 	return 0;

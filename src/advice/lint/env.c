@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables of the environment. What a variable means is known from its name alone, so there are
- * tables of words with `*`. A grant may be such a word itself: it is judged by the well-known
- * names that it takes in, and by what it would be if its stars stood for something unheard of.
- * LC_* could be LC_TOKEN, and nobody has that; AWS_* is AWS_SECRET_ACCESS_KEY.
+ * Variables of the environment, and secrets that take their place. What a variable means is known
+ * from its name alone, so there are tables of words with `*`. A grant may be such a word itself: it
+ * is judged by the well-known names that it takes in, and by what it would be if its stars stood
+ * for something unheard of. LC_* could be LC_TOKEN, and nobody has that; AWS_* is
+ * AWS_SECRET_ACCESS_KEY.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "policy/match/env-name.h"
+#include "policy/match/secret.h"
 #include "advice/lint/internal.h"
 #include "policy/match/service.h"
+#include "policy/network/host.h"
 #include "threat/threat.h"
 
 enum { NAME_MAX_BYTES = 256 };
@@ -186,4 +190,97 @@ int lint_env_secret_value(struct lint *l, const struct lint_entry *e)
 		"the value looks like a secret: whoever can read this policy has it",
 		"take it out of the file, change it where it is used, and pass it on by name or "
 		"keep it in the vault");
+}
+
+/* Secrets of the vault: whether they can be used where they are named, and are not seen beside. */
+
+/* Some entry that allows, a rule's too, covers the host. */
+static bool secrets_reaches(const struct lint *l, const struct host_pattern *host)
+{
+	const struct lint_entries *all = &l->entries[OPERATION_NET_CONNECT];
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct lint_entry *e = &all->items[i];
+
+		for (size_t k = 0; e->verdict != VERDICT_DENY && k < e->n_hosts; k++) {
+			if (host_pattern_contains(&e->hosts[k], host))
+				return true;
+		}
+	}
+	return false;
+}
+
+int lint_secret_host(struct lint *l, const struct lint_entry *e)
+{
+	struct host_pattern host;
+	struct secret_entry s;
+	const char *text;
+	int r;
+
+	if (l->p->fallback != VERDICT_DENY || l->p->mode != MODE_ENFORCE)
+		return 0;
+	secret_split(e->parts[0].text, &s);
+	text = arena_strndup(l->scratch, s.host, s.host_len);
+	r = text ? host_pattern_parse(&host, l->scratch, text, NULL, NULL) : -ENOMEM;
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	if (secrets_reaches(l, &host))
+		return 0;
+	return lint_report(l, e, lint_say(l, "nothing in network.allow grants %s", text),
+		lint_say(l, "add network: {allow: [\"%s\"]}", text));
+}
+
+/* What is found when a connection is made (warden/socket-program.h), as far as it can be known. */
+int lint_secret_program(struct lint *l, const struct lint_entry *e)
+{
+	const struct lint_entries *files = &l->entries[OPERATION_FS_WRITE];
+	struct secret_entry s;
+
+	secret_split(e->parts[0].text, &s);
+	if (!*s.program)
+		return 0;
+	if (threat_program(s.program, THREAT_INTERPRETER))
+		return lint_report(l, e,
+			lint_say(l,
+				"%s is an interpreter, which runs what it is given: it gets no "
+				"value",
+				s.program),
+			"name the program that makes the requests, or leave programs out");
+	for (size_t i = 0; i < files->n; i++) {
+		const struct lint_entry *w = &files->items[i];
+
+		if (w->verdict == VERDICT_ALLOW &&
+			lint_all_match(&w->globs, s.program, strlen(s.program)))
+			return lint_report(l, e,
+				lint_say(l, "commands may write %s, by %s: it gets no value",
+					s.program, w->text),
+				"name a program that commands cannot change");
+	}
+	return 0;
+}
+
+int lint_secret_variable(struct lint *l, const struct lint_entry *e)
+{
+	const struct lint_entries *env = &l->entries[OPERATION_ENV];
+	struct secret_entry s;
+	const char *path;
+
+	secret_split(e->parts[0].text, &s);
+	path = arena_printf(l->scratch, "/%.*s", (int)s.name_len, s.name);
+	if (!path)
+		return -ENOMEM;
+	for (size_t i = 0; i < env->n; i++) {
+		const struct lint_entry *v = &env->items[i];
+		bool is_passed_on = v->verdict == VERDICT_ALLOW;
+
+		for (size_t k = 0; k < v->n; k++)
+			is_passed_on = is_passed_on && !v->parts[k].value;
+		if (is_passed_on && lint_all_match(&v->globs, path, strlen(path)))
+			return lint_report(l, e,
+				lint_say(l,
+					"env passes %.*s on as it is, by %s: the command sees it",
+					(int)s.name_len, s.name, v->text),
+				"remove the variable, or the secret");
+	}
+	return 0;
 }

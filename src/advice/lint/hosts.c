@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "advice/lint/internal.h"
+#include "base/buffer.h"
 #include "policy/baseline.h"
 #include "policy/network/host.h"
 #include "policy/network/listen.h"
+#include "policy/network/one-host.h"
 #include "threat/threat.h"
 
 enum {
@@ -171,6 +173,73 @@ bool lint_net_plain_http(struct lint *l, const struct host_pattern *h, struct li
 	w->hint = "use port 443, or https://, if the host has it";
 	return h->transport == TRANSPORT_TCP && h->port_lo == 80 && h->port_hi == 80 &&
 	       !guard_of(h);
+}
+
+/* A connection of TLS, as far as the pattern says, of which only requests are meant. */
+static bool lint_is_inside_tls(const struct lint_entry *e, const struct host_pattern *h)
+{
+	bool is_narrowed = e->rule && e->rule->methods.n > 0;
+
+	if (h->kind == HOST_SOCKET || h->kind == HOST_GLOB || h->transport != TRANSPORT_TCP ||
+		h->port_hi == 80)
+		return false;
+	for (size_t i = 0; i < h->n_url_paths; i++) {
+		if (host_path_is_unseen(h->url_paths[i]))
+			return false;
+		is_narrowed = true;
+	}
+	return is_narrowed;
+}
+
+/* The connections that requests to a pattern are on. */
+static struct host_pattern lint_connections(const struct host_pattern *h)
+{
+	struct host_pattern bare = *h;
+
+	bare.n_url_paths = 0;
+	bare.methods = 0;
+	return bare;
+}
+
+static bool lint_is_inspected(const struct lint *l, const struct host_pattern *bare)
+{
+	for (size_t i = 0; i < l->p->inspect.n; i++) {
+		struct host_pattern inspected = { 0 };
+
+		if (host_pattern_parse(&inspected, l->scratch, l->p->inspect.items[i].all[0], NULL,
+			    NULL) == 0 &&
+			host_pattern_contains(&inspected, bare))
+			return true;
+	}
+	return false;
+}
+
+static const char *lint_inspect_hint(struct lint *l, const struct host_pattern *bare)
+{
+	auto_buffer text = { 0 }, place = { 0 };
+
+	host_pattern_print(bare, &text);
+	if (text.failed || one_host_spell(buffer_text(&text), "", &place, NULL, NULL) < 0)
+		return "name the hosts, with their ports, in network.inspect";
+	return lint_say(l, "add network: {inspect: [\"%s\"]}", buffer_text(&place));
+}
+
+int lint_net_inspect(struct lint *l, const struct lint_entry *e)
+{
+	for (size_t i = 0; e->op == OPERATION_NET_CONNECT && i < e->n_hosts; i++) {
+		const struct host_pattern bare = lint_connections(&e->hosts[i]);
+
+		if (!lint_is_inside_tls(e, &e->hosts[i]) || lint_is_inspected(l, &bare))
+			continue;
+		return lint_report(l, e,
+			e->verdict == VERDICT_ALLOW
+				? "TLS of commands shows no path and no method, so for them this "
+				  "grants no connection"
+				: "TLS of commands shows no path and no method, so this does not "
+				  "hold inside it",
+			lint_inspect_hint(l, &bare));
+	}
+	return 0;
 }
 
 int lint_listen_public(struct lint *l)

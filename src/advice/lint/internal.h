@@ -189,11 +189,13 @@ lint_host_fn lint_net_drop, lint_net_dns, lint_net_ports, lint_net_plain_http;
 lint_host_fn lint_unix_root, lint_unix_session;
 /* env.c */
 lint_entry_fn lint_env_everything, lint_env_secret, lint_env_secret_value, lint_env_code;
+lint_entry_fn lint_secret_host, lint_secret_program, lint_secret_variable;
+lint_entry_fn lint_net_inspect;
 /* layer.c */
 lint_layer_fn lint_mode_monitor, lint_mode_audit, lint_default_allow, lint_service_unscoped;
 lint_entry_fn lint_service_rule;
 lint_layer_fn lint_no_limits, lint_grants_nothing, lint_guest_overlap;
-lint_layer_fn lint_rule_disabled, lint_rule_duplicate;
+lint_layer_fn lint_rule_disabled, lint_rule_duplicate, lint_rule_asks_files;
 /* useless.c */
 lint_entry_fn lint_matches_nothing, lint_covered, lint_denied, lint_rule_shadowed;
 lint_entry_fn lint_deny_unused;

@@ -49,7 +49,8 @@ static const struct risk {
 	{ "browser", SERVICE_OPEN | SERVICE_NAVIGATE, "domains",
 		"any page may be opened, and its address can carry data out" },
 	{ "email", SERVICE_SEND, "recipients", "mail with any content may be sent to any address" },
-	{ "vault", SERVICE_READ, "secrets", "every secret in the vault may be read" },
+	{ "vault", SERVICE_READ, "secrets",
+		"every secret that `secrets` names may be injected into programs" },
 	{ "clipboard", SERVICE_READ, NULL, "whatever is copied may be read, also passwords" },
 	{ "clipboard", SERVICE_WRITE, NULL,
 		"what the user pastes next may be replaced, for example by a command" },
@@ -199,6 +200,27 @@ int lint_rule_disabled(struct lint *l)
 			r = lint_report_at(l, &rule->where, rule->id ? rule->id : "",
 				"this rule is switched off and decides nothing",
 				"remove it, or switch it on");
+	}
+	return r;
+}
+
+int lint_rule_asks_files(struct lint *l)
+{
+	const unsigned files =
+		1u << OPERATION_FS_READ | 1u << OPERATION_FS_WRITE | 1u << OPERATION_EXEC;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->p->n_rules; i++) {
+		const struct rule *rule = &l->p->rules[i];
+
+		if (rule->action == VERDICT_ASK && !rule->disabled && rule->operations & files)
+			r = lint_report_at(l, &rule->where, rule->id ? rule->id : "",
+				"a command keeps the files and programs that it started with, so "
+				"for `corral run` this rule denies; only calls of a broker or an "
+				"enclave ask",
+				"write `action: deny`, or remove it: `corral run --ask-denied` "
+				"asks "
+				"about files that nothing grants when the command has failed");
 	}
 	return r;
 }

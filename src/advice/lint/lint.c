@@ -26,6 +26,7 @@
 #define EXEC (1u << OPERATION_EXEC)
 #define ENV (1u << OPERATION_ENV)
 #define SERVICE (1u << OPERATION_SERVICE)
+#define SECRET (1u << OPERATION_SECRET)
 
 #define ENTRY(name, how, ops, check, what)                                      \
 	{                                                                       \
@@ -87,6 +88,8 @@ static const struct lint_check checks[] = {
 	HOST("net-dns", LINT_WARNING, lint_net_dns, "name servers, which carry any data"),
 	HOST("net-ports", LINT_NOTE, lint_net_ports, "far more ports than one service has"),
 	HOST("net-plain-http", LINT_NOTE, lint_net_plain_http, "connections without encryption"),
+	EVERY("net-inspect", LINT_NOTE, lint_net_inspect,
+		"a path or a method of https, which is not seen inside TLS"),
 	LAYER("listen-public", LINT_WARNING, lint_listen_public,
 		"a port that other machines can connect to"),
 	HOST("unix-root", LINT_ERROR, lint_unix_root,
@@ -102,6 +105,13 @@ static const struct lint_check checks[] = {
 		"a secret is written into the policy"),
 	ENTRY("env-code", LINT_WARNING, ENV, lint_env_code,
 		"a variable that makes programs run other code"),
+
+	ENTRY("secret-host", LINT_WARNING, SECRET, lint_secret_host,
+		"a secret for a host that may not be reached"),
+	ENTRY("secret-program", LINT_WARNING, SECRET, lint_secret_program,
+		"a secret for a program that gets no value"),
+	ENTRY("secret-variable", LINT_WARNING, SECRET, lint_secret_variable,
+		"a secret that is passed on as a plain variable as well"),
 
 	{ .about = { "service-unscoped", LINT_WARNING,
 		  "a service without a bound on what it is used for" },
@@ -128,6 +138,8 @@ static const struct lint_check checks[] = {
 		"a folder without what lies in it"),
 	LAYER("guest-overlap", LINT_WARNING, lint_guest_overlap, "guest paths that overlap"),
 	LAYER("rule-duplicate-id", LINT_WARNING, lint_rule_duplicate, "two rules with the same id"),
+	LAYER("rule-asks-files", LINT_WARNING, lint_rule_asks_files,
+		"a rule that asks about files or programs, which commands are not asked about"),
 	LAYER("rule-disabled", LINT_NOTE, lint_rule_disabled, "a rule that is switched off"),
 	LAYER("not-compared", LINT_NOTE, lint_not_compared, "too much to compare all of it"),
 };

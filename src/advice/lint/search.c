@@ -3,7 +3,7 @@
  * How the sets of texts that entries match lie to each other. Two folders or paths are compared by
  * their bytes (relation.h). For everything else there is one question: is there a text that all of
  * these match and none of those does? Two automata that are fed every text at once answer it
- * exactly (product_search()):
+ * exactly (product_search_only()):
  *
  *     a contains b       there is none that b matches and a does not
  *     a and b share …    there is one that both match
@@ -69,17 +69,10 @@ static bool lint_search_apart(const struct glob *a, const struct glob *b)
 	return true;
 }
 
-static int only_in(void *data, const uint32_t *ranks)
-{
-	(void)data;
-	return ranks[0] != RANK_NONE && ranks[1] == RANK_NONE;
-}
-
 static int lint_search(struct lint *l, enum product_domain domain, const struct lint_globs *in,
 	const struct lint_globs *out, size_t n_out)
 {
 	auto_automaton *x = automaton_new(), *y = automaton_new();
-	struct automaton *both[] = { x, y };
 	int r = x && y ? automaton_add_all(x, in->items, in->n, 0) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n_out; i++)
@@ -90,7 +83,7 @@ static int lint_search(struct lint *l, enum product_domain domain, const struct 
 	if (r == 0)
 		r = automaton_build(y, LINT_STATES_MAX);
 	if (r == 0)
-		r = product_search(both, 2, domain, LINT_STATES_MAX, only_in, NULL, NULL);
+		r = product_search_only(x, y, domain, LINT_STATES_MAX);
 	*l->work += automaton_states(x) + automaton_states(y) + automaton_tokens(y);
 	return r;
 }
@@ -203,6 +196,8 @@ static int lint_part_contains(
 		if (a->value)
 			return b->value && strcmp(a->text, b->text) == 0;
 		return glob_contains(l, &a->glob, &b->glob, PRODUCT_NAMES);
+	case TARGET_SECRET:
+		return strcmp(a->text, b->text) == 0;
 	case TARGET_SERVICE:
 		return strcmp(a->text, "*") == 0 || strcmp(a->text, b->text) == 0;
 	default:
@@ -231,6 +226,8 @@ static int lint_part_disjoint(
 		if (a->value && b->value)
 			return strcmp(a->text, b->text) != 0;
 		return glob_disjoint(l, &a->glob, &b->glob, PRODUCT_NAMES);
+	case TARGET_SECRET:
+		return strcmp(a->text, b->text) != 0;
 	case TARGET_SERVICE:
 		return 0;
 	default:

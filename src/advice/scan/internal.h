@@ -11,6 +11,7 @@
  *   pipes.c          the same for shell scripts
  *   packages.c       names of packages that look like those of others
  *   scan.c           files, lines, findings
+ *   scanner.c        texts that are no files
  */
 #include <stdbool.h>
 #include <stddef.h>

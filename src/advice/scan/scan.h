@@ -70,3 +70,16 @@ const char *skill_severity_name(enum skill_severity severity);
  */
 int skill_scan(int dirfd, const struct skill_lives *lives, struct arena *a,
 	struct skill_findings *ret, struct error *e);
+
+/*
+ * The same for texts that are no files, such as what a server says: each is looked at as a
+ * document, up to SKILL_SCAN_FILE_MAX bytes of it.
+ */
+struct skill_scanner;
+/* -ENOMEM. */
+int skill_scanner_new(struct skill_scanner **ret);
+/* Accepts NULL. */
+void skill_scanner_free(struct skill_scanner *s);
+/* 0 or -ENOMEM; *ret, in no order, lives in the arena. */
+int skill_scanner_look(struct skill_scanner *s, struct arena *a, const char *text, size_t len,
+	struct skill_findings *ret);

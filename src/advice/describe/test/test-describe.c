@@ -61,6 +61,7 @@ static void join(const struct description_lines *lines, struct buffer *out)
 #define RUN "What it could run"
 #define SEE "Variables it sees"
 #define USE "Services it could use"
+#define SECRET "Secrets it could use"
 #define LIFTED "What the baseline no longer protects"
 #define LIMITS "Limits"
 #define HELPERS " | with these also the interpreters and helper programs that they need"
@@ -120,6 +121,9 @@ static const struct {
 		"accept connections on port 80 | accept connections on port 8080, which is port 80 "
 		"inside | accept connections on port 9, also from other machines | accept "
 		"connections on port 7" },
+	{ "network: {allow: ['example.com:443'], inspect: ['example.com:443']}", REACH,
+		"connect to example.com on port 443 (HTTPS) | of example.com:443, HTTP requests "
+		"alone, each checked inside TLS" },
 	{ "network: {private: ['db.example.com:5432']}", REACH,
 		"connect to db.example.com on port 5432 (PostgreSQL), also if it leads to a "
 		"private address" },
@@ -171,6 +175,9 @@ static const struct {
 		"lists: none" },
 	{ "services: {reminders: {access: read, lists: [{all: ['W*', '*k']}]}}", USE,
 		"use reminders: read; lists: W* and also *k" },
+	{ "mode: monitor", SECRET, "nothing" },
+	{ "secrets: {A: {hosts: [a.example:443], in: [query]}}", SECRET,
+		"use A, which it does not see, at a.example:443, in the query of requests" },
 	{ "{}", LIFTED, "nothing is lifted" },
 	{ "dangerously_allow: [~/.ssh/config]", LIFTED,
 		"if it is granted above: .ssh/config in your home folder (/home/me)" },
@@ -231,7 +238,7 @@ static void test_words(void **state)
 		struct description d = { 0 };
 
 		describe_text(&a, words[i].text, &vars, &d);
-		assert_int_equal(d.n, 8);
+		assert_int_equal(d.n, 9);
 		join(&find(&d, words[i].title)->lines, &out);
 		assert_string_equal(buffer_text(&out), words[i].lines);
 	}
@@ -246,7 +253,7 @@ static void test_layers(void **state)
 	(void)state;
 	describe_text(&a, "all_of: [{fs: {read: [/srv/**]}}, {all_of: [{fs: {read: [/opt/**]}}]}]",
 		NULL, &d);
-	assert_int_equal(d.n, 17);
+	assert_int_equal(d.n, 19);
 	join(&find(&d, "Layers")->lines, &out);
 	assert_string_equal(
 		buffer_text(&out), "2 layers follow; only what all of them allow is allowed");
@@ -337,7 +344,8 @@ static const struct {
 	{ "{network: {allow: ['localhost:1']}, exec: [jq]}", RISK_MEDIUM,
 		"could reach this machine or a private network" },
 	{ "env: [GITHUB_TOKEN]", RISK_MEDIUM, "could see secrets" },
-	{ "services: {vault: {access: read, secrets: [a]}}", RISK_MEDIUM, "could see secrets" },
+	{ "secrets: {A: {hosts: [a.example:443]}}", RISK_MEDIUM,
+		"could act with secrets of the vault at the hosts that they are named for" },
 	{ "env: [LD_PRELOAD]", RISK_MEDIUM, "variables make its programs load other code" },
 	{ "services: {clipboard: true}", RISK_MEDIUM, "could use a service without a bound" },
 	{ "env: [A=ghp_0123456789abcdefghij]", RISK_MEDIUM,
@@ -391,9 +399,11 @@ static const struct {
 		RISK_LOW, "touches only its own files and what it needs to run" },
 	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['vault:a', "
 	  "'browser:a.b']}]",
-		RISK_HIGH, "could send secrets out by mail or browser" },
-	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['*']}]", RISK_HIGH,
-		"could send secrets out by mail or browser" },
+		RISK_MEDIUM, "could send what it may read out by mail or browser" },
+	{ "services: {vault: {access: read, secrets: [a]}}", RISK_MEDIUM,
+		"could act with secrets of the vault at the hosts that they are named for" },
+	{ "rules: [{id: a, action: allow, operations: [service], patterns: ['*']}]", RISK_MEDIUM,
+		"could send what it may read out by mail or browser" },
 	{ "{network: {allow: ['a.b:443']}, rules: [{id: a, action: allow, operations: [exec], "
 	  "patterns: [jq]}]}",
 		RISK_LOW, "could reach the hosts that are named, with nothing of yours to send" },

@@ -6,6 +6,7 @@
 #include "test/unit.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ static size_t count(const struct lint_findings *all, const char *id)
 	"'/**/.config/lefthook{,-local}.{yml,yaml,toml,json}', "                      \
 	"'/**/.lefthook{,-local}/**', '/**/.overcommit.yml', "                        \
 	"'/**/captainhook.json', '/**/grumphp.yml', '/**/.envrc', "                   \
+	"'/**/corral.yaml', "                                                         \
 	"'/**/.envrc.{local,private,user,secrets}', '/**/.autoenv{,.leave}', "        \
 	"'/**/.autoenv{,_leave}.zsh', '/**/{.,}mise{,.local}.toml', "                 \
 	"'/**/{.,}mise/config{,.local}.toml', '/**/.config/mise.toml', "              \
@@ -233,6 +235,9 @@ static const struct {
 
 	{ "exec-everything", "exec: ['*']", "/**", "exec: ['/usr/*']" },
 	{ "exec-everything", "exec: [/**]", "/**", "exec: [{all: [/**, git]}]" },
+	{ "exec-everything", "exec: [/**]", "/**",
+		"{exec: [/**], rules: [{id: x, action: deny, operations: [exec], patterns: "
+		"[curl]}]}" },
 	{ "exec-glob", "exec: [/opt/tools/**]", "/opt/tools/**", "exec: [/opt/tools/a]" },
 	{ "exec-glob", "exec: ['/opt/{a*,b}']", "/opt/{a*,b}", "exec: ['/opt/{a,b}']" },
 	{ "exec-any-code", "exec: [bash]", "bash", "exec: [bashful]" },
@@ -308,6 +313,17 @@ static const struct {
 		"network: {allow: ['https://example.com/']}" },
 	{ "net-plain-http", "network: {allow: ['example.com:80']}", "example.com:80",
 		"network: {allow: ['example.com:80-81', 'localhost:80', 'udp://example.com:80']}" },
+	{ "net-inspect", "network: {allow: ['https://example.com/v1/**']}",
+		"https://example.com/v1/**",
+		"network: {allow: ['https://example.com/v1/**'], inspect: [example.com:443]}" },
+	{ "net-inspect", "network: {allow: [a.com], deny: ['https://a.com/x']}", "https://a.com/x",
+		"network: {allow: [a.com], deny: ['http://a.com/x', 'https://a.com/**']}" },
+	{ "net-inspect",
+		"rules: [{id: a, action: allow, operations: [net.connect], patterns: [a.com:443], "
+		"methods: [GET]}]",
+		"a.com:443",
+		"{network: {inspect: [a.com:443]}, rules: [{id: a, action: allow, operations: "
+		"[net.connect], patterns: [a.com:443], methods: [GET]}]}" },
 	{ "unix-root", "network: {allow: [unix:/var/run/docker.sock]}", "unix:/var/run/docker.sock",
 		"network: {allow: [unix:/run/postgresql/.s.PGSQL.5432]}" },
 	{ "unix-root", "network: {allow: [unix:/run/dbus/system_bus_socket]}",
@@ -344,14 +360,31 @@ static const struct {
 		"env: [NODE_ENV=production]" },
 	{ "env-code", "env: ['PYTHON*']", "PYTHON*", "env: [PAGER=cat]" },
 
+	{ "secret-host", "secrets: {A: {hosts: [a.example:443]}}", "A=a.example:443,header",
+		"{secrets: {A: {hosts: [a.example:443]}}, network: {allow: [a.example:443]}}" },
+	{ "secret-host",
+		"{secrets: {A: {hosts: [a.example:443]}}, network: {allow: [b.example:443], deny: "
+		"[a.example:443]}}",
+		"A=a.example:443,header",
+		"{secrets: {A: {hosts: [a.example:443]}}, network: {private: ['*.example:443']}}" },
+	{ "secret-program", "secrets: {A: {hosts: [a.example:443], programs: [/usr/bin/python3]}}",
+		"A=a.example:443,header,/usr/bin/python3",
+		"secrets: {A: {hosts: [a.example:443], programs: [/usr/bin/gh]}}" },
+	{ "secret-program",
+		"{secrets: {A: {hosts: [a.example:443], programs: [/opt/x/gh]}}, fs: {write: "
+		"[/opt/x/**]}}",
+		"A=a.example:443,header,/opt/x/gh",
+		"{secrets: {A: {hosts: [a.example:443], programs: [/opt/y/gh]}}, fs: {read: "
+		"[/opt/**], write: [/opt/x/**]}}" },
+	{ "secret-variable", "{secrets: {A_TOKEN: {hosts: [a.example:443]}}, env: ['*_TOKEN']}",
+		"A_TOKEN=a.example:443,header",
+		"{secrets: {A_TOKEN: {hosts: [a.example:443]}}, env: [A_TOKEN=x]}" },
 	{ "service-unscoped", "services: {browser: true}", "browser",
 		"services: {browser: {access: open, domains: [example.com]}}" },
 	{ "service-unscoped", "services: {email: {access: send, recipients: ['*']}}", "email",
 		"services: {email: {access: send, recipients: ['*@example.com']}}" },
 	{ "service-unscoped", "services: {clipboard: {access: read}}", "clipboard",
 		"services: {notifications: true}" },
-	{ "service-unscoped", "services: {vault: {access: read}}", "vault",
-		"services: {vault: {access: read, secrets: [a]}}" },
 	{ "service-unscoped", "rules: [" RULE("r", "allow", "1", "service", "browser") "]",
 		"browser",
 		"rules: [" RULE("r", "allow", "1", "service", "'browser:example.com'") "]" },
@@ -363,6 +396,10 @@ static const struct {
 	{ "mode-monitor", "mode: monitor", "", "mode: audit" },
 	{ "mode-audit", "mode: audit", "", "mode: enforce" },
 	{ "default-allow", "default: allow", "", "default: ask" },
+	{ "rule-asks-files", "rules: [" RULE("r", "ask", "1", "fs.read", "/srv/**") "]", "r",
+		"rules: [" RULE("r", "ask", "1", "net.connect", "'a.com:443'") "]" },
+	{ "rule-asks-files", "rules: [" RULE("r", "ask", "1", "exec", "git") "]", "r",
+		"rules: [" RULE("r", "deny", "1", "exec", "git") "]" },
 	{ "no-limits", "fs: {read: [/srv/**]}", "", "{fs: {read: [/srv/**]}, " LIMITS "}" },
 	{ "no-limits", "{fs: {read: [/srv/**]}, limits: {timeout: 5m}}", "", "{}" },
 	{ "no-limits", "all_of: [{exec: [a]}, {exec: [a], limits: {timeout: 1s}}]", "",
@@ -883,23 +920,56 @@ static const char everything[] =
 								"mode: audit\n"
 								"default: allow\n";
 
-static void test_small_arenas(void **state)
+/* One kind of entry each. */
+static const char *const parts[] = {
+	"fs: {read: [/srv/data, /srv/x/**, /srv/**, {all: [/a, /b]}, $HOME/**, ~/.ssh/x], deny: "
+	"[/opt/x, $WORK_DIR/y]}\ndangerously_allow: [~/.ssh/config, /srv/q]\n",
+	"fs: {write: ['/h*/a*/**', /etc/x, /**], deny: [/opt/x]}\n",
+	"fs: {write: [$WORK_DIR/**]}\nexec: [bash, sudo, '/opt/*', $WORK_DIR/x, '*', {all: [git, "
+	"/usr/**]}]\n",
+	"network: {allow: ['*', '*.com', localhost, 169.254.169.254, pastebin.com, 'udp://a.b:53', "
+	"'http://a.b/', unix:/run/docker.sock, unix:/tmp/.X11-unix/X0, {all: ['*.b', 'a.b']}], "
+	"deny: [a.b]}\n",
+	"fs: {write: [/srv/**]}\n"
+	"env: ['*', A_TOKEN, X=ghp_0123456789abcdefghij, LD_PRELOAD, 'PATH=/srv/b:/opt']\n"
+	"services: {clipboard: true, browser: true}\n",
+	"fs: {read: [/srv/x/**]}\nguest_paths: [{guest: /a, host: /srv, mode: ro}, {guest: /a/b, "
+	"host: /srv/b, mode: rw}]\n"
+	"rules:\n"
+	"  - " RULE("a", "deny", "9", "fs.read",
+		"/srv/**") "\n"
+			   "  - " RULE("a", "allow", "1", "fs.read",
+				   "/srv/x") "\n"
+					     "  - " RULE("b", "allow", "1", "service",
+						     "browser") "\n"
+								"mode: audit\ndefault: allow\n",
+};
+
+/* Budgets grow by less than most allocations; after the first `all` ever faster. */
+static void sweep_budgets(const char *text, size_t all)
 {
-	struct lint_findings all = { 0 };
+	struct lint_findings found = { 0 };
 	auto_manifest m = { 0 };
 	int r = -ENOMEM;
 
-	(void)state;
-	read_text(&m, "p.yaml", everything);
-	for (size_t budget = 16; r < 0; budget += 48) {
+	read_text(&m, "p.yaml", text);
+	for (size_t budget = 16; r < 0; budget += 48 + 48 * (budget / all)) {
 		auto_arena a = { 0 };
 
 		arena_init(&a, budget);
-		r = lint_permissions(m.permissions, &a, &all);
+		r = lint_permissions(m.permissions, &a, &found);
 		assert_true(r == 0 || r == -ENOMEM);
-		assert_true(r == 0 || all.items == NULL);
+		assert_true(r == 0 || found.items == NULL);
 		assert_true(budget < 1 << 20);
 	}
+}
+
+static void test_small_arenas(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(parts); i++)
+		sweep_budgets(parts[i], SIZE_MAX);
+	sweep_budgets(everything, 2048);
 }
 
 static void test_out_of_memory(void **state)
