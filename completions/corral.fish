@@ -1,155 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Completion of corral(1) for fish. Installed as share/fish/vendor_completions.d/corral.fish.
+# The program itself knows its commands, options and their words (src/cli/complete.h).
 
-set -l commands run shell policy inspect approve skills prompt profile audit service vault dashboard ps status events questions grants security doctor
-set -l audit tail list stats export verify prove check-proof
-set -l policy check explain show merge intersect subset lint list history save remove undo record rules
-set -l top "not __fish_seen_subcommand_from $commands"
-set -l second "__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from $policy"
-set -l asking "__fish_seen_subcommand_from check explain"
-set -l modes "__fish_seen_subcommand_from prompt profile show run shell"
-set -l running "__fish_seen_subcommand_from run shell"
+function __corral_words
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    for line in (corral --complete $words[2..] 2>/dev/null)
+        set -l parts (string split -m 1 \t -- $line)
+        switch $parts[1]
+            case '@files'
+                __fish_complete_path $current
+            case '@folders'
+                __fish_complete_directories $current
+            case '@hosts'
+                __fish_print_hostnames
+            case '@programs'
+                __fish_complete_command
+            case '@command *'
+                set -l first (math (string replace '@command ' '' -- $parts[1]) + 1)
+                complete -C (string join ' ' -- (string escape -- $words[$first..]) $current)
+            case '*'
+                printf '%s\n' $line
+        end
+    end
+end
 
-complete -c corral -n $top -f -a run -d 'Run a command with just what it was granted'
-complete -c corral -n $top -f -a shell -d 'Your shell, with just what it was granted'
-complete -c corral -n $top -f -a policy -d 'Ask, show, combine and check permissions'
-complete -c corral -n $top -f -a inspect -d 'Show what a skill asks for'
-complete -c corral -n $top -f -a approve -d 'Approve exactly the contents of a skill'
-complete -c corral -n $top -f -a prompt -d 'The text for an agent'"'"'s prompt'
-complete -c corral -n $top -f -a skills -d 'List skills, what changed in them, and approve them'
-complete -c corral -n '__fish_seen_subcommand_from skills; and not __fish_seen_subcommand_from list show changes approve' -f -a 'list show changes approve'
-complete -c corral -n '__fish_seen_subcommand_from skills; and __fish_seen_subcommand_from approve' -l digest -x -d 'What was seen'
-complete -c corral -n '__fish_seen_subcommand_from skills' -l config -r -d 'The file of the daemon'
-complete -c corral -n $top -f -a profile -d 'Show a profile, or write one for another sandbox'
-complete -c corral -n $top -f -a audit -d 'Read and verify audit logs'
-complete -c corral -n $top -f -a service -d 'List, test and set up services'
-complete -c corral -n $top -f -a vault -d 'Keep secrets, and say which hosts they may go to'
-set -l vault init set list uses grant revoke rotate remove lock unlock import export doctor
-complete -c corral -n "__fish_seen_subcommand_from vault; and not __fish_seen_subcommand_from $vault" -f -a "$vault"
-complete -c corral -n '__fish_seen_subcommand_from vault' -l passphrase-file -r -d 'Read the passphrase from a file'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from set' -l from -x -a 'file: env: cmd: secret-service:' -d 'Where the value is'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from set' -l keep -x -d 'How long a value of the source is kept'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from set rotate' -l expires-in -x -d 'When the value expires'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from rotate' -l passphrase -d 'Another passphrase'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from grant' -l in -x -a 'header query body form' -d 'Places in a request'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from grant revoke' -l to -x -d 'Only for this sandbox'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from revoke' -l all -d 'All grants'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from unlock' -l for -x -d 'How long the kernel keeps the key'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from unlock' -l restored -d 'Accept an older file'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from init unlock' -l key -x -a 'systemd-creds secret-service' -d 'What opens the vault, too'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from import' -l replace -d 'Replace values'
-complete -c corral -n '__fish_seen_subcommand_from vault; and __fish_seen_subcommand_from export' -s y -l yes -d 'Do not ask'
-complete -c corral -n '__fish_seen_subcommand_from service; and not __fish_seen_subcommand_from list test set-up' -f -a 'list test set-up'
-complete -c corral -n '__fish_seen_subcommand_from service; and __fish_seen_subcommand_from test set-up' -f -a 'browser calendar clipboard email notifications reminders'
-complete -c corral -n $top -f -a dashboard -d 'Open the page of the daemon'
-complete -c corral -n "__fish_seen_subcommand_from dashboard" -s p -l print -d 'Print the link'
-complete -c corral -n $top -f -a ps -d 'List the sandboxes that run'
-complete -c corral -n $top -f -a status -d 'Show the daemon'
-complete -c corral -n $top -f -a events -d 'Show what happens'
-complete -c corral -n "__fish_seen_subcommand_from events" -s f -l follow -d 'Go on until Ctrl-C'
-complete -c corral -n $top -f -a questions -d 'Answer what sandboxes ask'
-complete -c corral -n '__fish_seen_subcommand_from questions; and not __fish_seen_subcommand_from list allow deny' -f -a 'list allow deny'
-complete -c corral -n '__fish_seen_subcommand_from questions; and __fish_seen_subcommand_from allow' -l once -d 'Only the call that waits'
-complete -c corral -n '__fish_seen_subcommand_from questions; and __fish_seen_subcommand_from allow' -l scope -x -d 'One of its scopes'
-complete -c corral -n $top -f -a grants -d 'Grant and revoke while sandboxes run'
-complete -c corral -n '__fish_seen_subcommand_from grants; and not __fish_seen_subcommand_from list add remove' -f -a 'list add remove'
-complete -c corral -n '__fish_seen_subcommand_from allow deny add' -l for -x -d 'For how long'
-complete -c corral -n $top -f -a security -d 'Look for what undoes sandboxes'
-complete -c corral -n "__fish_seen_subcommand_from security" -l wrappers -d 'List the wrappers of agents'
-complete -c corral -n "__fish_seen_subcommand_from security" -l accept -d 'Record profiles and wrappers as they are'
-complete -c corral -n "__fish_seen_subcommand_from security" -l record -d 'Record new ones'
-complete -c corral -n "__fish_seen_subcommand_from security" -l system -d 'Of the machine'
-complete -c corral -n $top -f -a doctor -d 'What this system lets Corral hold'
-complete -c corral -n $top -f -l version -d 'Print the version'
-complete -c corral -l help -d 'Print a summary of the options'
-
-complete -c corral -n $second -f -a check -d 'Judge a request'
-complete -c corral -n $second -f -a explain -d 'Judge a request and say why'
-complete -c corral -n $second -f -a show -d 'Print permissions in canonical form'
-complete -c corral -n $second -f -a merge -d 'What either allows'
-complete -c corral -n $second -f -a intersect -d 'Exactly what both allow'
-complete -c corral -n $second -f -a subset -d 'Is everything of the first allowed by the second?'
-complete -c corral -n $second -f -a lint -d 'Find likely mistakes'
-
-complete -c corral -n $asking -s o -l op -x -a 'fs.read fs.write net.connect exec env service' -d 'What is asked'
-complete -c corral -n $asking -s t -l target -r -d 'Of what'
-complete -c corral -n $asking -s a -l arg -x -d 'An argument of the program'
-complete -c corral -n $asking -s m -l method -x -a 'GET HEAD POST PUT PATCH DELETE OPTIONS' -d 'The HTTP method'
-complete -c corral -n "$asking; or __fish_seen_subcommand_from profile run shell" -s p -l policy -r -d 'A layer of permissions'
-complete -c corral -n "__fish_seen_subcommand_from show" -l from -x -a 'permissions skill skill.md manifest rules enclave mode' -d 'What the file is'
-complete -c corral -n "__fish_seen_subcommand_from show merge intersect" -s f -l format -x -a 'yaml json' -d 'How to print'
-complete -c corral -n "__fish_seen_subcommand_from $commands" -l json -d 'Print the result as JSON'
-complete -c corral -n "__fish_seen_subcommand_from policy profile run shell" -l set -x -a 'SKILL_DIR= WORK_DIR= DATA_DIR= SHARED_DIR= HOME= TEMP=' -d 'Give a variable its value'
-complete -c corral -n "__fish_seen_subcommand_from approve" -l yes -d 'Do not ask'
-complete -c corral -n "__fish_seen_subcommand_from approve" -l check -d 'Only answer whether it is approved'
-complete -c corral -n "__fish_seen_subcommand_from approve" -l remove -d 'Take the approval back'
-complete -c corral -n "__fish_seen_subcommand_from profile; and not __fish_seen_subcommand_from seatbelt show" -f -a seatbelt -d 'macOS'
-complete -c corral -n "__fish_seen_subcommand_from profile; and not __fish_seen_subcommand_from seatbelt show" -f -a show -d 'Print a profile'
-complete -c corral -n $modes -l mode -x -a 'sandbox rx rwx' -d 'Mode'
-complete -c corral -n $modes -l data-dir -r -a '(__fish_complete_directories)' -d 'The folder of the agent'
-complete -c corral -n "__fish_seen_subcommand_from profile show run shell" -l extra -r -a '(__fish_complete_directories)' -d 'One more folder it may write'
-complete -c corral -n "__fish_seen_subcommand_from inspect approve" -f -a '(__fish_complete_directories)'
-
-complete -c corral -n $running -l profile -x -a 'workspace readonly offline' -d 'Where to start from'
-complete -c corral -n $running -l with -x -a 'npm pip uv cargo go maven git github docker playwright jupyter claude codex gemini opencode openclaw aider none' -d 'What a tool needs'
-complete -c corral -n $running -l seed-state -d 'An agent starts with a copy of your state'
-complete -c corral -n $running -l shared-state -d 'An agent uses the state of its bare runs'
-complete -c corral -n "__fish_seen_subcommand_from run" -l skill -r -a '(__fish_complete_directories)' -d 'Run the entry of this skill'
-complete -c corral -n "__fish_seen_subcommand_from run" -f -l command -d 'A command with the permissions of the skill'
-complete -c corral -n "__fish_seen_subcommand_from run" -l input -x -d 'The input of a WASM skill'
-complete -c corral -n "__fish_seen_subcommand_from run" -s y -l yes -d 'Run it although it was not approved'
-complete -c corral -n $running -l read -r -d 'May be read'
-complete -c corral -n $running -l write -r -d 'May be written and read'
-complete -c corral -n $running -l deny -r -d 'May be neither read nor written'
-complete -c corral -n $running -l dangerously-allow -r -d 'Turn the protection of the baseline off'
-complete -c corral -n $running -l net -x -d 'May be connected to'
-complete -c corral -n $running -l net-private -x -d 'May be connected to, also at a private address'
-complete -c corral -n $running -l listen -x -d 'Publish a port of the sandbox on the loopback'
-complete -c corral -n $running -l exec -r -d 'May be run'
-complete -c corral -n $running -l env -x -d 'A variable that is passed on, or set'
-complete -c corral -n $running -l timeout -x -d 'End it after this time'
-complete -c corral -n $running -l memory -x -d 'Memory of all its processes'
-complete -c corral -n $running -l pids -x -d 'Processes and threads at once'
-complete -c corral -n $running -l limits -x -a none -d 'Without the limits of the profile'
-complete -c corral -n $running -l max-output -x -d 'What it may print'
-complete -c corral -n $running -l no-cache -d 'Read long policies anew, and keep nothing of them'
-complete -c corral -n $running -l strict -d 'Refuse rules that would not hold for what the command starts'
-complete -c corral -n $running -l cwd -r -a '(__fish_complete_directories)' -d 'Where it starts'
-complete -c corral -n $running -l work-dir -r -a '(__fish_complete_directories)' -d 'The working folder of the profile'
-complete -c corral -n $running -l tier -x -a 1 -d 'How strong the sandbox must be'
-complete -c corral -n $running -l broker -d 'Answer the calls of the command'
-complete -c corral -n $running -l ceiling -r -d 'What may be granted at most while it runs'
-complete -c corral -n $running -l ask -x -d 'How long a question waits for its answer'
-complete -c corral -n $running -l broker-http -d 'A broker that serves HTTP, too'
-complete -c corral -n $running -l no-broker -d 'Do not start a broker'
-complete -c corral -n $running -l audit -r -d 'Record what happens in this log, default or none'
-complete -c corral -n $running -l explain -d 'Say what was denied'
-
-set -l auditing "__fish_seen_subcommand_from audit"
-set -l records "$auditing; and __fish_seen_subcommand_from tail list stats export"
-set -l actions command command.start command.end fs fs.read fs.write fs.list fs.delete net net.connect net.close net.name exec env service policy approval confinement limit session store
-set -l before "$auditing; and not __fish_seen_subcommand_from $audit"
-complete -c corral -n $before -f -a tail -d 'The latest records, and live what comes'
-complete -c corral -n $before -f -a list -d 'Records, by session, action, decision, target, time'
-complete -c corral -n $before -f -a stats -d 'Counts'
-complete -c corral -n $before -f -a export -d 'Records for other systems'
-complete -c corral -n $before -f -a verify -d 'Is a log what was written?'
-complete -c corral -n $before -f -a prove -d 'A proof that a record is in the log'
-complete -c corral -n $before -f -a check-proof -d 'Check such a proof, without the log'
-complete -c corral -n $records -s s -l session -x -d 'Only of this session'
-complete -c corral -n $records -s a -l action -x -a "$actions" -d 'Only these'
-complete -c corral -n $records -s d -l decision -x -a 'allowed denied asked failed none' -d 'Only what was decided so'
-complete -c corral -n $records -s t -l target -r -d 'Only what was done to this'
-complete -c corral -n $records -l since -x -a '10m 1h 1d 1w' -d 'Not before'
-complete -c corral -n $records -l before -x -d 'With a lower number'
-complete -c corral -n $records -l requests -x -a 'yes no only' -d 'Requests to the daemon'
-complete -c corral -n $records -l until -x -a '10m 1h 1d 1w' -d 'Not after'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from list export" -s n -l limit -x -d 'No more than so many'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from list export" -l newest -d 'The newest first'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from tail" -s f -l follow -d 'Go on with what comes'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from tail" -s n -l lines -x -d 'So many'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from export" -s f -l format -x -a 'jsonl ocsf cef csv' -d 'How to print'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from export" -s o -l output -r -d 'Write this file'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from verify check-proof" -s k -l key -r -d 'The public key'
-complete -c corral -n "$auditing; and __fish_seen_subcommand_from verify" -l head -r -d 'The last signed head'
+complete -c corral -f -a '(__corral_words)'

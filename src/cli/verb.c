@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "cli/complete.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
@@ -177,19 +178,21 @@ int verb_dispatch(struct call *c)
 	const struct verb *const *v = c->verb->verbs;
 	struct call inner = *c;
 
+	if (!word && c->completes)
+		return complete_group(c);
 	if (!word) {
 		int r = help_print_group(c, STDERR_FILENO);
 
 		return r < 0 ? r : STATUS_ERROR;
 	}
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+	if (!c->completes && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
 		return help_print_group(c, STDOUT_FILENO);
-	if (strcmp(word, "help") == 0)
+	if (!c->completes && strcmp(word, "help") == 0)
 		return help(c);
 	while (*v && strcmp((*v)->name, word) != 0)
 		v++;
 	if (!*v)
-		return verb_unknown(c, word);
+		return c->completes ? 0 : verb_unknown(c, word);
 	/* Goes on with a verb of the group; its word becomes the first of the call. */
 	inner.verb = *v;
 	inner.name = arena_printf(c->arena, "%s %s", c->name, word);

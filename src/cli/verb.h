@@ -7,6 +7,8 @@
  * (options.h), so the two cannot disagree.
  */
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -21,6 +23,7 @@ enum status {
 	STATUS_ABSENT = 5,  /* there is no such object */
 };
 
+struct buffer;
 struct call;
 
 struct verb {
@@ -30,7 +33,10 @@ struct verb {
 	const char *description; /* paragraphs, with a newline between them */
 	const char *examples;    /* lines, each with its newline */
 	const char *operand;     /* what an operand is called in messages: "FILE" */
-	size_t min, max;         /* how many of them there may be; 0, 0: none */
+	/* Appends words that operands may be, each with a tab and a newline, for a shell
+	 * (complete.h). NULL: none. */
+	void (*offer)(struct call *c, struct buffer *out);
+	size_t min, max; /* how many of them there may be; 0, 0: none */
 	bool is_prefix; /* the operands are a command: what stands behind the first is its matter */
 	const struct verb *const *verbs; /* of a group: its verbs, ending with NULL; else NULL */
 	/* Returns a status, or a negative errno with the call's error filled. NULL in a group. */
@@ -50,7 +56,11 @@ struct call {
 	 */
 	char **words;
 	size_t n;
-	struct arena *arena; /* for what lives as long as the call */
+	bool is_behind_dashes; /* options_parse(): -- stood before the first operand */
+	uint64_t given;        /* options_parse(): the rows of these options, as bits */
+	char **completes;      /* the first of all words: it only says what may follow them
+				  (complete.h); NULL: it is done */
+	struct arena *arena;   /* for what lives as long as the call */
 	struct error *error;
 	bool *json; /* set where --json was given, so that an error is printed as JSON, too; or NULL
 		     */
@@ -69,6 +79,9 @@ int verb_refuse(struct call *c, bool json, enum status status);
 
 extern const struct verb verb_run;
 extern const struct verb verb_shell;
+extern const struct verb verb_learn;
+extern const struct verb verb_mcp;
+extern const struct verb verb_undo;
 extern const struct verb verb_doctor;
 extern const struct verb verb_ps;
 extern const struct verb verb_status;
@@ -79,14 +92,20 @@ extern const struct verb verb_dashboard;
 extern const struct verb verb_security;
 extern const struct verb verb_service;
 extern const struct verb verb_vault;
+extern const struct verb verb_link;
+extern const struct verb verb_agentlink;
+extern const struct verb verb_tool;
 extern const struct verb verb_audit;
 extern const struct verb verb_audit_tail;
 extern const struct verb verb_audit_stats;
 extern const struct verb verb_audit_verify;
 extern const struct verb verb_audit_prove;
 extern const struct verb verb_audit_check_proof;
+extern const struct verb verb_import;
 extern const struct verb verb_policy;
 extern const struct verb verb_show;
+extern const struct verb verb_replay;
+extern const struct verb verb_shrink;
 extern const struct verb verb_merge;
 extern const struct verb verb_intersect;
 extern const struct verb verb_stored_list;
@@ -100,4 +119,6 @@ extern const struct verb verb_inspect;
 extern const struct verb verb_approve;
 extern const struct verb verb_skills;
 extern const struct verb verb_profile;
+extern const struct verb verb_project;
+extern const struct verb verb_init;
 extern const struct verb verb_seatbelt;

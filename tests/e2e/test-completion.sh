@@ -24,7 +24,8 @@ done
 completed() {
 	rm -f "$pwned"
 	status=0
-	bash --norc -c 'compopt() { :; }
+	CORRAL=$CORRAL bash --norc -c 'compopt() { :; }
+corral() { "$CORRAL" "$@"; }
 . "$1" && shift && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _corral && printf "%s\n" "${COMPREPLY[@]}"' \
 		bash "$completions/corral.bash" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
 }
@@ -59,11 +60,64 @@ harmless 'bash: its arguments'
 completed corral run --mode ''
 is "$(tr '\n' ' ' <"$scratch/out")" 'sandbox rx rwx ' 'bash: words of a list'
 completed corral audit list --action 'net'
-is "$(tr '\n' ' ' <"$scratch/out")" 'net net.connect net.close net.name ' 'bash: those that begin so'
+is "$(tr '\n' ' ' <"$scratch/out")" 'net.connect net.close net.name net ' 'bash: those that begin so'
 completed corral run --re
 out_is --read 'bash: an option'
 completed corral pol
 out_is policy 'bash: a command of corral'
+completed corral policy int
+out_is intersect 'bash: a command of a command'
+completed corral run --strict --timeout=5s --policy '$(touch pwned)' --net-p
+harmless 'bash: what was typed before'
+out_is --net-private 'bash: an option behind others'
+completed corral run --strict -- ls --re
+out_is '' 'bash: no option of ours behind the command'
+completed corral grants add x net.
+out_is net.connect 'bash: words of an operand'
+completed corral nonsense ''
+out_is '' 'bash: nothing for what is no command'
+
+# The project's commands, beside programs; numbers of runs; and values that people mostly write.
+mkdir project
+printf 'commands:\n  test-it: [sh, -c, "$(touch pwned) \\n\\t"]\n  lint: echo\n' >project/corral.yaml
+cd project || exit 1
+completed corral run 'test-'
+out_is test-it "bash: the project's commands"
+completed corral run ''
+harmless "bash: the project's commands"
+out_has lint "bash: the project's commands: all of them"
+out_has sh "bash: and programs"
+"$CORRAL" --complete run >"$scratch/out"
+is "$(grep -c '^@programs$' "$scratch/out") $(grep -c '^test-it	sh -c ' "$scratch/out") $(grep -c '^touch' "$scratch/out")" '1 1 0' 'a command is one line'
+printf 'commands: [\n' >corral.yaml
+completed corral run 'test-'
+err_empty "bash: a project's file that is broken: in silence"
+rm corral.yaml
+if "$CORRAL" run --undo -- touch one >/dev/null 2>&1; then
+	completed corral undo ''
+	out_is 1 'bash: runs to take back'
+fi
+cd ..
+for row in 'audit list --since:10m 1h 1d 1w ' 'audit tail --until:10m 1h 1d 1w ' 'run --timeout:30s 5m 1h ' 'run --memory:512M 1G 4G ' 'run --pids:64 256 ' \
+	'run --tier:1 3 ' 'run --max-output:64K 1M 16M ' 'vault grant --in:header query body form ' 'vault init --key:systemd-creds secret-service ' \
+	'vault set --from:file: env: cmd: secret-service: '; do
+	# shellcheck disable=SC2086 # words
+	completed corral ${row%%:*} ''
+	is "$(tr '\n' ' ' <"$scratch/out")" "${row#*:}" "bash: ${row%%:*}"
+done
+is "$("$CORRAL" --complete run --net)" @hosts 'a host: those of the shell'
+
+# The program says it, from the tables that --help is made from: every option of every verb.
+"$CORRAL" --complete | cut -f 1 | while read -r verb; do
+	case $verb in -*) continue ;; esac
+	# '' is the verb itself, whose options are listed with its commands.
+	for sub in '' $("$CORRAL" --complete "$verb" | cut -f 1 | grep -v '^[-@]'); do
+		help=$("$CORRAL" "$verb" ${sub:+"$sub"} --help 2>/dev/null | grep -o -E '^  (-., |    )--[a-z-]+' | grep -o -E -- '--[a-z-]+' | sort)
+		offered=$("$CORRAL" --complete "$verb" ${sub:+"$sub"} | cut -f 1 | grep -E '^--' | sort)
+		[ -z "$help" ] || [ "$help" = "$offered" ] || echo "$verb $sub"
+	done
+done >"$scratch/differ"
+is "$(cat "$scratch/differ")" '' 'each option in --help is offered, and no other'
 
 # sandbox-call(1) asks the program for its words.
 call=$scratch/call
