@@ -18,13 +18,10 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/file.h"
-#include "broker/service/config.h"
-#include "broker/service/table.h"
+#include "cli/browser.h"
 #include "cli/daemon/client.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "host/daemon-place.h"
 #include "host/lookup.h"
 #include "process/starting.h"
 
@@ -147,98 +144,6 @@ static int dashboard_ask(struct call *c, struct buffer *json, struct document *d
 	return r < 0 ? r : daemon_client_ask(c, "POST", "/api/login/code", json, d);
 }
 
-/* The browser */
-
-static bool dashboard_has_screen(void)
-{
-	static const char *const names[] = { "DISPLAY", "WAYLAND_DISPLAY", "BROWSER" };
-
-	for (size_t i = 0; i < ROWS(names); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && *value)
-			return true;
-	}
-	return false;
-}
-
-/* As browser.open has it: the one of services.yaml, or xdg-open. */
-static bool dashboard_find_browser(struct call *c, char out[PATH_BYTES])
-{
-	const char *home = getenv("HOME"), *named;
-	const struct service_config_places places = { .user = service_config_user_file(c->arena,
-							      getenv("XDG_CONFIG_HOME"),
-							      home && home[0] == '/' ? home : NULL),
-		.system = SERVICE_CONFIG_SYSTEM_FILE,
-		.home = home && home[0] == '/' ? home : NULL };
-	const struct service_section *section;
-	auto_service_config config = { 0 };
-	struct error e = { 0 };
-
-	/* The link can be opened without it. */
-	if (service_config_read(&config, &places, &e) < 0) {
-		output_error(&e);
-		return false;
-	}
-	section = service_config_find(&config, "browser");
-	named = section ? service_section_get(section, "open_with") : NULL;
-	if (named && strlen(named) < PATH_BYTES)
-		return access(named, X_OK) == 0 && stpcpy(out, named);
-	return lookup_find(getenv("PATH"), "xdg-open", out) == 0;
-}
-
-/* What browsers of browser.open get. */
-static int dashboard_browser_environment(struct call *c, const char *const **ret)
-{
-	const char *const *names = service_backend_find("browser-open")->variables;
-	const char **env;
-	size_t n = 0;
-
-	while (names[n])
-		n++;
-	env = arena_calloc(c->arena, n + 1, sizeof(*env));
-	for (n = 0; env && *names; names++) {
-		const char *value = NULL;
-
-		if (lookup_value(c->arena, *names, getenv(*names), &value) < 0)
-			return -ENOMEM;
-		if (value && !(env[n++] = arena_printf(c->arena, "%s=%s", *names, value)))
-			return -ENOMEM;
-	}
-	*ret = env;
-	return env ? 0 : -ENOMEM;
-}
-
-/* 1: a browser was asked to open it; 0: there is none. */
-static int dashboard_open(struct call *c, const char *url)
-{
-	auto_buffer path = { 0 }, page = { 0 };
-	char program[PATH_BYTES];
-	const char *argv[] = { program, NULL, NULL };
-	const char *const *env = NULL;
-	pid_t pid = 0;
-	int r;
-
-	if (!dashboard_has_screen() || !dashboard_find_browser(c, program) ||
-		daemon_place("dashboard.html", &path) < 0)
-		return 0;
-	/* The daemon made the link: there is nothing in it to escape. */
-	buffer_printf(&page,
-		"<!doctype html><meta charset=\"utf-8\"><title>Corral</title>"
-		"<meta http-equiv=\"refresh\" content=\"0;url=%s\">"
-		"<p><a href=\"%s\">Corral</a></p>\n",
-		url, url);
-	r = page.failed || path.failed
-		    ? -ENOMEM
-		    : file_replace(buffer_text(&path), page.data, page.len, 0600);
-	if (r < 0)
-		return error_set(
-			c->error, r, NULL, "cannot write %s: %s", buffer_text(&path), strerror(-r));
-	argv[1] = buffer_text(&path);
-	r = dashboard_browser_environment(c, &env);
-	return r < 0 ? error_no_memory(c->error) : dashboard_spawn(argv, env, -1, &pid) == 0;
-}
-
 static int dashboard_print(struct call *c, const char *url, bool is_open)
 {
 	auto_output o = output_for(STDOUT_FILENO);
@@ -290,7 +195,7 @@ static int dashboard_run(struct call *c)
 	if (!url || strncmp(url, "http://", 7) != 0 || strpbrk(url, "\"<>& \t\r\n"))
 		return error_set(c->error, -EPROTO, NULL, "the daemon gave no link");
 	if (!print)
-		opened = dashboard_open(c, url);
+		opened = browser_open(c, "dashboard.html", url);
 	if (opened < 0)
 		return opened;
 	r = json ? dashboard_print_json(c, url, node_get(d.root, "expires_ms"), opened)
