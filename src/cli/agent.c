@@ -6,6 +6,10 @@
 #include "base/array.h"
 #include "cli/load.h"
 #include "cli/output.h"
+#include "cli/profile/profile.h"
+#include "daemon/config.h"
+
+const char *const agent_mode_words[] = { "sandbox", "rx", "rwx", NULL };
 
 int agent_take_mode(struct call *c, const struct options_row *row, const char *value)
 {
@@ -38,10 +42,26 @@ int agent_take_extra(struct call *c, const struct options_row *row, const char *
 	return r < 0 ? r : options_list(c, row, dir);
 }
 
+int agent_configure(struct agent *a, struct call *c)
+{
+	const char *folder = profile_config_folder(c);
+	struct config config = config_default();
+	int r;
+
+	if (a->is_given || !a->data_dir)
+		return 0;
+	/* One that cannot be read may have named another mode. */
+	r = folder ? config_find(&config, folder, c->error) : 0;
+	if (r < 0)
+		return r;
+	a->is_given = true;
+	return agent_mode_parse(config.sandbox_mode, &a->mode);
+}
+
 int agent_check(const struct agent *a, struct call *c)
 {
-	if (!a->is_given && (a->data_dir || a->extra.n))
-		return options_misused(c, "--data-dir and --extra require --mode");
+	if (!a->is_given && a->extra.n)
+		return options_misused(c, "--extra requires --data-dir or --mode");
 	if (a->is_given && !a->data_dir && a->mode != AGENT_MODE_RWX)
 		return options_misused(c, "--mode requires --data-dir DIR, the agent's own folder");
 	if (a->data_dir && !agent_mode_is_printable(a->data_dir))
@@ -74,8 +94,9 @@ static int verb_prompt_run(struct call *c)
 	struct agent a = { 0 };
 	bool json = false;
 	const struct options_row rows[] = {
-		{ { "mode", SCHEMA_OTHER, true, .help = "sandbox, rx or rwx" }, 0, "MODE",
-			.target = &a, .take = agent_take_mode },
+		{ { "mode", SCHEMA_OTHER, true, .words = agent_mode_words,
+			  .help = "sandbox, rx or rwx" },
+			0, "MODE", .target = &a, .take = agent_take_mode },
 		{ { "data-dir", SCHEMA_PATH, .help = "the folder that belongs to the agent" }, 0,
 			"DIR", .target = &a.data_dir, .take = agent_take_dir },
 		OPTIONS_JSON(&json),

@@ -68,6 +68,10 @@ static int unknown_variable(struct call *c, const char *text, size_t len)
 	return -EINVAL;
 }
 
+const char *const load_variables[] = {
+	"SKILL_DIR=", "WORK_DIR=", "DATA_DIR=", "SHARED_DIR=", "HOME=", "TEMP=", NULL
+};
+
 int load_set(struct call *c, const struct options_row *row, const char *value)
 {
 	struct load *l = row->target;
@@ -246,8 +250,10 @@ static int folder_open(struct folder *f, struct call *c, const char *path)
 /* What is opened is what is remembered: "link/../x" is x, here as in grants. */
 static int load_note_source(struct load *l, struct call *c, const char *path, const char **ret)
 {
-	int r = load_absolute(c, path, ret);
+	int r;
 
+	*ret = NULL;
+	r = load_absolute(c, path, ret);
 	if (r < 0)
 		return r;
 	return ARENA_PUSH(c->arena, l->sources, l->n_sources, l->cap_sources, *ret) < 0
@@ -331,7 +337,10 @@ static int load_read_manifest(const struct load *l, struct call *c, const char *
 
 static int load_read_file(struct load *l, struct call *c, const char *path, enum manifest_kind kind)
 {
-	struct policy_cache_input in = { .file = strcmp(path, "-") == 0 ? "standard input" : path,
+	const bool is_fd = launch_source_is_fd(path);
+	struct policy_cache_input in = { .file = strcmp(path, "-") == 0 ? "standard input"
+						 : is_fd && l->fd_name  ? l->fd_name
+									: path,
 		.kind = kind };
 	auto_buffer text = { 0 };
 	struct manifest m = { 0 };
@@ -482,16 +491,14 @@ int load_join_text(struct load *l, struct call *c, const char *path, const struc
 {
 	struct manifest *m = &l->files[l->n - 1];
 	const size_t told = m->n_notes;
-	const char *absolute;
+	const char *absolute = NULL;
 	int r = load_note_source(l, c, path, &absolute);
 
 	if (r == 0)
 		r = manifest_add_rules(m, path, buffer_text(text), text->len, c->error);
-	if (r == 0) {
-		struct manifest more = { .notes = m->notes + told, .n_notes = m->n_notes - told };
-
-		load_tell_notes(&more);
-	}
+	if (r == 0 && m->n_notes > told)
+		load_tell_notes(&(struct manifest){
+			.notes = m->notes + told, .n_notes = m->n_notes - told });
 	return r;
 }
 
@@ -531,6 +538,9 @@ int load_compile(const struct load *l, struct call *c, struct policy **ret)
 			return error_no_memory(c->error);
 		layers[i] = l->files[i].permissions;
 	}
+	/* As corral run does. */
+	if (policy_inspected(layers, l->n, c->arena, &options.opened, &options.n_opened) < 0)
+		return error_no_memory(c->error);
 	return policy_new(ret, layers, l->n, &options, c->error);
 }
 

@@ -36,6 +36,7 @@ struct load {
 	size_t n, cap;
 	bool is_anywhere; /* only looked at: profiles are not asked whether they fit the folder */
 	bool uses_cache;  /* of what long files became: host/policy-cache.h */
+	const char *fd_name;  /* in messages, of what comes by a descriptor; NULL: its number */
 	const char **sources; /* files and folders that were read, absolute and normal */
 	size_t n_sources, cap_sources;
 	struct load_builtin builtin; /* of the first file that extends one */
@@ -49,9 +50,11 @@ options_taker load_set;
 /* Takes --from KIND; the target is an enum manifest_kind. */
 options_taker load_kind;
 
+/* "WORK_DIR=" …, ending with NULL. */
+extern const char *const load_variables[];
 #define LOAD_SET(load)                                                                   \
 	{                                                                                \
-		{ "set", SCHEMA_OTHER,                                                   \
+		{ "set", SCHEMA_OTHER, .words = load_variables,                          \
 			.help = "set a path variable, such as --set WORK_DIR=/srv/work", \
 			.many = true },                                                  \
 			0, "NAME=DIR", .target = load, .take = load_set                  \

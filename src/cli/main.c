@@ -19,15 +19,23 @@
 static const struct verb *const verbs[] = {
 	&verb_run,
 	&verb_shell,
+	&verb_learn,
+	&verb_mcp,
+	&verb_undo,
 	&verb_policy,
+	&verb_import,
 	&verb_inspect,
 	&verb_approve,
 	&verb_skills,
 	&verb_prompt,
+	&verb_project,
+	&verb_init,
 	&verb_profile,
 	&verb_audit,
 	&verb_service,
 	&verb_vault,
+	&verb_link,
+	&verb_tool,
 	&verb_dashboard,
 	&verb_ps,
 	&verb_status,
@@ -58,6 +66,15 @@ static const struct verb corral = {
 	.verbs = verbs,
 };
 
+/* By the name that it was started by: a link in the same folder. */
+static const struct verb *main_verb(const char *name)
+{
+	const char *slash = name ? strrchr(name, '/') : NULL;
+
+	name = slash ? slash + 1 : name;
+	return name && strcmp(name, verb_agentlink.name) == 0 ? &verb_agentlink : &corral;
+}
+
 int main(int argc, char **argv)
 {
 	/* Alone it is a question: what is this? */
@@ -66,8 +83,8 @@ int main(int argc, char **argv)
 	struct error error = { 0 };
 	bool json = false;
 	struct call c = {
-		.verb = &corral,
-		.name = corral.name,
+		.verb = main_verb(argv[0]),
+		.name = main_verb(argv[0])->name,
 		.words = argc > 1 ? argv : question,
 		.n = argc > 1 ? (size_t)argc : ROWS(question),
 		.arena = &arena,
@@ -80,6 +97,10 @@ int main(int argc, char **argv)
 	int r;
 
 	inherited_words(argc, argv);
+	if (argc > 1 && strcmp(argv[1], "--complete") == 0) {
+		c.words = c.completes = argv + 1;
+		c.n--;
+	}
 	buffer_adds(&version.text, "corral " CORRAL_VERSION "\n");
 	if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0))
 		r = output_write(&version, STDOUT_FILENO, &error);

@@ -9,9 +9,11 @@
 
 #include "base/buffer.h"
 #include "base/suggest.h"
+#include "cli/complete.h"
 
 /* No verb has more options than this. */
-enum { ROWS_MAX = 48 };
+enum { ROWS_MAX = 64 };
+_Static_assert(ROWS_MAX <= 64, "call.given has a bit for each");
 
 /* What getopt_long() returns for the row with this index; letters are below it. */
 enum { ROW_BASE = 256 };
@@ -198,6 +200,7 @@ static int options_take(struct parser *p, int found)
 		return options_misused(
 			p->call, "--%s was given more than once", p->rows[i].is.name);
 	p->seen[i] = true;
+	p->call->given |= UINT64_C(1) << i;
 	if (p->call->json && strcmp(p->rows[i].is.name, "json") == 0)
 		*p->call->json = true;
 	return (p->rows[i].take ? p->rows[i].take : options_store)(p->call, &p->rows[i], optarg);
@@ -206,11 +209,17 @@ static int options_take(struct parser *p, int found)
 int options_parse(struct call *c, const struct options_row *rows, size_t n)
 {
 	struct parser p = { .call = c, .rows = rows, .n = n };
+	const char *last = NULL; /* the value of the last option */
 	int found, r = 0;
 
 	if (n > ROWS_MAX)
 		return error_set(c->error, -E2BIG, NULL, "%s has too many options", c->name);
+	if (c->completes) {
+		r = complete_options(c, rows, n);
+		return r < 0 ? r : 1;
+	}
 	options_prepare(&p);
+	c->given = 0;
 	opterr = 0;
 	optind = 0; /* start over: also what getopt keeps between calls */
 	while (r == 0 &&
@@ -222,6 +231,7 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 		r = found == ':'   ? missing_value(&p)
 		    : found == '?' ? bad_option(&p, c->words[optind - 1])
 				   : options_take(&p, found);
+		last = optarg;
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (rows[i].is.required && !p.seen[i])
@@ -232,6 +242,8 @@ int options_parse(struct call *c, const struct options_row *rows, size_t n)
 		options_note_json(c);
 		return r;
 	}
+	c->is_behind_dashes = optind > 1 && strcmp(c->words[optind - 1], "--") == 0 &&
+			      last != c->words[optind - 1];
 	/* Leaves the operands, which getopt_long() has moved to the end. */
 	c->words += optind;
 	c->n -= (size_t)optind;

@@ -10,6 +10,7 @@
 #include "cli/verb.h"
 #include "codec/schema.h"
 
+struct buffer;
 struct options_row;
 /* Puts a value where it belongs. Returns 0, or a negative errno with the call's error filled. */
 typedef int options_taker(struct call *c, const struct options_row *row, const char *value);
@@ -31,6 +32,8 @@ struct options_row {
 	const char *argument; /* what its value is called; NULL: it takes none */
 	void *target;
 	options_taker *take; /* NULL: as above; else it may use options_store() */
+	/* Appends values that are not among the words, as verb.h has it. NULL: none. */
+	void (*offer)(struct call *c, struct buffer *out);
 };
 
 /* Values of an option that may be repeated, or of the operands. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -22,13 +23,23 @@ struct output output_for(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return (struct output){ .colour = isatty(fd) && !(no && *no) &&
-					  !(term && strcmp(term, "dumb") == 0) };
+	return (struct output){ .fd = fd,
+		.may_colour = !(no && *no) && !(term && strcmp(term, "dumb") == 0) };
+}
+
+bool output_is_coloured(struct output *o)
+{
+	/* Asked when there is something to colour: most outputs of a run stay empty. */
+	if (o->may_colour) {
+		o->colour = isatty(o->fd);
+		o->may_colour = false;
+	}
+	return o->colour;
 }
 
 void output_styled(struct output *o, enum output_style style, const char *text)
 {
-	bool coloured = o->colour && style != OUTPUT_PLAIN;
+	bool coloured = style != OUTPUT_PLAIN && output_is_coloured(o);
 
 	if (coloured)
 		buffer_adds(&o->text, codes[style]);
@@ -146,7 +157,7 @@ void output_verdict(struct output *o, enum verdict v)
 }
 
 /* Characters of the last line, without colours. */
-static size_t column_of(const struct output *o)
+size_t output_column(const struct output *o)
 {
 	const char *text = buffer_text(&o->text), *line = strrchr(text, '\n');
 	size_t n = 0;
@@ -164,7 +175,7 @@ static size_t column_of(const struct output *o)
 
 void output_pad(struct output *o, size_t column)
 {
-	size_t at = column_of(o);
+	size_t at = output_column(o);
 
 	do {
 		buffer_addc(&o->text, ' ');
@@ -173,7 +184,7 @@ void output_pad(struct output *o, size_t column)
 
 void output_wrapped(struct output *o, const char *text, size_t width)
 {
-	size_t start = column_of(o), at = start;
+	size_t start = output_column(o), at = start;
 
 	while (*text) {
 		size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
@@ -209,6 +220,22 @@ int output_write(const struct output *o, int fd, struct error *e)
 	if (r < 0)
 		return error_set(e, r, NULL, "cannot write the result: %s", strerror(-r));
 	return 0;
+}
+
+bool output_agrees(const char *question)
+{
+	auto_output o = output_for(STDERR_FILENO);
+	char line[8] = "", ch;
+	size_t n = 0;
+
+	buffer_adds(&o.text, question);
+	if (output_write(&o, STDERR_FILENO, NULL) < 0)
+		return false;
+	while (read(STDIN_FILENO, &ch, 1) == 1 && ch != '\n') {
+		if (n + 1 < sizeof(line))
+			line[n++] = ch;
+	}
+	return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
 void output_error(const struct error *e)

@@ -27,10 +27,13 @@ struct json_writer;
 struct output {
 	struct buffer text;
 	bool colour;
+	bool may_colour; /* if fd is a terminal: colour is not known yet */
+	int fd;
 };
 
-/* Starts an output that will go to fd. */
+/* Starts an output that will go to fd, which stays what it is until its first text is there. */
 struct output output_for(int fd);
+bool output_is_coloured(struct output *o);
 static inline void output_deinit(struct output *o)
 {
 	buffer_deinit(&o->text);
@@ -59,11 +62,15 @@ void output_wrapped(struct output *o, const char *text, size_t width);
 enum { OUTPUT_PROSE = 80, OUTPUT_WIDE = 100 };
 /* The same in the wider of them, and a newline. */
 void output_line(struct output *o, const char *text);
+/* Characters of the last line. */
+size_t output_column(const struct output *o);
 /* Spaces up to a column, counted from the last line's start in characters; at least one. */
 void output_pad(struct output *o, size_t column);
 
 /* Writes all of it. -ENOMEM if gathering it failed, or what write() says. */
 int output_write(const struct output *o, int fd, struct error *e);
+/* Asks on standard error, and reads a line of standard input: anything but a yes is a no. */
+bool output_agrees(const char *question);
 /* "corral: …" on standard error, with its hint on a line below. */
 void output_error(const struct error *e);
 /*

@@ -31,6 +31,8 @@ static int verb_profile_parse(struct profile_settings *s, struct call *c)
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 
+	if (r == 0)
+		r = agent_configure(&s->agent, c);
 	if (r != 0)
 		return r;
 	if (s->policies.n && s->agent.is_given)

@@ -40,7 +40,7 @@ static void changes_put_file(
 }
 
 /* 1: what it held then is not known. */
-static int changes_compare_files(const struct inspection *i, struct call *c,
+static int changes_compare_files(const struct skill_inspection *i, struct call *c,
 	const struct approval_record *record, struct buffer *entries, struct skill_changes *ret)
 {
 	struct skill_inventory was;
@@ -57,7 +57,7 @@ static int changes_compare_files(const struct inspection *i, struct call *c,
 	return r == -ENOMEM ? error_no_memory(c->error) : r < 0;
 }
 
-static int changes_put_files(const struct inspection *i, struct call *c, struct json_tree *t,
+static int changes_put_files(const struct skill_inspection *i, struct call *c, struct json_tree *t,
 	const struct approval_record *record, struct node *root)
 {
 	auto_buffer entries = { 0 };
@@ -104,7 +104,7 @@ static void changes_put_lines(struct json_tree *t, struct node *list, const stru
 }
 
 /* As the approval keeps them; a hash stands for very long ones. 1: they are not known. */
-static int changes_describe(const struct inspection *i, struct call *c, const char *text,
+static int changes_describe(const struct skill_inspection *i, struct call *c, const char *text,
 	struct permissions *into, struct description *ret)
 {
 	auto_document d = { 0 };
@@ -118,8 +118,8 @@ static int changes_describe(const struct inspection *i, struct call *c, const ch
 									: 0;
 }
 
-static int changes_put_permissions(const struct inspection *i, struct call *c, struct json_tree *t,
-	const struct approval_record *record, struct node *root)
+static int changes_put_permissions(const struct skill_inspection *i, struct call *c,
+	struct json_tree *t, const struct approval_record *record, struct node *root)
 {
 	auto_permissions *was = permissions_new();
 	struct description then = { 0 };
@@ -143,7 +143,7 @@ static int changes_put_permissions(const struct inspection *i, struct call *c, s
 	return 0;
 }
 
-int changes_tree(const struct inspection *i, struct call *c, struct json_tree *t,
+int changes_tree(const struct skill_inspection *i, struct call *c, struct json_tree *t,
 	const struct approval_record *record, struct node **ret)
 {
 	struct node *root = tree_map(t);

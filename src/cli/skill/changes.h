@@ -13,5 +13,5 @@ enum { CHANGES_FILES_MAX = 2000 };
  * {"digest", "files_known", "files": [{"path", "change", "kind"}], "more_files",
  *  "permissions_known", "permissions": {"added": […], "removed": […]}}
  */
-int changes_tree(const struct inspection *i, struct call *c, struct json_tree *t,
+int changes_tree(const struct skill_inspection *i, struct call *c, struct json_tree *t,
 	const struct approval_record *record, struct node **ret);

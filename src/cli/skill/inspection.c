@@ -9,7 +9,7 @@
 #include "policy/format/permissions-text.h"
 
 /* With its own permissions alone; where these cannot be compiled, they grant nothing. */
-static int inspection_find_needs(struct inspection *i, struct call *c)
+static int inspection_find_needs(struct skill_inspection *i, struct call *c)
 {
 	auto_permissions *own = permissions_copy(i->skill.manifest.permissions);
 	auto_permissions *nothing = permissions_new();
@@ -37,7 +37,7 @@ static int inspection_find_needs(struct inspection *i, struct call *c)
 }
 
 /* Adds one at the start. */
-static int inspection_add(struct inspection *i, struct call *c, struct skill_finding finding)
+static int inspection_add(struct skill_inspection *i, struct call *c, struct skill_finding finding)
 {
 	struct skill_findings *f = &i->findings;
 
@@ -54,7 +54,7 @@ static int inspection_add(struct inspection *i, struct call *c, struct skill_fin
 }
 
 /* What is wrong with the manifest is one finding among the others, and comes first. */
-static int inspection_add_fault(struct inspection *i, struct call *c)
+static int inspection_add_fault(struct skill_inspection *i, struct call *c)
 {
 	const struct error *fault = &i->skill.fault;
 	const char *slash = strrchr(fault->file, '/');
@@ -81,7 +81,7 @@ static bool inspection_says(const char *text, const char *const *words)
 }
 
 /* Permissions that what the skill says of itself does not need: sums need no network. */
-static int inspection_add_purpose(struct inspection *i, struct call *c)
+static int inspection_add_purpose(struct skill_inspection *i, struct call *c)
 {
 	static const char *const offline[] = { "calculat", "adds ", "multiplies", "converts units",
 		"unit convert", "counts words", "word count", "formats json", "format json", "dice",
@@ -109,7 +109,7 @@ static int inspection_add_purpose(struct inspection *i, struct call *c)
 }
 
 int inspection_open(
-	struct inspection *i, struct call *c, const char *folder, enum launch_skill_use use)
+	struct skill_inspection *i, struct call *c, const char *folder, enum launch_skill_use use)
 {
 	int r = launch_skill_open(&i->skill, folder, use, c->arena, c->error);
 
@@ -140,19 +140,19 @@ int inspection_open(
 	return launch_skill_unchanged(&i->skill, c->error);
 }
 
-void inspection_deinit(struct inspection *i)
+void inspection_deinit(struct skill_inspection *i)
 {
 	launch_skill_deinit(&i->skill);
 	load_deinit(&i->load);
 }
 
 /* Whether the permissions keep a finding from doing harm. */
-static bool inspection_is_stopped(const struct inspection *i, const struct skill_finding *f)
+static bool inspection_is_stopped(const struct skill_inspection *i, const struct skill_finding *f)
 {
 	return (f->stops & i->description.denies) != 0;
 }
 
-int inspection_rate(struct inspection *i, struct call *c)
+int inspection_rate(struct skill_inspection *i, struct call *c)
 {
 	size_t all[SKILL_HIGH + 1] = { 0 }, left[SKILL_HIGH + 1] = { 0 };
 
@@ -168,7 +168,7 @@ int inspection_rate(struct inspection *i, struct call *c)
 	return 0;
 }
 
-bool inspection_is_risky(const struct inspection *i, enum skill_severity level)
+bool inspection_is_risky(const struct skill_inspection *i, enum skill_severity level)
 {
 	for (size_t k = 0; k < i->findings.n; k++) {
 		if (i->findings.items[k].severity >= level && !i->findings.items[k].reason)
@@ -225,19 +225,19 @@ static void inspection_print_label(struct output *o, const char *label)
 	output_pad(o, TEXT_COLUMN);
 }
 
-const char *inspection_name(const struct inspection *i)
+const char *inspection_name(const struct skill_inspection *i)
 {
 	return i->skill.manifest.name ? i->skill.manifest.name : i->skill.about.name;
 }
 
-const char *inspection_description(const struct inspection *i)
+const char *inspection_description(const struct skill_inspection *i)
 {
 	const char *own = i->skill.manifest.description;
 
 	return own ? own : i->skill.about.description;
 }
 
-static void print_head(const struct inspection *i, struct output *o)
+static void print_head(const struct skill_inspection *i, struct output *o)
 {
 	const struct manifest *m = &i->skill.manifest;
 	const char *text = inspection_description(i);
@@ -267,7 +267,7 @@ static const char *inspection_need_list(const struct launch_need *n)
 	return n->is_program ? "exec" : "env";
 }
 
-static void inspection_print_needs(const struct inspection *i, struct output *o)
+static void inspection_print_needs(const struct skill_inspection *i, struct output *o)
 {
 	if (i->needs.n)
 		output_heading(o, "What it requires");
@@ -292,7 +292,7 @@ static void inspection_print_needs(const struct inspection *i, struct output *o)
 }
 
 static void inspection_print_finding(
-	const struct inspection *i, const struct skill_finding *f, struct output *o)
+	const struct skill_inspection *i, const struct skill_finding *f, struct output *o)
 {
 	static const enum output_style styles[] = {
 		[SKILL_LOW] = OUTPUT_DIM,
@@ -323,7 +323,7 @@ static void inspection_print_finding(
 }
 
 /* What is shown here is not all that is in the folder: that has to be said beside the digest. */
-static void inspection_print_digest(const struct inspection *i, struct output *o)
+static void inspection_print_digest(const struct skill_inspection *i, struct output *o)
 {
 	char hex[SKILL_DIGEST_HEX];
 
@@ -348,7 +348,7 @@ static void inspection_print_digest(const struct inspection *i, struct output *o
 	}
 }
 
-void inspection_print(const struct inspection *i, struct output *o)
+void inspection_print(const struct skill_inspection *i, struct output *o)
 {
 	static const enum output_style styles[] = {
 		[RISK_LOW] = OUTPUT_GREEN,
@@ -399,7 +399,7 @@ static void inspection_put_lines(struct json_tree *t, struct node *map, const ch
 }
 
 static void inspection_put_findings(
-	const struct inspection *i, struct json_tree *t, struct node *root)
+	const struct skill_inspection *i, struct json_tree *t, struct node *root)
 {
 	struct node *list = tree_put_list(t, root, "findings");
 
@@ -419,7 +419,7 @@ static void inspection_put_findings(
 	}
 }
 
-struct node *inspection_tree(const struct inspection *i, struct json_tree *t)
+struct node *inspection_tree(const struct skill_inspection *i, struct json_tree *t)
 {
 	const struct manifest *m = &i->skill.manifest;
 	const struct description *d = &i->description;

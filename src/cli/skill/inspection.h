@@ -12,7 +12,7 @@
 #include "advice/describe/describe.h"
 #include "advice/scan/scan.h"
 
-struct inspection {
+struct skill_inspection {
 	struct launch_skill skill;
 	struct load load;
 	bool is_anywhere; /* set before it is opened: the current folder means nothing to the reader
@@ -26,19 +26,19 @@ struct inspection {
 /* All of it, to approve it (LOOK) or whatever its manifest is like (SCAN); the caller ends it with
  * inspection_deinit(), also on failure. */
 int inspection_open(
-	struct inspection *i, struct call *c, const char *folder, enum launch_skill_use use);
-void inspection_deinit(struct inspection *i);
-#define auto_inspection __attribute__((cleanup(inspection_deinit))) struct inspection
+	struct skill_inspection *i, struct call *c, const char *folder, enum launch_skill_use use);
+void inspection_deinit(struct skill_inspection *i);
+#define auto_inspection __attribute__((cleanup(inspection_deinit))) struct skill_inspection
 
 /* True if something was found in its files that is as bad as that, and was not suppressed. */
-bool inspection_is_risky(const struct inspection *i, enum skill_severity level);
+bool inspection_is_risky(const struct skill_inspection *i, enum skill_severity level);
 /* Rates what was found; after the suppressions. */
-int inspection_rate(struct inspection *i, struct call *c);
+int inspection_rate(struct skill_inspection *i, struct call *c);
 
 /* SKILL.md describes, where another file grants; NULL: it does not say. */
-const char *inspection_name(const struct inspection *i);
-const char *inspection_description(const struct inspection *i);
+const char *inspection_name(const struct skill_inspection *i);
+const char *inspection_description(const struct skill_inspection *i);
 
 /* For people, and for programs. */
-void inspection_print(const struct inspection *i, struct output *o);
-struct node *inspection_tree(const struct inspection *i, struct json_tree *t);
+void inspection_print(const struct skill_inspection *i, struct output *o);
+struct node *inspection_tree(const struct skill_inspection *i, struct json_tree *t);

@@ -44,7 +44,7 @@ static void reading_put_cut(
 
 /* The worst ones. */
 static void reading_put_findings(
-	const struct inspection *i, struct json_tree *t, struct node *root, size_t max)
+	const struct skill_inspection *i, struct json_tree *t, struct node *root, size_t max)
 {
 	struct node *list = tree_put_list(t, root, "findings");
 	size_t n = 0;
@@ -68,7 +68,7 @@ static void reading_put_findings(
 }
 
 static void reading_put_lines(
-	const struct inspection *i, struct json_tree *t, struct node *root, size_t max)
+	const struct skill_inspection *i, struct json_tree *t, struct node *root, size_t max)
 {
 	struct node *list = tree_put_list(t, root, "permissions");
 	size_t n = 0;
@@ -83,7 +83,8 @@ static void reading_put_lines(
 }
 
 /* Why it cannot run, though it can be looked at: "its manifest cannot be read: SKILL.md:3: …" */
-static void reading_put_fault(const struct inspection *i, struct json_tree *t, struct node *root)
+static void reading_put_fault(
+	const struct skill_inspection *i, struct json_tree *t, struct node *root)
 {
 	const struct error *fault = &i->skill.fault;
 	const char *slash = strrchr(fault->file, '/'), *text = fault->text;
@@ -96,7 +97,7 @@ static void reading_put_fault(const struct inspection *i, struct json_tree *t, s
 }
 
 static struct node *reading_entry_tree(
-	const struct inspection *i, struct json_tree *t, size_t findings, size_t lines)
+	const struct skill_inspection *i, struct json_tree *t, size_t findings, size_t lines)
 {
 	struct node *root = tree_map(t);
 	char hex[SKILL_DIGEST_HEX];
@@ -127,7 +128,7 @@ static int reading_print(struct call *c, struct json_tree *t, const struct node 
 	return file_write_all(STDOUT_FILENO, text.data, text.len);
 }
 
-static int reading_print_entry(struct call *c, const struct inspection *i)
+static int reading_print_entry(struct call *c, const struct skill_inspection *i)
 {
 	struct json_tree t = { .arena = c->arena };
 	struct node *root = reading_entry_tree(i, &t, READING_ENTRY_FINDINGS, READING_ENTRY_LINES);
@@ -138,7 +139,7 @@ static int reading_print_entry(struct call *c, const struct inspection *i)
 		c, &t, text.len > READING_ENTRY_MAX ? reading_entry_tree(i, &t, 0, 0) : root);
 }
 
-static int reading_print_approval(struct call *c, const struct inspection *i)
+static int reading_print_approval(struct call *c, const struct skill_inspection *i)
 {
 	struct json_tree t = { .arena = c->arena };
 	struct node *root = tree_map(&t);
@@ -161,7 +162,7 @@ static int reading_print_approval(struct call *c, const struct inspection *i)
 }
 
 static int reading_print_changes(
-	struct call *c, const struct inspection *i, const struct approval_record *record)
+	struct call *c, const struct skill_inspection *i, const struct approval_record *record)
 {
 	struct json_tree t = { .arena = c->arena };
 	struct node *root = NULL;
@@ -170,7 +171,7 @@ static int reading_print_changes(
 	return r < 0 ? r : reading_print(c, &t, root);
 }
 
-static int reading_print_text(struct call *c, const struct inspection *i, bool colour)
+static int reading_print_text(struct call *c, const struct skill_inspection *i, bool colour)
 {
 	auto_output o = { .colour = colour };
 
@@ -183,7 +184,7 @@ struct reading_task {
 	const struct reading *reading;
 };
 
-static int reading_answer(const struct reading_task *task, const struct inspection *i)
+static int reading_answer(const struct reading_task *task, const struct skill_inspection *i)
 {
 	struct json_tree t = { .arena = task->call->arena };
 

@@ -65,7 +65,7 @@ static void sarif_put_result(
 	}
 }
 
-struct node *sarif_tree(const struct inspection *i, struct json_tree *t)
+struct node *sarif_tree(const struct skill_inspection *i, struct json_tree *t)
 {
 	struct node *root = tree_map(t), *run, *driver, *results;
 

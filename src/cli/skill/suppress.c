@@ -49,7 +49,7 @@ static int suppress_parse(char *text, struct suppress_line *ret)
 	return 1;
 }
 
-static void suppress_apply(struct inspection *i, const struct suppress_line *row)
+static void suppress_apply(struct skill_inspection *i, const struct suppress_line *row)
 {
 	for (size_t k = 0; k < i->findings.n; k++) {
 		struct skill_finding *f = &i->findings.items[k];
@@ -60,7 +60,7 @@ static void suppress_apply(struct inspection *i, const struct suppress_line *row
 	}
 }
 
-int suppress_read(struct inspection *i, struct call *c, const char *file)
+int suppress_read(struct skill_inspection *i, struct call *c, const char *file)
 {
 	struct location where = { .file = file };
 	auto_buffer text = { 0 };

@@ -7,4 +7,4 @@
  * part of the skill. They stay in every report, with the reason, and count no more. -EINVAL with
  * the line.
  */
-int suppress_read(struct inspection *i, struct call *c, const char *file);
+int suppress_read(struct skill_inspection *i, struct call *c, const char *file);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -84,26 +83,17 @@ static int run_remove(struct call *c, const struct approve_settings *s)
 	return r < 0 ? r : removed == 0 ? STATUS_YES : STATUS_NO;
 }
 
-/* Asks on the terminal; anything but a yes is a no. */
-static bool agrees(const struct inspection *i)
+static bool agrees(const struct skill_inspection *i)
 {
-	auto_output o = output_for(STDERR_FILENO);
-	char line[8] = "", ch;
-	size_t n = 0;
+	auto_buffer question = { 0 };
 
-	buffer_printf(&o.text, "Approve exactly this content (risk: %s)? [y/N] ",
+	buffer_printf(&question, "Approve exactly this content (risk: %s)? [y/N] ",
 		describe_risk_name(i->description.risk));
-	if (output_write(&o, STDERR_FILENO, NULL) < 0)
-		return false;
-	while (read(STDIN_FILENO, &ch, 1) == 1 && ch != '\n') {
-		if (n + 1 < sizeof(line))
-			line[n++] = ch;
-	}
-	return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+	return !question.failed && output_agrees(buffer_text(&question));
 }
 
 /* With what it holds, so that changes can be listed. */
-static int verb_approve_store(struct call *c, const struct inspection *i)
+static int verb_approve_store(struct call *c, const struct skill_inspection *i)
 {
 	struct approval a = i->skill.approval;
 	auto_buffer entries = { 0 };
@@ -125,14 +115,15 @@ static int verb_approve_check_runs(struct call *c, const struct launch_skill *s)
 		*c->error = s->fault;
 		r = -EINVAL;
 	} else if (m->wasm_file) {
-		r = launch_skill_command(s, m->wasm_file, NULL, 0, c->arena, &words, &n, c->error);
+		r = launch_skill_command(
+			s, m->wasm_file, NULL, NULL, 0, c->arena, &words, &n, c->error);
 		/* It is there; a module needs not be executable. */
 		if (r == -ENOEXEC) {
 			*c->error = (struct error){ 0 };
 			r = 0;
 		}
 	} else if (m->entry) {
-		r = launch_skill_command(s, NULL, NULL, 0, c->arena, &words, &n, c->error);
+		r = launch_skill_command(s, NULL, NULL, NULL, 0, c->arena, &words, &n, c->error);
 	}
 	if (r < 0 && !c->error->hint[0])
 		error_hint(c->error, "the skill cannot run as it is, so it was not approved");
@@ -141,7 +132,7 @@ static int verb_approve_check_runs(struct call *c, const struct launch_skill *s)
 
 /* Shows, asks if need be, and stores. */
 static int verb_approve_decide(struct call *c, const struct approve_settings *s,
-	struct inspection *i, struct skill_answer_text *a)
+	struct skill_inspection *i, struct skill_answer_text *a)
 {
 	bool is_current = i->skill.outcome == APPROVAL_CURRENT, asks = !is_current && !s->yes;
 	/* Whom it asks, sees it; a program gets just the answer. */
@@ -249,7 +240,7 @@ static int verb_inspect_choice(struct call *c, const char *option, const char *w
 		    : 0;
 }
 
-static int verb_inspect_print(struct call *c, const struct inspection *i, size_t format)
+static int verb_inspect_print(struct call *c, const struct skill_inspection *i, size_t format)
 {
 	auto_output o = output_for(STDOUT_FILENO);
 	struct json_tree t = { .arena = c->arena };

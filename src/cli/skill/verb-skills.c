@@ -144,11 +144,12 @@ static int skills_run_list(struct call *c)
 static int skills_read(struct call *c, const struct skills_settings *s, enum reading_kind kind,
 	struct catalog *all, struct catalog_item *item, struct document *d, struct buffer *rest)
 {
+	auto_output out = output_for(STDOUT_FILENO);
 	const struct reading reading = { .kind = kind,
 		.catalog = all,
 		.item = item,
 		.ms = READING_MS,
-		.colour = output_for(STDOUT_FILENO).colour };
+		.colour = output_is_coloured(&out) };
 	int r = catalog_find(c, s->config, c->words[0], all, item);
 
 	if (r < 0)
