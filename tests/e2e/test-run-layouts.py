@@ -123,6 +123,32 @@ def test_file_and_interpreter():
     ok(got[0] == 0 and got[1].endswith("\nok\n"), "a tool with an interpreter that its installer brought, behind links, runs", got)
 
 
+def test_managers():
+    """Trees as the managers themselves make them; mise 2026.9 and pipx 1.8 were seen to."""
+    begin()
+    venv = home / ".local/share/pipx/venvs/tool"
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", str(venv)], check=True)
+    put(".local/share/pipx/venvs/tool/bin/tool", f"#!{venv}/bin/python\nimport sys\nprint(sys.prefix)\n", 0o755)
+    link(".local/bin/tool", venv / "bin/tool")
+    got = run([".local/bin"], "tool")
+    ok(got[:2] == (0, f"{venv}\n"), "pipx: a tool runs with the Python of its environment", got)
+    begin()
+    installs = ".local/share/mise/installs/npm-tool"
+    put(f"{installs}/1.6.0/lib/node_modules/tool/cli.sh", "#!/bin/sh\necho tool 1.6.0\n", 0o755)
+    link(f"{installs}/1.6.0/bin/tool", "../lib/node_modules/tool/cli.sh")
+    link(f"{installs}/latest", "./1.6.0")
+    for folder in (f"{installs}/1.6.0/bin", f"{installs}/latest/bin"):
+        got = run([folder], "tool")
+        ok(got[:2] == (0, "tool 1.6.0\n"), f"mise, activated: a tool in ~/{folder} runs", got)
+    put(".config/mise/config.toml", '[tools]\n"npm:tool" = "1.6.0"\n')
+    put(".local/bin/mise", f"#!/bin/sh\ngrep -q npm:tool {home}/.config/mise/config.toml && exec {home}/{installs}/1.6.0/bin/${{0##*/}}\n", 0o755)
+    link(".local/share/mise/shims/tool", home / ".local/bin/mise")
+    got = run([".local/share/mise/shims", ".local/bin"], "tool", options=("--read", "~/.config/mise/config.toml"))
+    ok(got[:2] == (0, "tool 1.6.0\n"), "mise, by shims: a tool runs if the settings may be read", got)
+    got = run([".local/share/mise/shims", ".local/bin"], "cat", str(home / ".config/mise/config.toml"))
+    ok(got[0] != 0, "mise, by shims: the settings, which may set keys, are not shown unasked", got)
+
+
 def test_planted():
     """All that a command could have left in a folder of PATH, or in a package's place."""
     def sees(what, options=(), path=(".local/bin",)):
@@ -176,7 +202,7 @@ def test_writable():
 
 
 try:
-    for test in (test_packages, test_beside, test_file_and_interpreter, test_planted, test_writable):
+    for test in (test_packages, test_beside, test_file_and_interpreter, test_managers, test_planted, test_writable):
         test()
 finally:
     shutil.rmtree(scratch, ignore_errors=True)

@@ -137,12 +137,12 @@ static int above_envrc(const struct profile_above *x, const char *level)
 static int above_rows(
 	const struct profile_above *x, const char *level, const char *name, bool is_top)
 {
-	const int head = look_heads_find(x->heads, name, strlen(name));
+	const int head = threat_head_find(name, strlen(name));
 	char path[PATH_BYTES];
 	int r = 0;
 
-	for (uint16_t i = head < 0 ? 0 : x->heads->items[head].first; r == 0 && i;
-		i = x->heads->next[i - 1]) {
+	for (uint16_t i = head < 0 ? 0 : threat_heads[head].first; r == 0 && i;
+		i = threat_head_next[i - 1]) {
 		const struct threat *row = &threat_paths[i - 1];
 		const struct above a = { .x = x, .what = threat_what(row), .uses = row->uses };
 		struct stat st;

@@ -27,64 +27,102 @@ static const char *const home_skipped[] = { ".git", "node_modules", "sessions", 
 	"history", "History", "logs", "log", "cache", "Cache", "tmp", "projects",
 	"workspaceStorage", "globalStorage", "extensions", NULL };
 
+/* A folder or file at the top of the home, which rows name. */
+struct home_first {
+	const char *name; /* in the row that named it first, of len bytes */
+	size_t len;
+	struct names inside; /* what is not in it */
+};
+
 struct home {
 	const struct profile_above *x;
 	const char *path;
 	struct arena arena;
-	/* What is not in the home, and not in the folder of the row before. */
-	struct names names, inner;
-	const char *first; /* that folder */
-	size_t len;
-	bool has_first; /* it is there */
+	struct names names;        /* what is not in the home */
+	struct home_first *firsts; /* that are there */
+	size_t n, cap;
 };
 
-/* Is the last name of the path in the folder? 1, 0 or -ENOMEM. */
+/* 1: it is there, 0 or -ENOMEM. names: of the folder that it is in. */
 static int home_has(struct home *h, struct names *names, const char *path, const char *folder)
 {
-	const char *name = strrchr(path, '/') + 1;
 	struct stat st;
 
-	if (!names_may_have(names, name, strlen(name)))
-		return 0;
 	if (lstat(path, &st) == 0)
 		return 1;
 	return names_miss(names, &h->arena, AT_FDCWD, folder);
 }
 
-/* 1: the row is there. */
-static int home_find(struct home *h, const char *row, char path[PATH_BYTES])
+/*
+ * Finds the first name of a row in the home. Most rows are not there: no path is made before the
+ * listing of the home says that one may be, and what is there is looked up once. 1: it is there, 0
+ * or -ENOMEM.
+ */
+static int home_find_first(struct home *h, const char *row, struct home_first **ret)
 {
-	const size_t len = strcspn(row, "/"), second = row[len] ? strcspn(row + len + 1, "/") : 0;
-	char folder[PATH_BYTES];
-	struct stat st;
+	struct home_first first = { .name = row, .len = strcspn(row, "/") };
+	char path[PATH_BYTES];
 	int r;
 
-	if (snprintf(path, PATH_BYTES, "%s/%s", h->path, row) >= PATH_BYTES)
-		return 0;
-	(void)snprintf(folder, sizeof(folder), "%s/%.*s", h->path, (int)len, row);
-	if (!h->first || h->len != len || memcmp(h->first, row, len) != 0) {
-		r = home_has(h, &h->names, folder, h->path);
-		if (r < 0)
-			return r;
-		h->inner = (struct names){ 0 };
-		h->first = row;
-		h->len = len;
-		h->has_first = r == 1;
+	for (size_t i = 0; i < h->n; i++) {
+		*ret = &h->firsts[i];
+		if ((*ret)->len == first.len && memcmp((*ret)->name, row, first.len) == 0)
+			return 1;
 	}
-	if (!h->has_first || !row[len])
-		return h->has_first;
-	path[strlen(folder) + 1 + second] = '\0';
-	r = home_has(h, &h->inner, path, folder);
-	if (r <= 0 || !row[len + 1 + second])
+	if (!names_may_have(&h->names, row, first.len) ||
+		snprintf(path, sizeof(path), "%s/%.*s", h->path, (int)first.len, row) >=
+			(int)sizeof(path))
+		return 0;
+	r = home_has(h, &h->names, path, h->path);
+	if (r <= 0)
 		return r;
-	(void)snprintf(path, PATH_BYTES, "%s/%s", h->path, row);
+	r = ARENA_PUSH(&h->arena, h->firsts, h->n, h->cap, first);
+	*ret = &h->firsts[h->n - 1];
+	return r < 0 ? r : 1;
+}
+
+/* 1: the row is there, at path; 0 or -ENOMEM. */
+static int home_find(struct home *h, const char *row, char path[PATH_BYTES])
+{
+	struct home_first *first;
+	char folder[PATH_BYTES];
+	size_t second, end;
+	struct stat st;
+	int r = home_find_first(h, row, &first);
+
+	if (r <= 0 || snprintf(path, PATH_BYTES, "%s/%s", h->path, row) >= PATH_BYTES)
+		return r < 0 ? r : 0;
+	if (!row[first->len])
+		return 1;
+	second = strcspn(row + first->len + 1, "/");
+	if (!names_may_have(&first->inside, row + first->len + 1, second))
+		return 0;
+	(void)snprintf(folder, sizeof(folder), "%s/%.*s", h->path, (int)first->len, row);
+	end = strlen(folder) + 1 + second;
+	path[end] = '\0';
+	r = home_has(h, &first->inside, path, folder);
+	if (r <= 0 || !row[first->len + 1 + second])
+		return r;
+	path[end] = '/';
 	return lstat(path, &st) == 0;
+}
+
+/* A row that is there, at path. */
+static int home_take(const struct home *h, const struct threat *row, const char *path)
+{
+	struct linked linked = linked_start(home_skipped);
+	struct profile_above x = *h->x;
+
+	/* What lies in the folder, or around it, is no matter of links. */
+	if (path_is_below(path, x.folder) || path_is_below(x.folder, path))
+		return 0;
+	linked.folders = row->uses & THREAT_LARGE ? HOME_FOLDERS_LARGE : HOME_FOLDERS;
+	x.linked = &linked;
+	return profile_above_take(&x, path, threat_what(row), row->uses);
 }
 
 static int home_row(struct home *h, const struct threat *row)
 {
-	struct linked linked = linked_start(home_skipped);
-	struct profile_above x = *h->x;
 	char path[PATH_BYTES];
 	int r;
 
@@ -93,12 +131,7 @@ static int home_row(struct home *h, const struct threat *row)
 		(row->uses & THREAT_CHECKOUT && row->uses & THREAT_PROTECT))
 		return 0;
 	r = home_find(h, threat_name(row), path);
-	/* What lies in the folder, or around it, is no matter of links. */
-	if (r <= 0 || path_is_below(path, x.folder) || path_is_below(x.folder, path))
-		return r < 0 ? r : 0;
-	linked.folders = row->uses & THREAT_LARGE ? HOME_FOLDERS_LARGE : HOME_FOLDERS;
-	x.linked = &linked;
-	return profile_above_take(&x, path, threat_what(row), row->uses);
+	return r > 0 ? home_take(h, row, path) : r;
 }
 
 int profile_home_each(const struct profile_above *x)

@@ -191,15 +191,12 @@ int profile_linked_each(struct linked *bounds, const char *folder, const char *p
 
 /* above.c: what settings above the folder lead to in it. */
 
-struct look_heads;
-
 /* path: below the folder, "" is the folder itself; who runs it; uses of its row. Negative stops. */
 typedef int profile_above_found(void *data, const char *path, const char *who, unsigned uses,
 	enum profile_linked_kind kind);
 
 struct profile_above {
 	const char *folder;
-	const struct look_heads *heads;
 	struct profile_git_user *user;
 	struct linked *linked; /* bounds of the search for links */
 	profile_above_found *found;

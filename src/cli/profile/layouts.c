@@ -137,17 +137,37 @@ static int layouts_look_at(struct layouts *l, int folder, const char *name)
 	return r == 0 && len ? layouts_add_interpreter(l, folder, name) : r;
 }
 
+/* A link to another name in its own folder leads to no package: what it leads to is looked at by
+ * itself. */
+static bool layouts_is_near(int folder, const char *name)
+{
+	char target[PATH_BYTES];
+	const ssize_t n = readlinkat(folder, name, target, sizeof(target));
+
+	return n > 0 && !memchr(target, '/', (size_t)n);
+}
+
 /* The links in a folder of PATH. */
 static int layouts_search(struct layouts *l, const char *entry)
 {
 	DIR *dir = opendir(entry);
 	const struct dirent *d;
+	char real[PATH_BYTES];
+	bool is_package = false; /* or not known */
 	int r = 0;
+
+	if (dir) {
+		const char *below = layouts_real(dirfd(dir), real) ? layouts_below(l, real) : NULL;
+
+		is_package = !below || layouts_package(below) > 0;
+	}
 
 	while (dir && r == 0 && l->links < LAYOUTS_LINKS_MAX && (d = readdir(dir))) {
 		if (d->d_type != DT_LNK && d->d_type != DT_UNKNOWN)
 			continue;
 		l->links++;
+		if (!is_package && layouts_is_near(dirfd(dir), d->d_name))
+			continue;
 		r = layouts_look_at(l, dirfd(dir), d->d_name);
 	}
 	if (dir)

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "base/getdents.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/words.h"
@@ -27,60 +28,6 @@ static const char *const look_bare_names[] = { "HEAD", "objects", "refs", "commo
 static const char *const look_bare_folders[] = { "objects", "refs", "hooks", "info", "logs", "lfs",
 	"branches", "remotes", "sequencer", "modules", "worktrees", "rebase-merge", "rebase-apply",
 	NULL };
-
-/* As the kernel fills it. */
-struct look_entry {
-	uint64_t ino;
-	int64_t next;
-	unsigned short len;
-	unsigned char type;
-	char name[];
-};
-
-/* Names of the table */
-
-static size_t look_head_slot(const struct look_heads *h, const char *name, size_t len)
-{
-	size_t slot = hash_bytes(HASH_START, name, len) % ROWS(h->slots);
-
-	while (h->slots[slot] && (h->items[h->slots[slot] - 1].len != len ||
-					 memcmp(h->items[h->slots[slot] - 1].name, name, len) != 0))
-		slot = (slot + 1) % ROWS(h->slots);
-	return slot;
-}
-
-int look_heads_init(struct look_heads *h)
-{
-	*h = (struct look_heads){ 0 };
-	if (threat_paths_n >= ROWS(h->next))
-		return -E2BIG;
-	/* From the end, so that each list has the order of the table. */
-	for (size_t row = threat_paths_n; row-- > 0;) {
-		const char *name = threat_name(&threat_paths[row]);
-		size_t len = strcspn(name, "/"), slot = look_head_slot(h, name, len);
-		struct look_head *head;
-
-		if (!h->slots[slot]) {
-			if (h->n == LOOK_HEADS_MAX)
-				return -E2BIG;
-			h->items[h->n++] = (struct look_head){ .name = name, .len = len };
-			h->slots[slot] = (uint16_t)h->n;
-		}
-		head = &h->items[h->slots[slot] - 1];
-		if (threat_paths[row].uses & THREAT_SKIP) {
-			head->is_skipped = true;
-			continue;
-		}
-		h->next[row] = head->first;
-		head->first = (uint16_t)(row + 1);
-	}
-	return 0;
-}
-
-int look_heads_find(const struct look_heads *h, const char *name, size_t len)
-{
-	return (int)h->slots[look_head_slot(h, name, len)] - 1;
-}
 
 bool look_has(const struct look_folder *f, size_t head)
 {
@@ -160,7 +107,7 @@ int look_push(struct look *l, const char *folder, const char *name, bool is_new)
 	return r < 0 ? r : look_index_add(&l->index, &l->arena, l->folders, sizeof(f), l->n - 1);
 }
 
-static bool look_is_folder(int fd, const struct look_entry *e)
+static bool look_is_folder(int fd, const struct getdents_entry *e)
 {
 	struct stat st;
 
@@ -169,11 +116,92 @@ static bool look_is_folder(int fd, const struct look_entry *e)
 	return fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Counting */
+
+static uint64_t look_name_hash(size_t folder, const char *name, size_t len)
+{
+	const uint64_t h = hash_bytes(hash_bytes(HASH_START, &folder, sizeof(folder)), name, len);
+
+	return h ? h : 1;
+}
+
+static size_t look_name_slot(const struct look_names *n, uint64_t hash)
+{
+	size_t slot = hash & (n->n_slots - 1);
+
+	while (n->slots[slot] && n->slots[slot] != hash)
+		slot = (slot + 1) & (n->n_slots - 1);
+	return slot;
+}
+
+/* Without memory, what was there is taken by its times. */
+static void look_name_add(struct look *l, uint64_t hash)
+{
+	struct look_names *n = &l->count.names;
+	struct look_names more = { .n = n->n, .n_slots = n->n_slots ? 2 * n->n_slots : 256 };
+
+	if (2 * (n->n + 1) > n->n_slots) {
+		more.slots = arena_calloc(&l->arena, more.n_slots, sizeof(*more.slots));
+		n->is_full = n->is_full || !more.slots;
+		if (n->is_full)
+			return;
+		for (size_t i = 0; i < n->n_slots; i++)
+			if (n->slots[i])
+				more.slots[look_name_slot(&more, n->slots[i])] = n->slots[i];
+		*n = more;
+	}
+	n->slots[look_name_slot(n, hash)] = hash;
+	n->n++;
+}
+
+static bool look_is_gits(const char *path)
+{
+	const char *git = strstr(path, ".git");
+
+	return git && (git == path || git[-1] == '/') && (git[4] == '\0' || git[4] == '/');
+}
+
+/* One that is no folder. */
+static void look_count_file(struct look *l, size_t i, int fd, const char *name, size_t len)
+{
+	const struct look_folder *f = &l->folders[i];
+	struct look_count *c = &l->count;
+	const struct look_names *known = &c->names;
+	const uint64_t hash = look_name_hash(i, name, len);
+	bool was_there;
+	struct stat st;
+
+	if (!c->is_second) {
+		look_name_add(l, hash);
+		return;
+	}
+	if (look_is_gits(f->path))
+		return;
+	if (f->is_new) {
+		c->created++;
+		return;
+	}
+	was_there = known->n_slots && known->slots[look_name_slot(known, hash)] == hash;
+	if (f->is_known && !was_there && !known->is_full) {
+		c->created++;
+		return;
+	}
+	if (c->files == 0) {
+		c->is_cut = true;
+		return;
+	}
+	c->files--;
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		look_is_since(&st.st_ctim, c->since))
+		c->changed++;
+}
+
 /* One name of the folder i, which look_push() may move. */
-static int look_take(struct look *l, size_t i, int fd, const struct look_entry *e, unsigned *bare)
+static int look_take(
+	struct look *l, size_t i, int fd, const struct getdents_entry *e, unsigned *bare)
 {
 	size_t len = strlen(e->name);
-	int head = look_heads_find(&l->heads, e->name, len);
+	int head = threat_head_find(e->name, len);
 
 	if (e->name[0] == '.' && (len == 1 || (len == 2 && e->name[1] == '.')))
 		return 0;
@@ -183,8 +211,12 @@ static int look_take(struct look *l, size_t i, int fd, const struct look_entry *
 	}
 	if (head >= 0)
 		look_set(&l->folders[i], (size_t)head);
-	if ((head >= 0 && l->heads.items[head].is_skipped) || !look_is_folder(fd, e))
+	if (head >= 0 && threat_heads[head].is_skipped)
 		return 0;
+	if (!look_is_folder(fd, e)) {
+		look_count_file(l, i, fd, e->name, len);
+		return 0;
+	}
 	return look_push(l, l->folders[i].path, e->name, l->folders[i].is_new);
 }
 
@@ -193,11 +225,11 @@ static void look_ask(struct look *l, size_t i, int fd, unsigned *bare)
 {
 	struct stat st;
 
-	for (size_t head = 0; head < l->heads.n; head++) {
+	for (size_t head = 0; head < threat_heads_n; head++) {
 		char name[NAME_MAX + 1];
 
-		(void)snprintf(name, sizeof(name), "%.*s", (int)l->heads.items[head].len,
-			l->heads.items[head].name);
+		(void)snprintf(name, sizeof(name), "%.*s", (int)threat_heads[head].len,
+			threat_texts + threat_heads[head].name);
 		if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			look_set(&l->folders[i], head);
 	}
@@ -233,8 +265,8 @@ static void look_closed(struct look *l, size_t i, unsigned *bare)
 	l->folders[i].changed = st.st_ctim;
 	can_search = fd >= 0 && fstatat(fd, ".", &(struct stat){ 0 }, 0) == 0;
 	l->folders[i].is_closed = can_search || st.st_uid == geteuid();
-	if (can_search && l->names_left >= l->heads.n) {
-		l->names_left -= (unsigned)l->heads.n;
+	if (can_search && l->names_left >= threat_heads_n) {
+		l->names_left -= (unsigned)threat_heads_n;
 		look_ask(l, i, fd, bare);
 	} else if (can_search) {
 		l->is_cut = true;
@@ -259,7 +291,7 @@ static int look_read_names(struct look *l, size_t i, int fd, unsigned *bare)
 		if (n <= 0)
 			return n < 0 && errno != ENOENT ? -errno : 0;
 		for (long at = 0; r == 0 && at < n;) {
-			const struct look_entry *e = (const void *)(bytes + at);
+			const struct getdents_entry *e = (const void *)(bytes + at);
 
 			if (l->names_left == 0) {
 				look_cut(l, i, fd, bare);
@@ -338,11 +370,9 @@ static void look_know(struct look *l, size_t from)
 int look_first(struct look *l, look_visit *visit, void *data)
 {
 	unsigned left = LOOK_FOLDERS_MAX;
-	int r = look_heads_init(&l->heads);
+	int r = look_push(l, "", "", false);
 
 	l->names_left = LOOK_NAMES_MAX;
-	if (r == 0)
-		r = look_push(l, "", "", false);
 	if (r == 0)
 		r = look_read_all(l, 0, &left, visit, data);
 	look_know(l, 0);
@@ -365,6 +395,36 @@ int look_idle(struct look *l, look_visit *visit, void *data)
 	return r < 0 ? r : l->is_cut;
 }
 
+/* No name of it changed, but files in it may have: as far as the command's time allows. */
+static int look_count_again(struct look *l, size_t i)
+{
+	char bytes[1 << 14] __attribute__((aligned(8)));
+	struct look_count *c = &l->count;
+	const unsigned files = c->files;
+	auto_fd fd = -1;
+	long n = 0;
+
+	if (!c->is_long || look_is_gits(l->folders[i].path))
+		return 0;
+	c->is_cut = c->is_cut || c->earned == 0;
+	if (c->earned > 0)
+		fd = openat(l->fd, *l->folders[i].path ? l->folders[i].path : ".",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	c->files = c->earned;
+	while (fd >= 0 && c->files > 0 &&
+		(n = syscall(SYS_getdents64, fd, bytes, sizeof(bytes))) > 0)
+		for (long at = 0; at < n;) {
+			const struct getdents_entry *e = (const void *)(bytes + at);
+
+			if (!look_is_folder(fd, e))
+				look_count_file(l, i, fd, e->name, strlen(e->name));
+			at += e->len;
+		}
+	c->earned = c->files;
+	c->files = files;
+	return 0;
+}
+
 /* One that was read before. What was made in it is new. */
 static int look_read_again(struct look *l, size_t i, const struct timespec *since)
 {
@@ -382,7 +442,7 @@ static int look_read_again(struct look *l, size_t i, const struct timespec *sinc
 	}
 	if (st.st_ctim.tv_sec == f->changed.tv_sec && st.st_ctim.tv_nsec == f->changed.tv_nsec &&
 		!look_is_since(&st.st_ctim, since))
-		return 0;
+		return look_count_again(l, i);
 	if (l->names_left == 0) {
 		l->is_cut = true;
 		return 0;
@@ -400,11 +460,18 @@ int look_second(
 	unsigned fresh = LOOK_NEW_MAX;
 	int r = 0;
 
+	l->count.earned = more / LOOK_FOLDERS_PER_MS * LOOK_FILES_PER_MS;
+	l->count.is_long = l->count.earned > 0;
 	if (more < LOOK_REST && n - l->next <= LOOK_REST)
 		more = LOOK_REST;
 	l->was_cut = l->is_cut;
 	l->is_cut = false;
 	l->names_left = LOOK_NAMES_MAX * 16;
+	l->count.is_second = true;
+	l->count.created = l->count.changed = 0;
+	l->count.since = since;
+	l->count.files = LOOK_FILES_MAX;
+	l->count.is_cut = false;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (!l->folders[i].was_read)
 			continue;

@@ -38,31 +38,14 @@ enum {
 	LOOK_REST = 128,
 	LOOK_FOLDERS_PER_MS = 8,
 	LOOK_FREE_MS = 50,
+	/* Files whose times are read to count what changed: in folders that changed, and for each
+	 * such millisecond in the others. */
+	LOOK_FILES_MAX = 4096,
+	LOOK_FILES_PER_MS = 32,
 };
-enum { LOOK_HEADS_MAX = 512 };
-
-/* First components of the paths of the table, with their rows. */
-struct look_head {
-	const char *name; /* of len bytes */
-	size_t len;
-	uint16_t first; /* row + 1; 0: none */
-	bool is_skipped;
-};
-
-struct look_heads {
-	struct look_head items[LOOK_HEADS_MAX];
-	size_t n;
-	uint16_t slots[4 * LOOK_HEADS_MAX]; /* head + 1 */
-	uint16_t next[4 * LOOK_HEADS_MAX];  /* row + 1 after each row of the same head */
-};
-
-int look_heads_init(struct look_heads *h);
-/* The head of this name, or -1. */
-int look_heads_find(const struct look_heads *h, const char *name, size_t len);
-
 struct look_folder {
-	const char *path; /* below the folder; "" is the folder itself */
-	uint64_t heads[LOOK_HEADS_MAX / 64];
+	const char *path;                      /* below the folder; "" is the folder itself */
+	uint64_t heads[THREAT_HEADS_MAX / 64]; /* of the table, that it has */
 	struct timespec changed;
 	bool is_bare;  /* git takes it for a repository by itself */
 	bool is_new;   /* it was made, or moved there, after the first look */
@@ -85,14 +68,34 @@ int look_index_add(struct look_index *x, struct arena *a, const void *items, siz
 ssize_t look_index_find(
 	const struct look_index *x, const void *items, size_t size, const char *path);
 
+/*
+ * Files that were made or changed between the two looks. The first look knows names without a
+ * system call more; the second reads the times of files. What is git's own does not count, nor
+ * folders.
+ */
+struct look_count {
+	size_t created, changed;
+	bool is_cut; /* there may be more */
+	bool is_second;
+	bool is_long; /* the command took so long that files in folders that did not change count */
+	unsigned files;  /* whose times may be read in folders that changed */
+	unsigned earned; /* and in others */
+	const struct timespec *since;
+	struct look_names {
+		uint64_t *slots; /* hashes of names that were there; 0: none */
+		size_t n, n_slots;
+		bool is_full; /* not all are known */
+	} names;
+};
+
 struct look {
 	int fd; /* of the folder; the caller's */
 	struct arena arena;
-	struct look_heads heads;
 	struct look_folder *folders;
 	size_t n, cap;
 	struct look_index index; /* of the folders */
 	size_t next;             /* of the folders: those before were read */
+	struct look_count count;
 	unsigned names_left, idle_left;
 	bool is_cut;  /* there is more than was looked at by the last look */
 	bool was_cut; /* and by the one before */

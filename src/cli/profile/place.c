@@ -124,14 +124,15 @@ static bool profile_path_is_planted(const struct permissions *p, const char *pat
 	return strncmp(planted.link, planted.real, len) != 0;
 }
 
-/* A folder that is reached by links: every hop of them, and where they end. */
+/* A folder that is reached by links: every hop of them, and where they end. 1: by a planted link,
+ * which grants nothing. */
 static int add_folder(struct permissions *p, const char *path, const char *home)
 {
 	char real[PATH_BYTES];
 	int r;
 
 	if (profile_path_is_planted(p, path, home))
-		return 0;
+		return 1;
 	r = links_follow(path, add_hop, p, real);
 	if (r == -ENOMEM)
 		return r;
@@ -203,6 +204,15 @@ static bool profile_path_is_writable(const struct profile_path *x, const char *e
 	return false;
 }
 
+/* PATH has this entry before: shells that start shells add theirs again and again. */
+static bool profile_path_is_again(const char *path, const char *text, size_t len)
+{
+	for (; path < text; path += strcspn(path, ":") + 1)
+		if (strcspn(path, ":") == len && memcmp(path, text, len) == 0)
+			return true;
+	return false;
+}
+
 int profile_path_grant(struct permissions *p, const struct profile_path *x)
 {
 	char real_home[PATH_BYTES];
@@ -220,7 +230,8 @@ int profile_path_grant(struct permissions *p, const struct profile_path *x)
 		bool is_whole;
 
 		path += len + (text[len] == ':');
-		if (text[0] != '/' || path_normalize(text, len, entry, &normal_len) < 0)
+		if (text[0] != '/' || profile_path_is_again(x->path, text, len) ||
+			path_normalize(text, len, entry, &normal_len) < 0)
 			continue; /* what is relative means another folder every time */
 		if (!path_is_below(entry, x->home) || strcmp(entry, x->home) == 0 ||
 			!profile_path_is_folder(entry) ||
@@ -233,9 +244,9 @@ int profile_path_grant(struct permissions *p, const struct profile_path *x)
 		if (!real_home[0] && links_follow(x->home, NULL, NULL, real_home) < 0)
 			return 0;
 		/* Of an installation all is granted. */
-		if (r == 0 && is_whole && !profile_path_is_writable(x, entry) &&
-			!profile_path_is_planted(p, entry, x->home))
+		if (r == 0 && is_whole && !profile_path_is_writable(x, entry))
 			r = layouts_grant(&packages, entry);
+		r = r > 0 ? 0 : r;
 	}
 	return r;
 }

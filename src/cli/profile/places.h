@@ -84,8 +84,7 @@ extern const char runs_later_repository[], runs_later_twin[], runs_later_bare[];
 
 /* False: it is too long. */
 bool runs_later_join(const char *folder, const char *name, char out[PATH_BYTES]);
-bool runs_later_has(
-	const struct runs_later_places *p, const struct look_folder *f, const char *name);
+bool runs_later_has(const struct look_folder *f, const char *name);
 
 /* path: below the folder of all. Negative stops. */
 typedef int runs_later_row(

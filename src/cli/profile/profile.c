@@ -226,16 +226,32 @@ static void list_folder(struct arena *a, const char *folder, const char **names,
 		(void)closedir(dir);
 }
 
-static int profile_unknown(struct call *c, const char *name)
+static size_t profile_list(struct call *c, const char *names[NAMES_MAX])
 {
-	const char *names[NAMES_MAX], *near;
-	auto_buffer list = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < profile_data_count && n < NAMES_MAX; i++)
 		names[n++] = profile_data[i].name;
 	list_folder(c->arena, profile_config_folder(c), names, &n);
 	list_folder(c->arena, PROFILE_SYSTEM_FOLDER, names, &n);
+	return n;
+}
+
+void profile_offer(struct call *c, struct buffer *out)
+{
+	const char *names[NAMES_MAX];
+	const size_t n = profile_list(c, names);
+
+	for (size_t i = 0; i < n; i++)
+		buffer_printf(out, "%s\t\n", names[i]);
+}
+
+static int profile_unknown(struct call *c, const char *name)
+{
+	const char *names[NAMES_MAX], *near;
+	auto_buffer list = { 0 };
+	const size_t n = profile_list(c, names);
+
 	near = suggest(name, names, n);
 	for (size_t i = 0; i < n; i++)
 		buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
@@ -254,6 +270,36 @@ int profile_open(struct profile *ret, struct call *c, const char *name, struct l
 	return profile_open_chain(ret, c, name, l, &self);
 }
 
+/* Built in: its name is in ret; or from a file, which was read. */
+static int profile_look_up(struct profile *ret, struct call *c, const char *name)
+{
+	const struct profile_data *data = find_data(name);
+	int r;
+
+	if (!profile_is_name(name)) {
+		(void)error_set(c->error, -EINVAL, NULL, "`%s` is not a valid profile name", name);
+		error_hint(c->error, "use --policy FILE for a file with permissions");
+		return -EINVAL;
+	}
+	if (data) {
+		ret->builtin = data->name;
+		return 0;
+	}
+	r = try_folder(ret, c, profile_config_folder(c), name);
+	if (r == 0)
+		r = try_folder(ret, c, PROFILE_SYSTEM_FOLDER, name);
+	return r == 0 ? profile_unknown(c, name) : r < 0 ? r : 0;
+}
+
+int profile_check_name(struct call *c, const char *name)
+{
+	struct profile found = { 0 };
+	int r = profile_look_up(&found, c, name);
+
+	profile_deinit(&found);
+	return r;
+}
+
 int profile_open_chain(struct profile *ret, struct call *c, const char *name, struct load *l,
 	const struct profile_chain *chain)
 {
@@ -262,22 +308,11 @@ int profile_open_chain(struct profile *ret, struct call *c, const char *name, st
 	ret->name = name;
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		ret->limits.values[i] = LIMIT_NONE;
-	if (!profile_is_name(name)) {
-		(void)error_set(c->error, -EINVAL, NULL, "`%s` is not a valid profile name", name);
-		error_hint(c->error, "use --policy FILE for a file with permissions");
-		return -EINVAL;
-	}
-	if (find_data(name)) {
-		ret->builtin = find_data(name)->name;
+	r = profile_look_up(ret, c, name);
+	if (r == 0 && ret->builtin)
 		return open_builtin(ret, c, name, l);
-	}
-	r = try_folder(ret, c, profile_config_folder(c), name);
-	if (r == 0)
-		r = try_folder(ret, c, PROFILE_SYSTEM_FOLDER, name);
-	if (r == 0)
-		return profile_unknown(c, name);
 	if (r < 0 || !ret->permissions->extends)
-		return r < 0 ? r : 0;
+		return r;
 	r = profile_extend(&ret->manifest.permissions, c, l, chain, &ret->builtin, &ret->limits);
 	ret->permissions = ret->manifest.permissions;
 	return r;

@@ -33,6 +33,10 @@ struct profile {
  */
 int profile_open(struct profile *ret, struct call *c, const char *name, struct load *l);
 void profile_deinit(struct profile *p);
+/* 0: there is one of that name. Else the errors of profile_open(). */
+int profile_check_name(struct call *c, const char *name);
+/* All names, for a shell (cli/complete.h). */
+void profile_offer(struct call *c, struct buffer *out);
 
 /*
  * What a file that was read `extends` becomes part of it; the files of profiles on the way become

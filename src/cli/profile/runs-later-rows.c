@@ -16,32 +16,29 @@ bool runs_later_join(const char *folder, const char *name, char out[PATH_BYTES])
 	       PATH_BYTES;
 }
 
-bool runs_later_has(
-	const struct runs_later_places *p, const struct look_folder *f, const char *name)
+bool runs_later_has(const struct look_folder *f, const char *name)
 {
-	int head = look_heads_find(&p->look.heads, name, strlen(name));
+	int head = threat_head_find(name, strlen(name));
 
 	return head >= 0 && look_has(f, (size_t)head);
 }
 
 /* Where forges and hooks look: at the top of a working copy. */
-static bool runs_later_is_checkout(const struct runs_later_places *p, const struct look_folder *f)
+static bool runs_later_is_checkout(const struct look_folder *f)
 {
-	return !*f->path || f->is_bare || runs_later_has(p, f, ".git") ||
-	       runs_later_has(p, f, ".hg") || runs_later_has(p, f, ".jj") ||
-	       runs_later_has(p, f, ".sl");
+	return !*f->path || f->is_bare || runs_later_has(f, ".git") || runs_later_has(f, ".hg") ||
+	       runs_later_has(f, ".jj") || runs_later_has(f, ".sl");
 }
 
 /* The rows of a first name, of which so many bytes are left out. */
 static int runs_later_rows_of(const struct runs_later_rows *x, int head, size_t left_out)
 {
-	const struct look_heads *heads = &x->places->look.heads;
-	bool is_checkout = runs_later_is_checkout(x->places, x->folder);
+	bool is_checkout = runs_later_is_checkout(x->folder);
 	char path[PATH_BYTES];
 	int r = 0;
 
-	for (uint16_t i = head < 0 ? 0 : heads->items[head].first; r == 0 && i;
-		i = heads->next[i - 1]) {
+	for (uint16_t i = head < 0 ? 0 : threat_heads[head].first; r == 0 && i;
+		i = threat_head_next[i - 1]) {
 		const struct threat *row = &threat_paths[i - 1];
 
 		if ((row->uses & THREAT_CHECKOUT && !is_checkout) ||
@@ -55,7 +52,6 @@ static int runs_later_rows_of(const struct runs_later_rows *x, int head, size_t 
 
 int runs_later_rows(const struct runs_later_rows *x)
 {
-	const struct look_heads *heads = &x->places->look.heads;
 	const char *base = x->places->base;
 	int r = 0;
 
@@ -65,10 +61,9 @@ int runs_later_rows(const struct runs_later_rows *x)
 	}
 	if (r == 0 && x->folder->is_bare)
 		r = runs_later_rows_of(
-			x, look_heads_find(heads, ".git", strlen(".git")), strlen(".git/"));
+			x, threat_head_find(".git", strlen(".git")), strlen(".git/"));
 	if (r == 0 && !*x->folder->path)
-		r = runs_later_rows_of(
-			x, look_heads_find(heads, base, strlen(base)), strlen(base) + 1);
+		r = runs_later_rows_of(x, threat_head_find(base, strlen(base)), strlen(base) + 1);
 	return r;
 }
 

@@ -159,7 +159,7 @@ static int runs_later_visit_second(void *data, const struct look_folder *f)
 	struct runs_later_report *news = data;
 	const struct runs_later *d = news->files;
 	const struct runs_later_rows rows = { d->places, f, runs_later_tell_row, news };
-	bool has_git = runs_later_has(d->places, f, ".git");
+	bool has_git = runs_later_has(f, ".git");
 	char worktree[PATH_BYTES];
 	int r = 0;
 
@@ -226,6 +226,15 @@ size_t runs_later_check(const struct runs_later *d, const struct runs_later_news
 	news_sort(&p->news);
 	*ret = p->news.items;
 	return p->news.n;
+}
+
+bool runs_later_count(const struct runs_later *d, size_t *created, size_t *changed)
+{
+	const struct look *l = d->folder ? &d->places->look : NULL;
+
+	*created = l ? l->count.created : 0;
+	*changed = l ? l->count.changed : 0;
+	return l && (l->count.is_cut || l->is_cut);
 }
 
 size_t runs_later_left(const struct runs_later *d)

@@ -268,7 +268,6 @@ static int runs_later_add_above(struct runs_later *d)
 {
 	struct linked linked = linked_start(runs_later_skipped_git);
 	const struct profile_above above = { .folder = d->folder,
-		.heads = &d->places->look.heads,
 		.user = &d->places->user,
 		.linked = &linked,
 		.found = runs_later_add_from_above,
@@ -376,9 +375,9 @@ static int runs_later_visit_first(void *data, const struct look_folder *seen)
 		snprintf(path, sizeof(path), "%s%s%s", d->folder, *f.path ? "/" : "", f.path) <
 			(int)sizeof(path))
 		r = runs_later_miss(d, path, runs_later_closed);
-	if (r == 0 && runs_later_has(d->places, &f, ".envrc"))
+	if (r == 0 && runs_later_has(&f, ".envrc"))
 		r = runs_later_add_envrc(d, &f);
-	if (r == 0 && (f.is_bare || runs_later_has(d->places, &f, ".git")))
+	if (r == 0 && (f.is_bare || runs_later_has(&f, ".git")))
 		r = runs_later_add_repository(d, &f);
 	return r < 0 ? r : runs_later_follow(d);
 }

@@ -60,6 +60,8 @@ int runs_later_deny(const struct runs_later *d, struct permissions *p);
 int runs_later_allow(struct runs_later *d, struct permissions *p, const char *pattern);
 /* What came of it, the most harmful first; valid until runs_later_close(). Returns how many. */
 size_t runs_later_check(const struct runs_later *d, const struct runs_later_news **ret);
+/* After runs_later_check(): files that were made and changed; true: at least. */
+bool runs_later_count(const struct runs_later *d, size_t *created, size_t *changed);
 /* After runs_later_check(): how many more there were. */
 size_t runs_later_left(const struct runs_later *d);
 /* What the first look left out; the list is d's. Returns how many. */

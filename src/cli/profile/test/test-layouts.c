@@ -141,6 +141,28 @@ static void test_package_rows(void **state)
 	assert_true(tried > 10);
 }
 
+/* Links to names in their own folder: what these lead to counts, and the folder where it is a
+ * package itself. An entry that PATH has twice is one. */
+static void test_near_links(void **state)
+{
+	const char package[] = ".local/share/pipx/venvs/x";
+	char twice[PATH_BYTES];
+
+	(void)state;
+	make_program(".local/share/pipx/venvs/x/bin/tool", "");
+	make_link("tool", ".local/share/pipx/venvs/x/bin/alias");
+	make_link("../share/pipx/venvs/x/bin/tool", ".local/bin/tool");
+	make_link("tool", ".local/bin/alias");
+	make_link("alias", ".local/bin/other");
+	(void)snprintf(twice, sizeof(twice), ".local/bin/**\n%s/**\n", package);
+	assert_string_equal(grants_of(".local/bin", NULL), twice);
+	(void)snprintf(twice, sizeof(twice), ".local/bin:%s/.local/bin", home);
+	assert_non_null(strstr(grants_of(twice, NULL), package));
+	assert_int_equal(unlink(at(".local/bin/tool")), 0);
+	assert_string_equal(grants_of(".local/bin", NULL), ".local/bin/**\n");
+	assert_non_null(strstr(grants_of(".local/share/pipx/venvs/x/bin", NULL), package));
+}
+
 static void test_beside_rows(void **state)
 {
 	size_t tried = 0;
@@ -307,6 +329,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_package_rows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_near_links, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beside_rows, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beside_program, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_file, set_up, tear_down),

@@ -65,11 +65,10 @@ static int note(void *data, const struct look_folder *f)
 	struct seen *s = data;
 
 	s->n++;
-	for (size_t i = 0; i < s->look.heads.n; i++) {
+	for (size_t i = 0; i < threat_heads_n; i++) {
 		if (look_has(f, i))
-			buffer_printf(&s->text, "%s:%.*s%s\n", f->path,
-				(int)s->look.heads.items[i].len, s->look.heads.items[i].name,
-				f->is_new ? " new" : "");
+			buffer_printf(&s->text, "%s:%.*s%s\n", f->path, (int)threat_heads[i].len,
+				threat_texts + threat_heads[i].name, f->is_new ? " new" : "");
 	}
 	if (f->is_bare)
 		buffer_printf(&s->text, "%s:bare%s\n", f->path, f->is_new ? " new" : "");
@@ -240,6 +239,26 @@ static void test_many_names(void **state)
 	look_end(&s);
 }
 
+/* Names are known from the first look, and need no times. */
+static void test_counts_files(void **state)
+{
+	struct timespec since = { 0 };
+	struct seen s = { 0 };
+
+	(void)state;
+	make("old");
+	make(".git/own");
+	look(&s);
+	make("new");
+	make("made/deep");
+	make(".git/more");
+	assert_int_equal(look_second(&s.look, &since, 0, note, &s), 0);
+	assert_int_equal(s.look.count.created, 2);
+	assert_int_equal(s.look.count.changed, 1);
+	assert_false(s.look.count.is_cut);
+	look_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +267,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_folders, begin, end),
 		cmocka_unit_test_setup_teardown(test_idle, begin, end),
 		cmocka_unit_test_setup_teardown(test_many_names, begin, end),
+		cmocka_unit_test_setup_teardown(test_counts_files, begin, end),
 	};
 
 	return cmocka_run_group_tests_name("look", tests, NULL, NULL);
