@@ -4,6 +4,7 @@
 
     tools/gen-profiles.py OUTPUT FILE.yaml...             profiles
     tools/gen-profiles.py --presets OUTPUT FILE.yaml...   presets: packs and agents
+    tools/gen-profiles.py --pages OUTPUT FILE.yaml...     the pages of logins of presets, for a service's back end
 
 `corral run` starts with one of them every time, so they are not parsed when it runs. This reads the
 small part of YAML that they are written in (maps of lists, one entry per line, comments) and stops
@@ -31,6 +32,8 @@ KEYS = {
     ("network", "variables"): "PRESET_HOST_VARIABLE",
     ("network", "listen"): "PRESET_LISTEN",
     ("login",): "PRESET_LOGIN",
+    ("pages",): "PRESET_PAGE",
+    ("turns",): "PRESET_TURN",
     ("env",): "PRESET_ENV",
     ("offline",): "PRESET_OFFLINE",
     ("identity",): "PRESET_IDENTITY",
@@ -38,6 +41,7 @@ KEYS = {
     ("runs_later", "protect"): "PRESET_PROTECT",
     ("runs_later", "report"): "PRESET_REPORT",
     ("seed",): "PRESET_SEED",
+    ("secrets",): "PRESET_SECRET",
     ("note",): "PRESET_NOTE",
 }
 # PROFILE_PATTERN_BYTES of cli/profile/internal.h, with the NUL.
@@ -144,11 +148,17 @@ def emit_presets(paths):
     return "\n".join(out) + "\n"
 
 
+def emit_pages(paths):
+    rows = {text: None for path in paths for key, text in read(path, KEYS) if key == "PRESET_PAGE"}
+    out = ["/* Made by tools/gen-profiles.py. */", '#include "services/desktop/login.h"', "", "const char login_rows[] ="]
+    out += [f"\t{quote(text)} \"\\0\"" for text in rows]
+    return "\n".join(out) + ";\n"
+
+
 def main():
     words = sys.argv[1:]
-    emit = emit_profiles
-    if words[:1] == ["--presets"]:
-        emit = emit_presets
+    emit = {"--presets": emit_presets, "--pages": emit_pages}.get(words[0] if words else "", emit_profiles)
+    if emit is not emit_profiles:
         del words[0]
     if len(words) < 2:
         sys.exit(__doc__)

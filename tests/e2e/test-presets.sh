@@ -113,6 +113,48 @@ unset ANTHROPIC_API_KEY GITHUB_TOKEN
 out_has ANTHROPIC_API_KEY=of-the-user "claude: gets its key"
 out_lacks GITHUB_TOKEN "claude: and no other"
 
+export GEMINI_API_KEY=of-the-user OTHER_API_KEY=of-the-user
+agent gemini 'exit 3' --with none
+unset GEMINI_API_KEY OTHER_API_KEY
+err_has "gemini reads the variable GEMINI_API_KEY, which is set here and was withheld: --env GEMINI_API_KEY" "gemini: without the preset, its key is named, whatever file of it reads that"
+err_lacks OTHER_API_KEY "gemini: and no other"
+rm -r "$HOME/.local/state/corral/failed" # so that its next run is like those of the others
+
+# --- two at once that change settings, which are read and written without a lock ---
+echo 'case "$*" in *"mcp add"*) n=$(cat $CODEX_HOME/n); sleep 0.3; echo $((n + 1)) >$CODEX_HOME/n ;; *) echo 0 >$CODEX_HOME/n ;; esac' >script
+run run --read "$modules" -- codex
+"$CORRAL" run --read "$modules" -- codex mcp add one &
+"$CORRAL" run --read "$modules" -- codex mcp add two &
+wait
+is "$(cat "$agents/codex/n")" 2 "codex: of two that add a server at once, both are kept"
+
+# --- openclaw and aider, which not every machine has for tests/acceptance/agents.py ---
+install openclaw openclaw
+export OPENAI_API_KEY=of-the-user OTHER_KEY=of-the-user
+mkdir "$HOME/.openclaw" && echo theirs >"$HOME/.openclaw/openclaw.json"
+agent openclaw 'echo kept >$OPENCLAW_STATE_DIR/sessions; cat ~/.openclaw/*; env'
+out_has "OPENCLAW_CONFIG_PATH=$agents/openclaw/openclaw.json" "openclaw: has its settings in its folder"
+out_has OPENCLAW_NO_AUTO_UPDATE=1 "openclaw: does not update itself"
+out_has OPENAI_API_KEY=of-the-user "openclaw: gets its key"
+out_lacks OTHER_KEY "openclaw: and no other"
+out_lacks theirs "openclaw: does not see the state of bare runs"
+agent openclaw 'cat $OPENCLAW_STATE_DIR/*' --seed-state
+out_is kept "openclaw: its state is there the next time"
+rm -r "$HOME/.openclaw"
+venv="$HOME/.local/share/uv/tools/aider-chat"
+mkdir -p "$venv/bin" && printf '#!/bin/sh\n. ./script\n' >"$venv/bin/aider" && chmod +x "$venv/bin/aider"
+ln -s "$venv/bin/aider" "$HOME/.local/bin/aider"
+echo 'model: m' >"$HOME/.aider.conf.yml"
+agent aider 'echo kept >$XDG_CACHE_HOME-note; echo history >>.aider.chat.history.md; cat ~/.aider.conf.yml; echo x >>~/.aider.conf.yml; env'
+unset OPENAI_API_KEY OTHER_KEY
+out_has "model: m" "aider: reads its settings"
+out_has AIDER_CHECK_UPDATE=false "aider: does not look for updates"
+out_has OPENAI_API_KEY=of-the-user "aider: gets its key"
+out_lacks OTHER_KEY "aider: and no other"
+is "$(cat .aider.chat.history.md)" history "aider: its history is in the project"
+is "$(cat "$HOME/.aider.conf.yml")" "model: m" "aider: does not change the user's settings"
+is "$(cat "$agents/aider/cache-note")" kept "aider: its cache is kept"
+
 # --- it is the program, not the word ---
 printf '#!/bin/sh\necho "${CLAUDE_CONFIG_DIR-unset}"\n' >claude && chmod +x claude
 run run -- ./claude
@@ -126,6 +168,15 @@ out_is unset "nor one that PATH names in the project"
 mkdir -p "$HOME/bin" && cp claude "$HOME/bin/claude"
 run run --read "$HOME/bin" -- "$HOME/bin/claude"
 out_is unset "nor a script of that name elsewhere"
+run run --with npm -- sh -c 'd=$npm_config_cache/node_modules/@anthropic-ai/claude-code; mkdir -p $d && cp claude $d/cli && echo $d/cli'
+cached=$(cat "$scratch/out")
+run run --with npm -- "$cached"
+out_is unset "nor what a command has left in a pack's cache"
+run run -- "$cached"
+out_lacks "$agents" "nor does it in a run without that pack"
+run run --with claude -- sh -c 'd=$CLAUDE_CONFIG_DIR/.x/node_modules/@openai/codex; mkdir -p $d && sed s/CLAUDE_CONFIG_DIR/CODEX_HOME/ claude >$d/cli && chmod +x $d/cli && echo $d/cli'
+run run --with claude -- "$(cat "$scratch/out")"
+out_is unset "nor what an agent has left in its own state"
 ln -sfn "$PWD/claude" "$HOME/.local/bin/claude2"
 run run -- claude2
 out_is unset "nor a link into the project"
@@ -148,6 +199,26 @@ for name in claude codex gemini opencode; do
 	is "$after" "$before" "$name: nothing of that is where they look"
 	is "$(cat "$modules"/*/cli "$modules"/*/*/cli | sort -u | grep -c evil)" 0 "$name: nor is the program another"
 done
+
+# --- a decoy read: credentials in the home that the state of an agent, planted by one session, reaches for in the next ---
+decoys=".ssh/id_ed25519 .aws/credentials .netrc .config/gh/hosts.yml .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json .local/share/opencode/auth.json"
+for file in $decoys; do
+	mkdir -p "$HOME/$(dirname "$file")" && echo decoy-of-the-test >"$HOME/$file"
+done
+for name in claude codex gemini opencode; do
+	state=$agents/$name
+	hook="cd $state; for f in $decoys; do ln -sf $HOME/\$f link; cat link $HOME/\$f; cp $HOME/\$f copy; done; grep -r decoy-of $HOME; true"
+	agent "$name" "echo '$hook' >$state/hook"
+	[ "$(sh "$state/hook" 2>/dev/null | grep -c decoy-of-the-test)" -ge 16 ]
+	ok $? "$name: a hook in its state reads all decoys without a sandbox"
+	rm "$state/link" "$state/copy"
+	agent "$name" "sh $state/hook"
+	out_lacks decoy-of-the-test "$name: and none where it is executed, in the next session"
+	[ ! -e "$state/copy" ] || [ ! -s "$state/copy" ]
+	ok $? "$name: nor is one in its state afterwards"
+	rm -f "$state/link" "$state/copy" "$state/hook"
+done
+for file in $decoys; do rm "$HOME/$file"; done
 
 # --- a state that starts as a copy ---
 rm -rf "${agents:?}"
@@ -195,6 +266,42 @@ for answer in n y; do
 	ok $? "a terminal: the answer $answer decides whether settings are copied"
 done
 
+# While it waits, another run of the agent has the folder already, and leaves a link where the login would go.
+rm -rf "${agents:?}"
+mkdir -p "$HOME/.gemini" stolen && echo login >"$HOME/.gemini/oauth_creds.json" && echo theme >"$HOME/.gemini/settings.json"
+cat >between.py <<'END'
+import os, pty, subprocess, sys
+corral, plant = sys.argv[1:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(corral, [corral, "run", "--with", "gemini", "--", "true"])
+text = b""
+while b"[y/N]" not in text:
+    text += os.read(terminal, 4096)
+subprocess.run([corral, "run", "--with", "gemini", "--", "sh", "-c", plant], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+os.write(terminal, b"y\n")
+try:
+    while True:
+        more = os.read(terminal, 4096)
+        if not more:
+            break
+        text += more
+except OSError:
+    pass
+sys.stdout.buffer.write(text)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+END
+timeout 60 python3 between.py "$CORRAL" "ln -s $PWD/stolen \$GEMINI_CLI_HOME/.gemini" >"$scratch/out" 2>"$scratch/err"
+status=$?
+is "$(ls stolen)" "" "a terminal: what is copied does not go through a link that was planted while it waited"
+status_is 125 "a terminal: the run ends there"
+out_has "a folder on the way is a symbolic link" "a terminal: and says why"
+rm -rf "${agents:?}"
+timeout 60 python3 between.py "$CORRAL" "mkdir \$GEMINI_CLI_HOME/.gemini; ln -s $PWD/stolen/x \$GEMINI_CLI_HOME/.gemini/oauth_creds.json" >"$scratch/out" 2>"$scratch/err"
+is "$(ls stolen)" "" "a terminal: nor through a link in the place of the file"
+is "$(cat "$agents/gemini/.gemini/settings.json")" theme "a terminal: the others are copied"
+rm -rf "${agents:?}" "$HOME/.gemini" stolen
+
 # --- the state of bare runs, shared ---
 # Of each agent: one file that is there, and one that is not, which its bare runs execute; and one that they do not.
 shared() { # shared NAME OLD NEW PLAIN REPORTED
@@ -210,6 +317,8 @@ shared() { # shared NAME OLD NEW PLAIN REPORTED
 }
 shared codex .codex/config.toml .codex/packages/bin/codex .codex/sessions/x .codex/packages
 shared codex .codex/bin/codex .codex/daemon.pid .codex/sessions/x .codex/daemon.pid
+shared codex .codex/.env .codex/environments.toml .codex/sessions/x .codex/environments.toml
+shared claude .claude/statusline.sh .claude/.config.json .claude/projects/x .claude/.config.json
 shared claude .claude/settings.json .claude/plugins/x .claude/projects/x .claude/plugins
 shared gemini .gemini/settings.json .gemini/extensions/x .gemini/tmp/x .gemini/extensions
 shared opencode .config/opencode/opencode.json .config/opencode/plugin/x.js .local/share/opencode/x .config/opencode/plugin
@@ -221,7 +330,19 @@ agent codex 'cat ~/.codex/auth.json' --shared-state
 out_is secret "codex: shared: it has its login"
 agent gemini 'cat ~/.codex/auth.json' --shared-state
 out_lacks secret "codex: shared: and no other agent has"
+# A home in which not even the folders above are.
+mv "$HOME/.config" "$scratch/config"
+agent opencode 'echo fine >~/.config/opencode/notes' --shared-state
+is "$(cat "$HOME/.config/opencode/notes")" fine "opencode: shared: its folders are made where ~/.config is missing"
+rm -rf "$HOME/.config" && mv "$scratch/config" "$HOME/.config"
 settings=.config/opencode/opencode.json
+# shellcheck disable=SC2088 # Corral reads it
+for pattern in "~/.config/opencode/**" "$HOME/.config/opencode/**" '$HOME/.config/opencode/**'; do
+	run run --write "$pattern" -- sh -c 'mkdir ~/.config/opencode/modes; echo evil >~/$1' - "$settings"
+	is "$(cat "$HOME/$settings")" mine "--write $pattern: what an agent obeys is protected"
+	err_has "created $HOME/.config/opencode/modes " "--write $pattern: what is new is reported"
+	rm -rf "$HOME/.config/opencode/modes"
+done
 run run --write "$HOME/.config/opencode" -- sh -c 'echo evil >~/$1; mkdir ~/.config/opencode/tool' - "$settings"
 is "$(cat "$HOME/$settings")" mine "--write of such a folder: what its agent executes is protected"
 err_has "created $HOME/.config/opencode/tool " "--write of such a folder: and reported"

@@ -18,12 +18,16 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "cli/output.h"
+#include "cli/preset/internal.h"
 #include "cli/preset/preset.h"
 #include "cli/run/run.h"
+#include "jail/plan/plan.h"
 #include "policy/match/glob.h"
 
 static const char preset_none[] = "none";
-enum { ANSWER_BYTES = 64 };
+/* The way back of a login by a code, which xdg-open inside puts in place of one to a port that is
+ * not published (broker/client/opener.h). */
+#define PRESET_BACK "SANDBOX_LOGIN_BACK"
 
 static int preset_add(
 	struct run *r, const struct run_preset *p, enum permission_list list, const char *text)
@@ -79,7 +83,8 @@ static int preset_choose_named(struct run *r, const char *text, bool *is_none)
 			continue;
 		}
 		preset = preset_find(name);
-		ret = preset < 0 ? preset_unknown(name, r->call->error) : preset_choose(r, preset);
+		ret = preset < 0 ? preset_unknown("--with", name, r->call->error)
+				 : preset_choose(r, preset);
 	}
 	return ret;
 }
@@ -93,7 +98,11 @@ static int preset_choose_agent(struct run *r)
 	int preset;
 
 	if (!home || r->is_shell || r->call->n == 0 || o->policies.n || o->skill ||
-		o->agent.is_given || o->profile || !run_agents_find_own(r, r->call->words[0], real))
+		o->agent.is_given || o->profile)
+		return 0;
+	/* Most are no agents: whose folder it is in is asked of those that are. */
+	if (!run_agents_find_real(r->call->words[0], real) || preset_of_program(real, home) < 0 ||
+		!run_agents_find_own(r, r->call->words[0], real))
 		return 0;
 	preset = preset_of_program(real, home);
 	return preset < 0 ? 0 : preset_choose(r, preset);
@@ -153,16 +162,84 @@ static int preset_add_port(struct run *r, const struct run_preset *p, const char
 	return r->presets.is_offline ? 0 : preset_add(r, p, LIST_LISTEN, text);
 }
 
-/* WORD PORT: the call-back of a login, for as long as it takes. */
+/* Whether the words of a text, up to its end, are the first ones behind the program. */
+static bool preset_is_command(const struct run *r, const char *text, const char *end)
+{
+	for (size_t i = 1; text < end; i++) {
+		const size_t len = strcspn(text, " ");
+
+		if (i >= r->call->n || strncmp(r->call->words[i], text, len) != 0 ||
+			r->call->words[i][len])
+			return false;
+		text += len + 1;
+	}
+	return true;
+}
+
+/* WORD... PORT: the call-back of a login, for as long as it takes. */
 static int preset_add_login(struct run *r, const struct run_preset *p, const char *text)
 {
-	const char *port = strchr(text, ' ');
-	const size_t len = port ? (size_t)(port - text) : 0;
+	const char *port = strrchr(text, ' ');
 
-	if (!len || r->call->n < 2 || strncmp(r->call->words[1], text, len) != 0 ||
-		r->call->words[1][len])
+	return port && preset_is_command(r, text, port) ? preset_add_port(r, p, port + 1) : 0;
+}
+
+/* A person who sees what is opened, at a desktop where it is. */
+static bool preset_has_browser(const struct run *r)
+{
+	const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+
+	return ((x11 && *x11) || (wayland && *wayland)) && !r->presets.is_offline &&
+	       !r->options.json && !r->options.no_broker && isatty(STDIN_FILENO) &&
+	       isatty(STDERR_FILENO);
+}
+
+/* Whether the way back is a page of the web, or a port of the sandbox that this run publishes. */
+static bool preset_leads_back(const struct run *r, const char *back)
+{
+	const char *port = strncmp(back, "http://", 7) == 0 ? strchr(back + 7, ':') : NULL;
+	const size_t len = port ? strcspn(port + 1, "/") : 0;
+
+	for (size_t i = 0; port && i < r->presets.n_grants; i++) {
+		const struct run_preset_grant *g = &r->presets.grants[i];
+
+		if (g->list == LIST_LISTEN && strlen(g->text) == len &&
+			memcmp(g->text, port + 1, len) == 0)
+			return true;
+	}
+	return strncmp(back, "https://", 8) == 0;
+}
+
+/* PAGE CLIENT BACK: the page's domain joins those whose logins are opened (0148). */
+static int preset_add_page(struct run *r, const struct run_preset *p, const char *text)
+{
+	struct run_presets *all = &r->presets;
+	const char *back = strrchr(text, ' '), *host = strstr(text, "://");
+	int ret = 0;
+
+	if (!back || !host || !preset_has_browser(r) || !preset_leads_back(r, back + 1))
 		return 0;
-	return preset_add_port(r, p, port + 1);
+	host = arena_strndup(r->call->arena, host + 3, strcspn(host + 3, "/:"));
+	if (!host || ARENA_PUSH(r->call->arena, all->pages, all->n_pages, all->cap_pages, host) < 0)
+		return error_no_memory(r->call->error);
+	if (all->n_pages > 1)
+		return 0;
+	if (strncmp(back + 1, "https://", 8) == 0)
+		ret = preset_add(
+			r, p, LIST_ENV, arena_printf(r->call->arena, PRESET_BACK "=%s", back + 1));
+	return ret < 0 ? ret : preset_add(r, p, LIST_ENV, "BROWSER=" PLAN_BROKER_OPENER_PATH);
+}
+
+/*
+ * WORD...: a command that only changes settings, of an agent that reads, changes and writes them
+ * without a lock: of two at once, one would be lost. They take turns.
+ */
+static int preset_take_turn(struct run *r, const struct run_preset *p, const char *text)
+{
+	if (!p->keep || r->presets.is_in_turn || !preset_is_command(r, text, strchr(text, '\0')))
+		return 0;
+	r->presets.is_in_turn = true;
+	return preset_lock_states(p->keep, r->call->error);
 }
 
 static int preset_add_offline(struct run *r, const struct run_preset *p, const char *text)
@@ -205,13 +282,16 @@ static int preset_add_argument(struct run *r, const struct run_preset *p, const 
 }
 
 /* What is not there yet could not be granted: a folder, or a file of settings. */
-static int preset_make_shared(const char *path, bool is_folder)
+static int preset_make_shared(const char *path, size_t home, bool is_folder)
 {
 	static const char empty[] = "{}\n";
 	auto_fd fd = -1;
 
-	if (is_folder)
-		return mkdir(path, S_IRWXU) < 0 && errno != EEXIST ? -errno : 0;
+	if (is_folder) {
+		const int ret = preset_make_folders(path, home);
+
+		return ret < 0 ? ret : 0;
+	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (fd < 0)
 		return errno == EEXIST ? 0 : -errno;
@@ -235,7 +315,7 @@ static int preset_add_shared(struct run *r, const struct run_preset *p, const ch
 	if (!path ||
 		ARENA_PUSH(r->call->arena, all->shared, all->n_shared, all->cap_shared, path) < 0)
 		return error_no_memory(r->call->error);
-	ret = preset_make_shared(path, is_folder);
+	ret = preset_make_shared(path, strlen(home), is_folder);
 	if (ret < 0)
 		return error_set(
 			r->call->error, ret, NULL, "--shared-state: %s: %s", path, strerror(-ret));
@@ -243,6 +323,44 @@ static int preset_add_shared(struct run *r, const struct run_preset *p, const ch
 		run_claude_watch(r, path);
 	ret = preset_add(r, p, LIST_FS_WRITE, path);
 	return ret < 0 ? ret : preset_add(r, p, LIST_DANGEROUSLY_ALLOW, path);
+}
+
+/* The first of the variables that has a value; NULL: none has. */
+static const char *preset_first_set(struct run *r, const char *variables)
+{
+	const char *value = NULL;
+
+	while (*variables && !(value && *value)) {
+		const size_t len = strcspn(variables, " ");
+		const char *name = arena_strndup(r->call->arena, variables, len);
+
+		value = name ? getenv(name) : NULL;
+		variables += len + (variables[len] == ' ');
+	}
+	return value && *value ? value : NULL;
+}
+
+/* NAME HOST:PORT [VARIABLE]...: where a variable has another URL, that host takes the place. */
+static int preset_add_secret(struct run *r, const struct run_preset *p, const char *text)
+{
+	struct run_presets *all = &r->presets;
+	const size_t name = strcspn(text, " "), host = strcspn(text + name + 1, " ");
+	const char *rest = text + name + 1 + host;
+	const char *url = preset_first_set(r, rest + (*rest == ' '));
+	const struct run_preset_secret one = {
+		.name = arena_strndup(r->call->arena, text, name),
+		.host = url ? preset_host_of(r->call->arena, url)
+			    : arena_strndup(r->call->arena, text + name + 1, host),
+	};
+
+	(void)p;
+	if (r->presets.is_offline || (url && !one.host))
+		return 0;
+	return !one.name || !one.host ||
+			       ARENA_PUSH(r->call->arena, all->secrets, all->n_secrets,
+				       all->cap_secrets, one) < 0
+		       ? error_no_memory(r->call->error)
+		       : 0;
 }
 
 static int preset_tell(struct run *r, const struct run_preset *p, const char *text)
@@ -268,11 +386,14 @@ static const struct {
 	{ PRESET_HOST_VARIABLE, preset_add_url },
 	{ PRESET_LISTEN, preset_add_port },
 	{ PRESET_LOGIN, preset_add_login },
+	{ PRESET_PAGE, preset_add_page },
+	{ PRESET_TURN, preset_take_turn },
 	{ PRESET_OFFLINE, preset_add_offline },
 	{ PRESET_ENV, preset_add_env },
 	{ PRESET_IDENTITY, preset_add_identity },
 	{ PRESET_ARGUMENT, preset_add_argument },
 	{ PRESET_SHARED, preset_add_shared },
+	{ PRESET_SECRET, preset_add_secret },
 };
 
 /* The folder */
@@ -312,20 +433,16 @@ static bool preset_has_seed(const struct run *r, const struct run_preset *p)
 /* Who sits at a terminal is asked, once: when the folder is made. Anything but a yes is a no. */
 static bool preset_ask_seed(const struct run *r, const struct run_preset *p)
 {
-	auto_output o = output_for(STDERR_FILENO);
-	char answer[ANSWER_BYTES] = "";
+	auto_buffer question = { 0 };
 
 	if (r->options.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) ||
 		!preset_has_seed(r, p))
 		return false;
-	output_note(&o);
-	buffer_printf(&o.text,
-		"%s: copy your settings and your login of it into the sandbox's own state? [y/N] ",
+	buffer_printf(&question,
+		"corral: %s: copy your settings and your login of it into the sandbox's own state? "
+		"[y/N] ",
 		preset_name(p->preset));
-	(void)output_write(&o, STDERR_FILENO, NULL);
-	/* A terminal returns a line at a time. */
-	return read(STDIN_FILENO, answer, sizeof(answer) - 1) > 0 &&
-	       (answer[0] == 'y' || answer[0] == 'Y');
+	return !question.failed && output_agrees(buffer_text(&question));
 }
 
 static void preset_tell_state(const struct run *r, const struct run_preset *p, bool is_seeded)

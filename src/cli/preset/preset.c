@@ -43,7 +43,7 @@ bool preset_is_agent(int preset)
 	return preset_text(preset, PRESET_PROGRAM, 0);
 }
 
-int preset_unknown(const char *name, struct error *e)
+int preset_unknown(const char *who, const char *name, struct error *e)
 {
 	const char *names[NAMES_MAX], *near;
 	auto_buffer list = { 0 };
@@ -54,7 +54,7 @@ int preset_unknown(const char *name, struct error *e)
 		buffer_printf(&list, "%s%s", n ? ", " : "", names[n]);
 	}
 	near = suggest(name, names, n);
-	(void)error_set(e, -ENOENT, NULL, "--with: there is no pack or agent `%s`", name);
+	(void)error_set(e, -ENOENT, NULL, "%s: there is no pack or agent `%s`", who, name);
 	if (near)
 		error_hint(e, "did you mean %s? Available: %s", near, buffer_text(&list));
 	else
@@ -150,4 +150,12 @@ const char *preset_host_of(struct arena *a, const char *url)
 		strspn(colon + 1, "0123456789") != (size_t)(end - colon - 1))
 		return NULL;
 	return arena_strndup(a, url, (size_t)(end - url));
+}
+
+void preset_offer(struct call *c, struct buffer *out)
+{
+	(void)c;
+	for (size_t i = 0; i < preset_data_count; i++)
+		buffer_printf(out, "%s\t\n", preset_name((int)i));
+	buffer_adds(out, "none\t\n");
 }

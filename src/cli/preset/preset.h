@@ -23,6 +23,10 @@
 #include "base/path.h"
 #include "policy/operation.h"
 
+/* Below the home. */
+#define PRESET_AGENTS ".local/share/corral-agents"
+#define PRESET_PACKS ".cache/corral-packs"
+
 enum preset_key {
 	PRESET_PROGRAM,       /* a glob of the agent's real file; only an agent has some */
 	PRESET_ARGUMENT,      /* a word behind the program */
@@ -30,7 +34,9 @@ enum preset_key {
 	PRESET_HOST,          /* HOST:PORT */
 	PRESET_HOST_VARIABLE, /* a variable of the user's that may hold another URL */
 	PRESET_LISTEN,        /* a port */
-	PRESET_LOGIN,         /* WORD PORT: published if WORD is the command's first argument */
+	PRESET_LOGIN,         /* WORD... PORT: published if these are the first arguments */
+	PRESET_PAGE,          /* PAGE CLIENT BACK: of a login (services/desktop/login.h) */
+	PRESET_TURN,          /* WORD...: a command that changes settings; one at a time */
 	PRESET_ENV,           /* NAME or NAME=value */
 	PRESET_OFFLINE,       /* the same, in the profile offline only */
 	PRESET_IDENTITY,      /* "git": who the user is, as git's variables */
@@ -38,6 +44,7 @@ enum preset_key {
 	PRESET_PROTECT,       /* what these execute of it, or obey: kept from being written, */
 	PRESET_REPORT,        /* or only reported */
 	PRESET_SEED,          /* FROM TO: a file of the user's, and its name in the folder */
+	PRESET_SECRET,        /* NAME HOST:PORT [VARIABLE]...: of the vault, if it has it */
 	PRESET_NOTE,          /* said at each run */
 };
 
@@ -48,8 +55,12 @@ const char *preset_name(int preset);
 bool preset_is_agent(int preset);
 /* The text of the i-th row of that key; NULL if there are fewer. */
 const char *preset_text(int preset, enum preset_key key, size_t i);
-/* -ENOENT with a sentence that names those that there are. */
-int preset_unknown(const char *name, struct error *e);
+/* All names, and "none", for a shell (cli/complete.h). */
+struct buffer;
+struct call;
+void preset_offer(struct call *c, struct buffer *out);
+/* -ENOENT with a sentence that names those that there are; who: the option or key that names it. */
+int preset_unknown(const char *who, const char *name, struct error *e);
 
 /* The agent whose program this file is; real: without links. Negative: none is known. */
 int preset_of_program(const char *real, const char *home);

@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "cli/preset/internal.h"
 #include "cli/preset/preset.h"
@@ -30,6 +34,46 @@ static int tear_down(void **state)
 {
 	(void)state;
 	return scratch_remove(folder);
+}
+
+/* A secret is for a host of its preset, and its variables may say where else that is. */
+static void test_secrets(void **state)
+{
+	auto_arena a = { 0 };
+	const char *text, *other;
+	size_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < (int)preset_data_count; i++) {
+		for (size_t k = 0; (text = preset_text(i, PRESET_SECRET, k)); k++, n++) {
+			const size_t name = strcspn(text, " ");
+			const size_t host = strcspn(text + name + 1, " ");
+			const char *entry = arena_printf(
+				&a, "%.*s=%.*s", (int)name, text, (int)host, text + name + 1);
+			bool is_host = false;
+			struct error e = { 0 };
+
+			if (permissions_canonical(OPERATION_SECRET, entry, &a, &entry, NULL, &e) <
+				0)
+				fail_msg("%s: %s", text, e.text);
+			for (size_t h = 0; (other = preset_text(i, PRESET_HOST, h)); h++)
+				is_host = is_host ||
+					  (strlen(other) == host &&
+						  strncmp(text + name + 1, other, host) == 0);
+			if (!is_host)
+				fail_msg("%s: its host is none of the preset's", text);
+			for (const char *v = text + name + 1 + host; *v; v += strcspn(v, " ")) {
+				bool is_env = false;
+
+				v++;
+				for (size_t j = 0; (other = preset_text(i, PRESET_ENV, j)); j++)
+					is_env = is_env || strncmp(v, other, strlen(other)) == 0;
+				if (!is_env)
+					fail_msg("%s: a variable that is not passed on", text);
+			}
+		}
+	}
+	assert_true(n > 10);
 }
 
 /* Every text is one that its list takes. */
@@ -62,7 +106,10 @@ static void test_data(void **state)
 		for (size_t k = 0; (text = preset_text(i, PRESET_LISTEN, k)); k++)
 			assert_int_equal(listen_parse(text, &port, NULL, NULL), 0);
 		for (size_t k = 0; (text = preset_text(i, PRESET_LOGIN, k)); k++)
-			assert_int_equal(listen_parse(strchr(text, ' ') + 1, &port, NULL, NULL), 0);
+			assert_int_equal(
+				listen_parse(strrchr(text, ' ') + 1, &port, NULL, NULL), 0);
+		for (size_t k = 0; (text = preset_text(i, PRESET_TURN, k)); k++)
+			assert_true(preset_is_agent(i) && !strstr(text, "  "));
 		for (size_t k = 0; (text = preset_text(i, PRESET_PROGRAM, k)); k++) {
 			assert_int_equal(glob_check(text[0] == '~' ? text + 1 : text, NULL), 0);
 			assert_non_null(strstr(text, preset_name(i)));
@@ -171,9 +218,49 @@ static void test_keep(void **state)
 	assert_int_equal(preset_keep(claude, home, NULL, two, &is_new, &e), -EPERM);
 }
 
+/* The second of two waits for the first; what is in the state cannot lock it. */
+static void test_lock(void **state)
+{
+	char agents[PATH_BYTES], keep[PATH_BYTES];
+	struct error e = { 0 };
+	auto_fd inside = -1, other = -1;
+	pid_t first;
+	int status, ready[2];
+	char byte;
+
+	(void)state;
+	assert_true(snprintf(agents, sizeof(agents), "%s/agents", folder) < PATH_BYTES);
+	assert_true(snprintf(keep, sizeof(keep), "%s/agents/one", folder) < PATH_BYTES);
+	assert_int_equal(preset_lock_states(keep, &e), -ENOENT);
+	assert_int_equal(mkdir(agents, 0700), 0);
+	assert_int_equal(mkdir(keep, 0700), 0);
+	inside = open(keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(inside, LOCK_EX), 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	first = fork();
+	assert_true(first >= 0);
+	if (first == 0) {
+		const bool is_locked = preset_lock_states(keep, &e) == 0 &&
+				       write(ready[1], "x", 1) == 1 && pause() < 0;
+
+		_exit(!is_locked);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	other = open(agents, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+	assert_int_equal(kill(first, SIGKILL), 0);
+	assert_int_equal(waitpid(first, &status, 0), first);
+	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(flock(other, LOCK_UN), 0);
+	assert_int_equal(preset_lock_states(keep, &e), 0);
+	assert_int_equal(close(ready[0]), 0);
+	assert_int_equal(close(ready[1]), 0);
+}
+
 static void test_seed(void **state)
 {
 	char from[PATH_BYTES], link[PATH_BYTES], twin[PATH_BYTES], to[PATH_BYTES];
+	char away[PATH_BYTES];
 	auto_buffer text = { 0 };
 	struct error e = { 0 };
 
@@ -192,6 +279,18 @@ static void test_seed(void **state)
 	assert_int_equal(file_read(to, 16, &text), 0);
 	assert_string_equal(buffer_text(&text), "mine");
 	assert_int_equal(preset_seed(folder, from, "a/b/to/c", &e), -ENOTDIR);
+	/* Links that a run of the agent has left, in place of a folder or of the file. */
+	assert_true(snprintf(away, sizeof(away), "%s/away", folder) < PATH_BYTES);
+	assert_true(snprintf(to, sizeof(to), "%s/c", folder) < PATH_BYTES);
+	assert_int_equal(mkdir(away, 0700), 0);
+	assert_int_equal(symlink(away, to), 0);
+	assert_int_equal(preset_seed(folder, from, "c/to", &e), -ELOOP);
+	assert_int_equal(preset_seed(folder, from, "c/d/to", &e), -ELOOP);
+	assert_int_equal(preset_seed(to, from, "to", &e), -ELOOP);
+	assert_true(snprintf(to, sizeof(to), "%s/last", folder) < PATH_BYTES);
+	assert_int_equal(symlink("away/last", to), 0);
+	assert_int_equal(preset_seed(folder, from, "last", &e), 0);
+	assert_int_equal(rmdir(away), 0);
 	/* A second name: it may be another file that a command put there. */
 	assert_int_equal(linkat(AT_FDCWD, from, AT_FDCWD, twin, 0), 0);
 	assert_int_equal(preset_seed(folder, twin, "other", &e), 0);
@@ -201,9 +300,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_lock),
 		cmocka_unit_test(test_seed),
 	};
 
