@@ -39,6 +39,8 @@ struct audit_filter {
 
 /* By the name of the option: sets of words of the field (audit/field.h); a moment. */
 options_taker audit_filter_words, audit_filter_time;
+/* Names of several actions at once, for a shell (cli/complete.h). */
+void audit_filter_offer(struct call *c, struct buffer *out);
 enum { AUDIT_REQUESTS_YES, AUDIT_REQUESTS_NO, AUDIT_REQUESTS_ONLY };
 extern const char *const audit_filter_requests[];
 /* A whole number from 1. */
@@ -53,7 +55,8 @@ int audit_filter_parse_number(const char *text, uint64_t *ret);
 				  "all net.*;\n"                                                   \
 				  "separate several with commas, or repeat the option",            \
 			  .many = true },                                                          \
-			'a', "ACTION", .target = &(f)->actions, .take = audit_filter_words },      \
+			'a', "ACTION", .target = &(f)->actions, .take = audit_filter_words,        \
+			.offer = audit_filter_offer },                                             \
 		{ { "decision", SCHEMA_CHOICE, .words = audit_decisions,                           \
 			  .help = "only allowed, denied, asked, failed or none (no decision); "    \
 				  "likewise",                                                      \

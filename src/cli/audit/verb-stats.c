@@ -6,6 +6,7 @@
 
 #include "audit/field.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "cli/audit/figures.h"
 #include "cli/audit/source.h"
 #include "cli/audit/timeline.h"
@@ -20,7 +21,16 @@ enum {
 	BAR_SHORT = 10, /* before a text that wants its room */
 };
 
+enum { LOOKUPS = 64, LOOKUP_NS = 2000000000 };
+
+struct stats_lookup {
+	uint64_t hash; /* 0: free */
+	uint64_t time_ns;
+};
+
 struct audit_tally {
+	struct stats_lookup lookups[LOOKUPS]; /* the latest */
+	size_t n_lookups;
 	uint64_t records;
 	uint64_t events; /* a record may stand for several */
 	uint64_t by[AUDIT_ACTION_COUNT][AUDIT_DECISION_COUNT];
@@ -56,13 +66,41 @@ static int stats_add_host(struct audit_tally *t, const struct audit_event *v)
 	return host.failed ? -ENOMEM : audit_top_add(t->hosts, 0, buffer_text(&host), bytes);
 }
 
+/*
+ * How often it happened: of limits and of the log itself, the count is an amount. A look-up is one,
+ * though a program asks for several kinds of address; the dashboard has the same rule
+ * (daemon/peers/sandboxes.c, dashboard/counts.js).
+ */
+static uint64_t stats_weight(struct audit_tally *t, const struct audit_event *v)
+{
+	uint64_t hash = HASH_START;
+	struct stats_lookup *known = NULL;
+	bool is_again;
+
+	if (v->action == AUDIT_LIMIT || v->action == AUDIT_STORE)
+		return 1;
+	if (v->action != AUDIT_NET_NAME)
+		return v->count;
+	hash = hash_bytes(hash, v->session, strlen(v->session) + 1);
+	hash = hash_bytes(hash, &v->decision, sizeof(v->decision));
+	hash = hash_bytes(hash, v->target, strlen(v->target));
+	for (size_t i = 0; i < LOOKUPS && !known; i++)
+		if (t->lookups[i].hash == hash)
+			known = &t->lookups[i];
+	is_again = known && v->time_ns < known->time_ns + LOOKUP_NS &&
+		   known->time_ns < v->time_ns + LOOKUP_NS;
+	if (!known)
+		known = &t->lookups[t->n_lookups++ % LOOKUPS];
+	*known = (struct stats_lookup){ hash, v->time_ns };
+	return is_again ? 0 : 1;
+}
+
 /* Counts a record; the context is the tally. */
 static int stats_add(void *context, const struct audit_row *row)
 {
 	struct audit_tally *t = context;
 	const struct audit_event *v = &row->event;
-	/* How often it happened: of limits and of the log itself, the count is an amount. */
-	const uint64_t n = v->action == AUDIT_LIMIT || v->action == AUDIT_STORE ? 1 : v->count;
+	const uint64_t n = stats_weight(t, v);
 	int r = 0;
 
 	t->records++;
@@ -77,9 +115,9 @@ static int stats_add(void *context, const struct audit_row *row)
 	}
 	t->from_ns = t->records == 1 || v->time_ns < t->from_ns ? v->time_ns : t->from_ns;
 	t->to_ns = v->time_ns > t->to_ns ? v->time_ns : t->to_ns;
-	if (v->decision == AUDIT_DENIED)
+	if (v->decision == AUDIT_DENIED && n)
 		r = audit_top_add(t->denied, v->action, v->target, n);
-	if (r == 0 && *v->program)
+	if (r == 0 && *v->program && n)
 		r = audit_top_add(t->programs, 0, v->program, n);
 	audit_timeline_add(&t->timeline, v->time_ns, v->decision, n);
 	return r < 0 ? r : stats_add_host(t, v);

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "cli/audit/figures.h"
+#include "cli/audit/offer.h"
 #include "cli/run/terminal.h"
 
 enum {
@@ -267,9 +268,9 @@ static void audit_line_add_why(
 	const bool is_told = v->decision == AUDIT_NONE, has_rule = *v->rule && !is_told;
 	const size_t width = l->columns ? l->columns : OUTPUT_WIDE;
 
-	/* Who was let through asks for no reason; of what is just told, some have one that is
-	 * worth a line here. */
-	if (v->decision == AUDIT_ALLOWED ||
+	/* What was allowed needs no reason, but where it is the whole point; of what is reported
+	 * only, some have one that is worth a line here. */
+	if ((v->decision == AUDIT_ALLOWED && !l->reasons) ||
 		(is_told && v->action != AUDIT_CONFINEMENT && v->action != AUDIT_POLICY &&
 			v->action != AUDIT_APPROVAL && v->action != AUDIT_STORE) ||
 		(!has_rule && !*v->reason))
@@ -287,6 +288,19 @@ static void audit_line_add_why(
 		buffer_adds(&o->text, buffer_text(&text));
 	buffer_addc(&o->text, '\n');
 	o->text.failed |= visible.failed | text.failed;
+}
+
+/* The option that allows it from the next start on, where nothing but a grant was missing. */
+static void audit_line_add_allow(struct output *o, size_t column, const struct audit_event *v)
+{
+	auto_buffer value = { 0 };
+	const char *option = audit_offer(v, &value);
+
+	if (!option)
+		return;
+	buffer_printf(&o->text, "%*sto allow it: corral run %s ", (int)column, "", option);
+	output_shell_word(&o->text, buffer_text(&value));
+	buffer_addc(&o->text, '\n');
 }
 
 void audit_line_field(struct output *o, const char *name)
@@ -381,6 +395,7 @@ static int audit_writer_add(void *context, const struct audit_row *row)
 		output_pad(o, column + DECISION_WIDTH + ACTION_WIDTH);
 		audit_line_add_rest(&w->line, o, column + DECISION_WIDTH + ACTION_WIDTH, row);
 		audit_line_add_why(&w->line, o, column, v);
+		audit_line_add_allow(o, column, v);
 		buffer_adds(&w->pending, buffer_text(&o->text));
 		w->pending.failed |= o->text.failed;
 	}

@@ -21,6 +21,7 @@
 struct audit_line {
 	unsigned columns; /* 0: no terminal */
 	char day[20];     /* of the line before */
+	bool reasons;     /* of what was allowed, too */
 };
 
 /* For lines that go to fd. */
