@@ -13,6 +13,7 @@ out=$scratch/out.d # not $scratch/out, which has the output
 mkdir -p "$out/data" "$out/lib" "$out/many"
 echo one >"$out/data/one" && echo two >"$out/data/two" && echo three >"$out/data/three"
 explain() { run run --explain "$@"; }
+forget() { rm -rf "$XDG_STATE_HOME/corral/failed"; }
 json() { run run --explain --json "$@"; }
 lines() { # lines PATTERN NUMBER NAME
 	is "$(grep -c -E -e "$1" "$scratch/err")" "$2" "$3"
@@ -150,8 +151,15 @@ fs: {read: ['/usr/**', '/bin/**', '/lib/**', '/lib64/**', '/etc/**']}
 exec: [cat, sh]
 EOP
 explain --policy narrow.yaml -- cat "$out/data/one"
-err_has "add fs: {read: [\"$out/data/one\"]} to narrow.yaml, or use --read $out/data/one" \
-	"the line of the policy, and the option"
+err_has "add fs: {read: [\"$out/data/one\"]} to narrow.yaml" "the line of the policy"
+err_has "or use --read $out/data/one" "and the option"
+long=$out/data/$(printf '%060d' 0)
+echo x >"$long"
+explain --policy narrow.yaml -- cat "$long"
+err_has "  read   ~ $long" "what is too long for a line"
+err_has "      add fs: {read: [\"$long\"]} to narrow.yaml" "has its advice below it"
+err_has "      or use --read $long" "each on a line of its own"
+is "$(grep -c "$long" "$scratch/err")" 4 "and nothing is cut"
 explain --policy narrow.yaml --policy policy.yaml -- cat "$out/data/one"
 err_has "to narrow.yaml" "of the policy that denies it"
 explain --policy policy.yaml -- cat "$out/data/two"
@@ -190,9 +198,62 @@ is "$(denied '[(x["action"], x["target"], x["folder"], x["exact"], x["program"])
 	"[('fs.read', '$out/data/one', False, False, 'cat')]" "the list has what was denied"
 is "$(denied 'd[0]["option"], d[0]["line"], d[0]["count"]')" \
 	"(['--read', '$out/data/one'], '--read $out/data/one', 1)" "and what would allow it"
+out_has '"explained_because": "explain"' "and why it was watched"
+forget
 run run --json -- cat "$out/data/one"
 is "$(denied 'd')" "[]" "without --explain calls are not watched"
 out_has '"explained": false' "and that is said"
+out_has '"explained_because": null' "there is no reason then"
+run run --json -- cat "$out/data/one"
+out_has '"explained_because": "failed_before"' "but the next run of the same command is watched"
+is "$(denied 'd[0]["option"]')" "['--read', '$out/data/one']" "and has what was denied"
+
+# --- the next run of a command that failed here is watched ---
+forget
+watched="corral: this run was watched, because the command failed here before"
+records() { find "$XDG_STATE_HOME/corral/failed" -type f 2>/dev/null | wc -l; }
+run run -- cat "$out/data/one"
+err_lacks "watched" "a command that fails is not watched by itself"
+is "$(records)" 1 "but leaves a record"
+is "$(run run -- ls "$XDG_STATE_HOME" && cat "$scratch/out")" "" "which no command sees"
+(cd "$scratch/tmp" && run run -- cat "$out/data/one" && exit 1; cp "$scratch/err" "$scratch/err2")
+! grep -q watched "$scratch/err2"
+ok $? "in another folder it is another command"
+run run -- cat "$out/data/two"
+err_lacks "watched" "and so it is with other words"
+run run -- cat "$out/data/one"
+err_has "$watched" "the next run is watched, and says so"
+err_has "read   ~ $out/data/one  --read $out/data/one" "with what was denied"
+run run --json --read "$out/data/one" -- cat "$out/data/one"
+out_has '"explained_because": "failed_before"' "it goes on until the command succeeds"
+run run --json --read "$out/data/one" -- cat "$out/data/one"
+out_has '"explained_because": null' "then it is over"
+run run -- cat "$out/data/one"
+run run --read "$out/data/one" -- cat "$out/data/one"
+err_empty "a person is told nothing of a command that succeeds"
+for n in 1 2 3; do
+	run run -- sh -c "exit 7"
+	cp "$scratch/err" "$scratch/err$n"
+done
+is "$(cat "$scratch/err1")" "" "a command that fails by itself"
+is "$(cat "$scratch/err2")" "$watched; nothing was denied that explains it" "is watched once"
+is "$(cat "$scratch/err3")" "" "and not for ever"
+run run -- sh -c "exit 7" # in vain
+run run --explain -- sh -c "cat $out/data/one; exit 7"
+run run -- sh -c "cat $out/data/one; exit 7"
+err_has "$watched" "after --explain, too"
+forget
+run run -- grep x /dev/null
+run run -- sh -c 'kill -9 $$'
+run shell </dev/null
+run run --timeout 1ms -- sleep 9
+is "$(records)" 0 "an answer, a signal, a time limit and a shell are no failures of that kind"
+run run -- sh -c "rm -rf ~/.local/state/corral; mkdir -p ~/.local/state/corral/failed; exit 3"
+is "$(records)" 1 "nothing that a command does in its home switches it"
+chmod 0777 "$XDG_STATE_HOME/corral/failed/"*
+run run -- sh -c "rm -rf ~/.local/state/corral; mkdir -p ~/.local/state/corral/failed; exit 3"
+err_lacks "watched" "a record that others may write is none"
+forget
 json -- true
 is "$(denied 'd')" "[]" "it is empty where nothing was denied"
 
@@ -223,7 +284,7 @@ for name in '$HOME' '${HOME}' 'a*[b]{c,d}?' "it's \"a\" name" 'a\b' 'a;id' "two
 --write x" "$(printf 'red\033[31m')" "$(printf 'turned\342\200\256txt.a')"; do
 	echo odd >"$out/odd/$name"
 	explain -- cat "$out/odd/$name"
-	line=$(sed -n 's/^  read .*[^-]\(--read .*\)$/\1/p' "$scratch/err")
+	line=$(sed -n 's/^  read .*[^-]\(--read .*\)$/\1/p; s/^      \(--read .*\)$/\1/p' "$scratch/err")
 	is "$(bash -c "\"$CORRAL\" run $line -- cat \"\$1\"" line "$out/odd/$name" 2>&1)" odd "a line can be pasted, for an odd name as well"
 done
 

@@ -115,6 +115,18 @@ ROWS = [
 ]
 
 # Of these nothing is said: what they do not find is not there at all, or does not matter.
+# Rows whose line has the words that must not be said.
+UNRELATED = [
+    Row("a test of go that fails", "cd go-fails && go test ./...", ".cache dangerously",
+        "mkdir -p {home}/.cache/go-build ../ws/go-fails && cd ../ws/go-fails && printf 'module x\\n\\ngo 1.15\\n' >go.mod && "
+        "printf 'package x\\nimport \"testing\"\\nfunc TestX(t *testing.T) { t.Fatal(1) }\\n' >x_test.go", ["go"]),
+    Row("a test of npm that fails", "cd npm-fails && npm --no-update-notifier --offline test", "dangerously .npmrc",
+        "echo '//registry.npmjs.org/:_authToken=x' >{home}/.npmrc; mkdir -p ../ws/npm-fails; "
+        "echo '{\"name\": \"x\", \"scripts\": {\"test\": \"cat {out}/npm-words; exit 1\"}}' >../ws/npm-fails/package.json; echo x >npm-words", ["npm"]),
+    Row("a test of python that fails", ["python3", "-c", "import os; os.makedirs(os.path.expanduser('~/.cache/tool/x'), exist_ok=True); raise SystemExit(1)"],
+        ".cache", "mkdir -p {home}/.cache/tool", ["python3"]),
+]
+
 QUIET = [
     ("git status", ["git", "status"], "repository"),
     ("git log", ["git", "log", "--oneline"], "repository"),
@@ -226,7 +238,19 @@ def judge(case, notes):
     notes.append(("allowed", allowed))
     if not case.works(allowed):
         wrong.append(f"it does not work with {option}")
+    # With that it works, so whatever else is named is no help.
+    more = [" ".join(item["option"]) for item in denied[1:] if item["option"] and not item["look"]]
+    if more and case.works(allowed):
+        wrong.append(f"unrelated: {more}")
     return wrong
+
+
+def judge_unrelated(case, notes):
+    """It fails for a reason of its own, bare as well: what it asked for and does without is not advised."""
+    bare, told = case.run(), case.inside("--explain")
+    notes += [("bare", bare), ("told", told)]
+    wrong = [] if bare.status and told.status else ["it does not fail"]
+    return wrong + [f"advised: {word}" for word in case.row.line.split() if word in told.err]
 
 
 def judge_quiet(case, notes):
@@ -271,7 +295,8 @@ def test_user(user, options, tap):
         quiet = [Row(f"nothing is said of {name}", run, "", place=place)
                  for name, run, place in QUIET]
         with served(scene) as port:
-            for row, how in [(r, judge) for r in ROWS] + [(r, judge_quiet) for r in quiet]:
+            rows = [(r, judge) for r in ROWS] + [(r, judge_quiet) for r in quiet] + [(r, judge_unrelated) for r in UNRELATED]
+            for row, how in rows:
                 if options.only in row.name:
                     test(Case(row, scene, port), tap, options.verbose, how)
     finally:

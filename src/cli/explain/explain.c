@@ -26,6 +26,7 @@ enum {
 	MOUNTS_BYTES_MAX = 64 << 20, /* the machine's, not the command's */
 	NAME_BYTES = 32,
 	FOUND_MAX = 256,
+	CACHES_MAX = 16,
 };
 
 /* Of calls that were judged: what came of it. */
@@ -45,6 +46,8 @@ struct run_explain {
 	uint64_t missed, clock;
 	const char *found[FOUND_MAX]; /* names of programs that were run */
 	size_t n_found;
+	const char *caches[CACHES_MAX]; /* folders in ~/.cache that were made in the private home */
+	size_t n_caches;
 	struct explain_known known[KNOWN];
 };
 
@@ -119,6 +122,11 @@ uint64_t run_explain_missed(const struct run *r)
 	return r->explain->missed;
 }
 
+uint64_t run_explain_now(const struct run *r)
+{
+	return r->explain ? r->explain->clock : 0;
+}
+
 bool run_explain_acts(const struct run *r, const char *path)
 {
 	return run_explain_mounts_act(&r->explain->mounts, path);
@@ -179,8 +187,11 @@ static uint32_t explain_keep(struct run_explain *e, const struct denial *d)
 	}
 	item->is_look = item->is_look && d->is_look;
 	item->is_quiet = item->is_quiet && d->is_quiet;
+	item->is_moot = item->is_moot && (d->is_look || d->is_moot);
 	item->is_folder = item->is_folder || d->is_folder;
 	item->is_replaced = item->is_replaced && d->is_replaced;
+	item->is_linked = item->is_linked && d->is_linked;
+	item->is_exact = item->is_exact || d->is_exact;
 	explain_count(e, item);
 	return (uint32_t)(item - e->denials.items) + 1;
 }
@@ -217,6 +228,38 @@ static uint64_t explain_hash_of(const struct sight *s)
 	return hash ? hash : 1;
 }
 
+/*
+ * A program that finds no cache of its own makes one, in the sandbox's private home: it looked for
+ * that folder and those around it, and does without what the host has there. What it looks for in a
+ * cache that it has made is in that of the host, perhaps, and no reason to fail.
+ */
+static bool explain_is_in_own_cache(const struct run_explain *e, const char *path)
+{
+	for (size_t i = 0; i < e->n_caches; i++)
+		if (path_is_below(path, e->caches[i]))
+			return true;
+	return false;
+}
+
+static void explain_made(struct run_explain *e, const char *path)
+{
+	const char *home = e->run->load.variables.values[VARIABLE_HOME];
+	const size_t len = home ? strlen(home) : 0;
+
+	if (len > 0 && path_is_below(path, home) && strncmp(path + len, "/.cache/", 8) == 0 &&
+		!explain_is_in_own_cache(e, path) && e->n_caches < CACHES_MAX) {
+		e->caches[e->n_caches] = arena_strdup(&e->arena, path);
+		e->n_caches += e->caches[e->n_caches] != NULL;
+	}
+	for (size_t i = 0; i < e->denials.n; i++) {
+		struct denial *d = &e->denials.items[i];
+
+		if (d->kind == DENIAL_READ && d->is_look && d->is_folder &&
+			path_is_below(path, d->path))
+			d->is_quiet = d->is_moot = true;
+	}
+}
+
 static void seen(void *context, const struct sight *s)
 {
 	struct run_explain *e = context;
@@ -243,7 +286,11 @@ static void seen(void *context, const struct sight *s)
 		explain_read(comm, name, sizeof(name));
 		name[strcspn(name, "\n")] = '\0';
 		d.program = name;
+		if (d.kind == DENIAL_READ && explain_is_in_own_cache(e, path))
+			d.is_quiet = d.is_moot = true;
 		known->denial = explain_keep(e, &d);
+	} else if (r == EXPLAIN_MADE) {
+		explain_made(e, path);
 	} else if (r == EXPLAIN_RUNS) {
 		const char *program = strrchr(s->path, '/') ? run_explain_name(s->path) : s->path;
 

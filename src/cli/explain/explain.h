@@ -40,8 +40,33 @@ void run_explain_refused(struct run_explain *e, enum operation op, const char *p
 const char *run_explain_sandbox_line(const char *program);
 /* For a person: a table of what mattered most likely. status: what the command came to. */
 void run_explain_tell(const struct run *r, int status, struct output *o);
+/*
+ * For the caller of a tool of a program that goes on running: the rows of that table for what was
+ * denied after a moment, and the moment of now.
+ */
+uint64_t run_explain_now(const struct run *r);
+void run_explain_tell_since(const struct run *r, uint64_t moment, struct output *o);
+/* Whether that table has a row which programs do not do without. */
+bool run_explain_is_denied(const struct run *r, int status);
+/* Whether that table offers an option, or a line of a policy. */
+bool run_explain_is_offered(const struct run *r, int status);
 /* For a program: all of it, each in a line of its own, and how many are missing. */
 struct json_writer;
 void run_explain_print(const struct run *r, struct json_writer *w);
+/*
+ * What a user could be asked to allow of files and programs, what mattered most likely first: each
+ * an option that may be given as it is, and that no link, rule or secret stands in the way of.
+ * Looks and what programs do without are left out. Texts are in the arena; returns how many.
+ */
+enum { EXPLAIN_OFFERS_MAX = 3 };
+struct explain_offer {
+	enum operation op;
+	const char *option, *word; /* "--read", and its value */
+	const char *path;
+	bool is_folder; /* all in it */
+};
+struct arena;
+size_t run_explain_offers(
+	const struct run *r, struct arena *a, struct explain_offer ret[EXPLAIN_OFFERS_MAX]);
 /* For the log: what was denied of files and programs (explain/audit-denials.c). */
 void run_explain_audit(struct run *r);

@@ -36,15 +36,44 @@ static size_t depth_of(const char *path)
 	return n;
 }
 
-bool run_explain_is_protected(const struct run *r, const char *folder)
+/* Folders of the home in which many programs have theirs: never as a whole either. */
+static const char *const shared[] = { ".config", ".cache", ".local", ".local/share", ".local/state",
+	".local/lib", ".local/bin" };
+
+static bool is_shared(const char *home, const char *folder)
 {
-	const char *home = r->load.variables.values[VARIABLE_HOME];
+	const size_t len = home ? strlen(home) : 0;
+	bool is = false;
+
+	if (len <= 1 || strncmp(folder, home, len) != 0 || folder[len] != '/')
+		return false;
+	for (size_t i = 0; !is && i < ROWS(shared); i++)
+		is = strcmp(folder + len + 1, shared[i]) == 0;
+	return is;
+}
+
+bool explain_fold_is_protected(const struct explain_place *place, const char *folder)
+{
+	const char *home = place->home;
 
 	/* Where the homes are, or one of them, whoever's it is: HOME may be another, or be set to
 	 * another. */
 	return strcmp(folder, "/") == 0 || strcmp(folder, "/root") == 0 ||
 	       (path_is_below(folder, "/home") && depth_of(folder) <= 2) ||
-	       (home && path_is_below(home, folder));
+	       (home && path_is_below(home, folder)) || is_shared(home, folder);
+}
+
+static struct explain_place place_of(const struct run *r)
+{
+	return (struct explain_place){ .home = r->load.variables.values[VARIABLE_HOME],
+		.work = r->load.variables.values[VARIABLE_WORK_DIR] };
+}
+
+bool run_explain_is_protected(const struct run *r, const char *folder)
+{
+	const struct explain_place place = place_of(r);
+
+	return explain_fold_is_protected(&place, folder);
 }
 
 /* A path was passed through, on the way to one that is known better. */
@@ -87,6 +116,9 @@ static void absorb(struct denials *l)
 			}
 			into->is_look = into->is_look && from->is_look;
 			into->is_quiet = into->is_quiet && from->is_quiet;
+			into->is_moot = into->is_moot && from->is_moot;
+			if (!from->fold && strcmp(from->path, into->path) == 0)
+				into->fold = FOLD_NONE;
 			from->path = NULL;
 		}
 	}
@@ -113,7 +145,8 @@ static bool is_in(const struct denial *d, const char *folder, enum denial_kind k
 static bool is_loaded(const char *path)
 {
 	static const char *const ends[] = { ".js", ".cjs", ".mjs", ".py", ".pm", ".rb", ".lua",
-		".php", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", NULL };
+		".php", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "pyvenv.cfg",
+		NULL };
 	const char *name = run_explain_name(path), *so = strstr(name, ".so");
 	size_t len = strlen(name);
 
@@ -127,24 +160,26 @@ static bool is_loaded(const char *path)
 }
 
 /* Makes d stand for its folder, if that is not too much. */
-static int widen(const struct run *r, struct denial *d, struct arena *a)
+static int widen(
+	const struct explain_place *place, struct denial *d, enum denial_fold fold, struct arena *a)
 {
-	const char *work = r->load.variables.values[VARIABLE_WORK_DIR];
+	const char *work = place->work;
 	const char *folder = explain_group_folder_of(d->path, a);
 
 	if (!folder)
 		return -ENOMEM;
-	if (depth_of(folder) < 2 || run_explain_is_protected(r, folder) ||
+	if (depth_of(folder) < 2 || explain_fold_is_protected(place, folder) ||
 		(work && path_is_below(work, folder)))
 		return 0;
 	d->path = folder;
 	d->is_folder = true;
+	d->fold = fold;
 	return 0;
 }
 
 /* Those that have many of their kind beside them. */
-static int widen_crowds(
-	const struct run *r, struct denials *l, struct arena *a, bool folders, size_t min)
+static int widen_crowds(const struct explain_place *place, struct denials *l, struct arena *a,
+	bool folders, size_t min)
 {
 	int ret = 0;
 
@@ -161,7 +196,7 @@ static int widen_crowds(
 		for (size_t k = 0; n < min && k < l->n; k++)
 			n += is_in(&l->items[k], folder, d->kind, folders);
 		if (n >= min)
-			ret = widen(r, d, a);
+			ret = widen(place, d, folders ? FOLD_FOLDERS : FOLD_FILES, a);
 	}
 	return ret;
 }
@@ -170,11 +205,9 @@ static int widen_crowds(
  * A program's own folder in the home, "~/.claude" or "~/.config/tool", of a path below it: programs
  * keep more than one file there, and ask for them one after the other. NULL: it is in none.
  */
-static const char *explain_group_own_folder(const struct run *r, const char *path, struct arena *a)
+static const char *explain_group_own_folder(const char *home, const char *path, struct arena *a)
 {
-	static const char *const shared[] = { ".config", ".cache", ".local/share", ".local/state",
-		".local/lib" };
-	const char *home = r->load.variables.values[VARIABLE_HOME], *name, *end;
+	const char *name, *end;
 	size_t len = home ? strlen(home) : 0;
 
 	if (len <= 1 || strncmp(path, home, len) != 0 || path[len] != '/' || path[len + 1] != '.')
@@ -195,20 +228,22 @@ static const char *explain_group_own_folder(const struct run *r, const char *pat
 }
 
 /* Two or more of one program's folder are that folder. */
-static void widen_own_folders(const struct run *r, struct denials *l, struct arena *a)
+static void widen_own_folders(const struct explain_place *place, struct denials *l, struct arena *a)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct denial *d = &l->items[i];
 		const char *folder =
-			is_file_kind(d) ? explain_group_own_folder(r, d->path, a) : NULL;
+			is_file_kind(d) ? explain_group_own_folder(place->home, d->path, a) : NULL;
 		size_t n = 0;
 
 		for (size_t k = 0; folder && k < l->n; k++)
 			n += is_file_kind(&l->items[k]) && path_is_below(l->items[k].path, folder);
-		if (n < OWN_MIN || run_explain_is_protected(r, folder) || access(folder, X_OK) < 0)
+		if (n < OWN_MIN || explain_fold_is_protected(place, folder) ||
+			access(folder, X_OK) < 0)
 			continue;
 		d->path = folder;
 		d->is_folder = true;
+		d->fold = FOLD_OWN;
 	}
 }
 
@@ -242,12 +277,76 @@ static int explain_group_compare(const void *a, const void *b)
 	return x->last < y->last ? 1 : x->last > y->last ? -1 : 0;
 }
 
-int run_explain_group(
+int explain_fold(const struct explain_place *place, struct denials *l, struct arena *a)
+{
+	struct denial *items = l->items;
+	size_t n = 0;
+	int err = 0;
+
+	drop_steps(l);
+	for (size_t i = 0; err == 0 && i < l->n; i++) {
+		struct denial *d = &items[i];
+
+		if (is_file_kind(d) && d->kind == DENIAL_READ && !d->is_folder &&
+			is_loaded(d->path))
+			err = widen(place, d, FOLD_LOADED, a);
+	}
+	absorb(l);
+	widen_own_folders(place, l, a);
+	absorb(l);
+	if (err == 0)
+		err = widen_crowds(place, l, a, false, FILES_MIN);
+	absorb(l);
+	for (int i = 0; err == 0 && i < ROUNDS; i++) {
+		err = widen_crowds(place, l, a, true, FOLDERS_MIN);
+		absorb(l);
+	}
+	for (size_t i = 0; i < l->n; i++)
+		if (items[i].path)
+			items[n++] = items[i];
+	l->n = n;
+	return err;
+}
+
+/* The command line has it: then it is what the command is about. */
+static bool is_asked_for(const struct run *r, const char *path)
+{
+	bool is = false;
+
+	for (size_t i = 0; !is && i < r->n_argv; i++)
+		is = strstr(r->argv[i], run_explain_name(path)) != NULL;
+	return is;
+}
+
+/*
+ * Credentials in the home that a program looks up whenever it starts: most commands do without, and
+ * none is advised while there is another reason. Of any other program they are reported: it was
+ * after them.
+ */
+static bool is_done_without(const struct run *r, const struct denial *d)
+{
+	static const struct {
+		const char *program, *file; /* the beginning of its name; below the home */
+	} rows[] = { { "npm", ".npmrc" }, { "node", ".npmrc" }, { "pnpm", ".npmrc" },
+		{ "yarn", ".npmrc" }, { "curl", ".netrc" }, { "git", ".netrc" },
+		{ "pip", ".netrc" }, { "pip", ".pypirc" }, { "cargo", ".cargo/credentials" } };
+	const char *home = r->load.variables.values[VARIABLE_HOME];
+	const size_t len = home ? strlen(home) : 0;
+	bool is = false;
+
+	if (d->kind != DENIAL_READ || len <= 1 || !path_is_below(d->path, home) ||
+		d->path[len] != '/' || is_asked_for(r, d->path))
+		return false;
+	for (size_t i = 0; !is && i < ROWS(rows); i++)
+		is = strncmp(d->program, rows[i].program, strlen(rows[i].program)) == 0 &&
+		     strncmp(d->path + len + 1, rows[i].file, strlen(rows[i].file)) == 0;
+	return is;
+}
+
+int run_explain_copy(
 	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret)
 {
 	struct denial *items = arena_calloc(a, from->n + 1, sizeof(*items));
-	size_t n = 0;
-	int err = 0;
 
 	if (!items)
 		return -ENOMEM;
@@ -258,33 +357,27 @@ int run_explain_group(
 		d->is_fixed = is_fixed(r, d);
 		/* A search along PATH went on to the next folder. */
 		if ((d->kind == DENIAL_READ || d->kind == DENIAL_EXEC) && !d->is_folder &&
-			run_explain_found(r, run_explain_name(d->path)) &&
+			!d->is_exact && run_explain_found(r, run_explain_name(d->path)) &&
 			access(d->path, X_OK) == 0)
 			d->is_quiet = true;
+		/* On the way to something: no line would grant that. */
+		if (d->is_look && d->is_folder && run_explain_is_protected(r, d->path))
+			d->is_moot = true;
+		d->is_quiet = d->is_quiet || d->is_moot || is_done_without(r, d);
 	}
 	*ret = (struct denials){ .items = items, .n = from->n };
-	drop_steps(ret);
-	for (size_t i = 0; err == 0 && i < ret->n; i++) {
-		struct denial *d = &items[i];
+	return 0;
+}
 
-		if (is_file_kind(d) && d->kind == DENIAL_READ && !d->is_folder &&
-			is_loaded(d->path))
-			err = widen(r, d, a);
-	}
-	absorb(ret);
-	widen_own_folders(r, ret, a);
-	absorb(ret);
+int run_explain_group(
+	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret)
+{
+	const struct explain_place place = place_of(r);
+	int err = run_explain_copy(r, from, a, ret);
+
 	if (err == 0)
-		err = widen_crowds(r, ret, a, false, FILES_MIN);
-	absorb(ret);
-	for (int i = 0; err == 0 && i < ROUNDS; i++) {
-		err = widen_crowds(r, ret, a, true, FOLDERS_MIN);
-		absorb(ret);
-	}
-	for (size_t i = 0; i < ret->n; i++)
-		if (items[i].path)
-			items[n++] = items[i];
-	ret->n = n;
-	qsort(items, n, sizeof(*items), explain_group_compare);
+		err = explain_fold(&place, ret, a);
+	if (ret->items)
+		qsort(ret->items, ret->n, sizeof(*ret->items), explain_group_compare);
 	return err;
 }

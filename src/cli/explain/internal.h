@@ -7,57 +7,27 @@
 
 #include "base/arena.h"
 #include "base/path.h"
+#include "cli/explain/denial.h"
 #include "cli/explain/explain.h"
 #include "cli/run/run.h"
 #include "holder/witness.h"
-
-enum denial_kind {
-	DENIAL_READ,
-	DENIAL_WRITE,
-	DENIAL_EXEC,
-	DENIAL_CONNECT, /* path: a host or socket, as the policy names it */
-	DENIAL_SANDBOX, /* new namespaces; path: the name of the program that wanted them */
-};
-
-/* By kind: the option that grants it, what it is called, and what the policy and the log call it;
- * of DENIAL_SANDBOX neither knows. */
-struct denial_row {
-	const char *option, *word;
-	const char *action_name; /* NULL: as the operation */
-	enum operation op;
-	enum audit_action action;
-};
-extern const struct denial_row run_explain_kinds[];
-
-/* What one line would allow. */
-struct denial {
-	enum denial_kind kind;
-	bool is_folder;            /* path stands for all in it */
-	bool is_look;              /* it was only asked whether it is there */
-	bool is_quiet;             /* programs ask for it and do without */
-	bool is_fixed;             /* by a rule or the baseline: it stands for itself only */
-	bool is_replaced;          /* a file in the folder: granted alone, it cannot be replaced */
-	bool is_exact;             /* the relay said so: */
-	const char *said, *remedy; /* its reason, and what it would change; else NULL */
-	const char *path;
-	const char *program; /* who asked last; "" if it is not known */
-	uint64_t count;
-	uint64_t last; /* when it was asked for last: a number that grows */
-};
 
 enum {
 	DENIALS_MAX = 2048, /* kept; the rest is counted */
 	GROUPS_SHOWN = 10,
 };
 
-struct denials {
-	struct denial *items;
-	size_t n, cap;
-};
+/* By kind. */
+extern const struct denial_row run_explain_kinds[];
 
 /* explain/judge.c: EXPLAIN_DENIED: *ret says what (but program, count and last); path: memory
  * for its path. */
-enum { EXPLAIN_NOTHING, EXPLAIN_DENIED, EXPLAIN_RUNS /* a program, which runs */ };
+enum {
+	EXPLAIN_NOTHING,
+	EXPLAIN_DENIED,
+	EXPLAIN_RUNS, /* a program, which runs */
+	EXPLAIN_MADE, /* path is made in a place of the sandbox's own */
+};
 int run_explain_judge(
 	const struct run *r, const struct sight *s, struct denial *ret, char path[PATH_BYTES]);
 /* Whether a grant of the path alone would be refused, because of a link on its way
@@ -102,7 +72,11 @@ void run_explain_sandbox_words(const struct denial *d, struct denial_words *w);
 int run_explain_group(
 	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret);
 
-/* The root, the home, and what holds it: never to be granted as a whole. */
+/* The same list, not gathered; what no folder around it would help, and what was found elsewhere,
+ * is marked. -ENOMEM. */
+int run_explain_copy(
+	const struct run *r, const struct denials *from, struct arena *a, struct denials *ret);
+/* The same with the places of a run. */
 bool run_explain_is_protected(const struct run *r, const char *folder);
 
 /* explain/line.c: the words of a denial. */
@@ -115,6 +89,9 @@ struct denial_words {
 void run_explain_words(const struct run *r, const struct denial *d, struct denial_words *w);
 void run_explain_words_deinit(struct denial_words *w);
 #define auto_words __attribute__((cleanup(run_explain_words_deinit))) struct denial_words
+
+/* explain/line.c: what stands in the way of a line that grants it. */
+enum denial_state run_explain_state(const struct run *r, const struct denial *d);
 
 /* explain/explain.c */
 const struct denials *run_explain_denials(const struct run *r);

@@ -177,12 +177,19 @@ static int denied(struct judge_question *q, enum denial_kind kind, const char *p
 		"/etc/locale.alias", NULL };
 
 	bool is_quiet = strstr(q->real, "/__pycache__");
+	struct planted planted;
 
 	for (size_t i = 0; quiet[i]; i++)
 		is_quiet |= path_is_below(q->real, quiet[i]);
 	memmove(q->target, path, strlen(path) + 1);
 	*q->denial = (struct denial){
-		.kind = kind, .path = q->target, .is_folder = is_folder, .is_quiet = is_quiet
+		.kind = kind,
+		.path = q->target,
+		.is_folder = is_folder,
+		.is_quiet = is_quiet,
+		.is_linked = strcmp(q->path, q->real) != 0 &&
+			     planted_find(q->path, q->run->load.variables.values[VARIABLE_HOME],
+				     &planted) == 1,
 	};
 	return EXPLAIN_DENIED;
 }
@@ -275,10 +282,32 @@ static int denied_file(struct judge_question *q)
 	return denied(q, DENIAL_WRITE, either(q, q->path, q->real), S_ISDIR(q->host.st_mode));
 }
 
+/* A file that is to be made in the home itself, which is never granted: by its name, or by that of
+ * the file which a temporary file or a lock is beside. Such a file can be made, and replaced. */
+static bool explain_judge_home_file(
+	const struct judge_question *q, const char *folder, char ret[PATH_BYTES])
+{
+	static const char *const beside[] = { ".lock", ".tmp", ".temp", ".new", "~" };
+	char *name;
+
+	if (strcmp(folder, q->run->plan->home_real) != 0 || q->sight->kind != NOTIFY_OPEN ||
+		!(q->sight->extra & O_CREAT))
+		return false;
+	memcpy(ret, q->real, strlen(q->real) + 1);
+	name = strrchr(ret, '/') + 1;
+	for (size_t i = 0; i < ROWS(beside); i++) {
+		char *end = strstr(name, beside[i]);
+
+		if (end && end > name + 1)
+			*end = '\0';
+	}
+	return true;
+}
+
 /* A folder gets or loses a name. */
 static int denied_folder(struct judge_question *q)
 {
-	char folder[PATH_BYTES], named[PATH_BYTES];
+	char folder[PATH_BYTES], named[PATH_BYTES], file[PATH_BYTES];
 
 	explain_judge_folder_of(q->real, folder);
 	explain_judge_folder_of(q->path, named);
@@ -287,6 +316,8 @@ static int denied_folder(struct judge_question *q)
 	/* The folder is granted: then it is about this one name in it. */
 	if (explain_judge_may(q->run, OPERATION_FS_WRITE, folder))
 		return denied(q, DENIAL_WRITE, q->real, q->exists && S_ISDIR(q->host.st_mode));
+	if (explain_judge_home_file(q, folder, file))
+		return denied(q, DENIAL_WRITE, file, false);
 	return denied(q, DENIAL_WRITE, either(q, named, folder), true);
 }
 
@@ -334,9 +365,12 @@ static int judge_write(struct judge_question *q)
 	if (explain_judge_is_mount(q))
 		return denied_replacement(q);
 	/* A skill's copy is not written, whatever the policy says. */
-	if (explain_judge_is_private(q) ||
-		(explain_judge_may(q->run, OPERATION_FS_WRITE, q->real) &&
-			run_explain_skill(q->run, q->real) != EXPLAIN_SKILL_COPY))
+	if (explain_judge_is_private(q)) {
+		memcpy(q->target, q->path, strlen(q->path) + 1);
+		return q->sight->kind == NOTIFY_MAKE ? EXPLAIN_MADE : EXPLAIN_NOTHING;
+	}
+	if (explain_judge_may(q->run, OPERATION_FS_WRITE, q->real) &&
+		run_explain_skill(q->run, q->real) != EXPLAIN_SKILL_COPY)
 		return 0;
 	switch (q->sight->kind) {
 	case NOTIFY_MAKE:

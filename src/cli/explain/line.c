@@ -5,13 +5,17 @@
  * policy in a file, that file is the place for a line that is to stay. What a rule or the baseline
  * forbids is not talked away: then it is said what stands in the way.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "cli/explain/internal.h"
+#include "cli/profile/profile.h"
 #include "codec/json.h"
 #include "host/links.h"
+#include "host/own.h"
 #include "host/resolver.h"
 #include "policy/match/command.h"
 #include "policy/explain.h"
@@ -332,7 +336,90 @@ void run_explain_words(const struct run *r, const struct denial *d, struct denia
 	else if (is_run_later(r, d, &decision) ||
 		 !(decision.why == DECISION_BASELINE || decision.source))
 		explain_line_add_line(r, d, &request, &decision, w);
+	else if (d->kind == DENIAL_CONNECT && decision.source &&
+		 profile_is_origin(decision.source->grant->where.file))
+		buffer_printf(&w->line, "the %s never has a network: use another --profile",
+			decision.source->grant->where.file);
 	else if (!explain_line_add_secret(r, d, &decision, w))
 		explain_remedy(&request, &decision, &w->line);
 	explain_line_add_behind(d, w);
+}
+
+/* Only a path through a link that no command can have made means the same tomorrow. */
+static bool explain_line_is_linked(const struct run *r, const struct denial *d)
+{
+	char real[PATH_BYTES];
+
+	return d->is_linked || run_explain_is_planted(r, d->path, real);
+}
+
+/*
+ * The link leads to what the policy grants anyway, such as a virtual environment's python3: a line
+ * with its name gives nothing. It grants nothing else either once it is changed, since what a
+ * planted link leads to has to be granted by its own name (host/planted.h).
+ */
+static bool explain_line_is_given(const struct run *r, const struct denial *d)
+{
+	struct request request = { .op = run_explain_kinds[d->kind].op };
+	char real[PATH_BYTES];
+
+	if (!run_explain_is_planted(r, d->path, real))
+		return false;
+	request.target = real;
+	return policy_allows(r->policy, &request);
+}
+
+/* Corral's own state and settings, wherever they are: what a jail hides, and what it only keeps
+ * from being written. */
+static bool explain_line_is_own(const struct run *r, const char *path)
+{
+	static const char *const folders[] = { ".config/corral", ".cache/corral",
+		".local/share/corral", ".local/state/corral" };
+	const char *home = r->load.variables.values[VARIABLE_HOME];
+	char folder[PATH_BYTES];
+	bool is = own_has(path, true);
+
+	for (size_t i = 0; !is && home && i < ROWS(folders); i++)
+		is = snprintf(folder, sizeof(folder), "%s/%s", home, folders[i]) < PATH_BYTES &&
+		     path_is_below(path, folder);
+	return is;
+}
+
+static bool explain_line_is_named(const struct denial *d)
+{
+	return utf8_valid(d->path, strlen(d->path), NULL) &&
+	       !(strncmp(d->path, "unix:", 5) == 0 && strpbrk(d->path, special));
+}
+
+enum denial_state run_explain_state(const struct run *r, const struct denial *d)
+{
+	const bool is_file = d->kind == DENIAL_READ || d->kind == DENIAL_WRITE;
+	struct request request = { .op = run_explain_kinds[d->kind].op, .target = d->path };
+	struct blame blame = { 0 };
+	struct decision decision;
+
+	if (d->kind == DENIAL_SANDBOX)
+		return DENIAL_UNKNOWN;
+	if (!explain_line_is_named(d))
+		return DENIAL_UNNAMED;
+	if (d->kind != DENIAL_CONNECT && explain_line_is_own(r, d->path))
+		return DENIAL_OWN;
+	if (policy_decide(r->policy, &request, &decision) < 0)
+		return DENIAL_UNKNOWN;
+	if (decision.why == DECISION_BASELINE)
+		return decision.baseline_never ? DENIAL_NEVER : DENIAL_SECRET;
+	if (is_file && run_explain_is_protected(r, d->path))
+		return DENIAL_BROAD;
+	if (is_file && run_later_has(r, d->path) && decision.source &&
+		decision.verdict != VERDICT_ALLOW)
+		return DENIAL_LATER;
+	/* The relay had reasons of its own, or it is hidden with the folder around it. */
+	if (decision.verdict == VERDICT_ALLOW && !is_file)
+		return DENIAL_UNKNOWN;
+	if (decision.verdict != VERDICT_ALLOW && decision.source)
+		return DENIAL_RULE;
+	if (is_file && explain_line_is_linked(r, d) && !explain_line_is_given(r, d))
+		return DENIAL_LINKED;
+	find_blame(r, &request, &blame);
+	return blame.ceiling ? DENIAL_CEILING : DENIAL_OPEN;
 }

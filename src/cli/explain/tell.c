@@ -10,9 +10,34 @@
 #include "cli/run/run.h"
 #include "codec/json-writer.h"
 
-enum { TARGET_COLUMN = 11, TARGET_WIDTH_MAX = 48 };
+enum { TARGET_COLUMN = 11, TARGET_WIDTH_MAX = 48, BELOW_COLUMN = 6, LINE_MAX_COLUMNS = 120 };
 
 /* For people */
+
+/* The advice beside its target, or below it where that would be wider than a screen: whole, so that
+ * it can be pasted. The option instead of a policy's line starts a line of its own then. */
+static void explain_tell_advice(struct output *o, const char *advice, size_t column)
+{
+	static const char other[] = ", or use --";
+	const char *second = strstr(advice, other);
+	const size_t at = output_column(o) + 1;
+
+	if ((at > column ? at : column) + strlen(advice) <= LINE_MAX_COLUMNS) {
+		output_pad(o, column);
+		output_foreign(o, advice);
+		return;
+	}
+	buffer_printf(&o->text, "\n%*s", BELOW_COLUMN, "");
+	if (second && BELOW_COLUMN + strlen(advice) > LINE_MAX_COLUMNS) {
+		auto_buffer first = { 0 };
+
+		buffer_add(&first, advice, (size_t)(second - advice));
+		output_foreign(o, buffer_text(&first));
+		buffer_printf(&o->text, "\n%*s", BELOW_COLUMN, "");
+		advice = second + strlen(", ");
+	}
+	output_foreign(o, advice);
+}
 
 static void explain_tell_one(
 	const struct run *r, const struct denial *d, size_t width, struct output *o)
@@ -24,9 +49,62 @@ static void explain_tell_one(
 		&o->text, "  %-7s%c ", run_explain_kinds[d->kind].word, d->is_exact ? ' ' : '~');
 	output_foreign(o, d->path);
 	buffer_adds(&o->text, d->is_folder && d->path[1] ? "/" : "");
-	output_pad(o, TARGET_COLUMN + width + 2);
-	output_foreign(o, w.line.len ? buffer_text(&w.line) : buffer_text(&w.reason));
+	explain_tell_advice(
+		o, buffer_text(w.line.len ? &w.line : &w.reason), TARGET_COLUMN + width + 2);
 	buffer_addc(&o->text, '\n');
+}
+
+/* What is likely to matter: the rest only if there is nothing else. Returns how many. */
+static size_t explain_tell_choose_of(const struct run *r, const struct denials *from, int status,
+	struct arena *a, struct denials *all)
+{
+	size_t n = 0;
+
+	(void)run_explain_group(r, from, a, all);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct denial *d = &all->items[i];
+
+		if (d->is_moot)
+			continue;
+		if (d->is_quiet ? status == 0 || n : status == 0 && d->is_look)
+			continue;
+		all->items[n++] = *d;
+	}
+	return n;
+}
+
+static size_t explain_tell_choose(
+	const struct run *r, int status, struct arena *a, struct denials *all)
+{
+	return explain_tell_choose_of(r, run_explain_denials(r), status, a, all);
+}
+
+/* What programs do without is no reason. */
+bool run_explain_is_denied(const struct run *r, int status)
+{
+	auto_arena arena = { 0 };
+	struct denials all = { 0 };
+	const size_t n = r->explain ? explain_tell_choose(r, status, &arena, &all) : 0;
+
+	return n > 0 && !all.items[0].is_quiet;
+}
+
+/* An option, a line of a policy, or, of a secret, the two options that it takes. */
+bool run_explain_is_offered(const struct run *r, int status)
+{
+	auto_arena arena = { 0 };
+	struct denials all = { 0 };
+	const size_t n = r->explain ? explain_tell_choose(r, status, &arena, &all) : 0;
+	bool is = false;
+
+	for (size_t i = 0; !is && i < n && i < GROUPS_SHOWN; i++) {
+		auto_words w = { 0 };
+
+		run_explain_words(r, &all.items[i], &w);
+		is = w.word.len || strncmp(buffer_text(&w.line), "add ", 4) == 0 ||
+		     strstr(buffer_text(&w.line), "--dangerously-allow ");
+	}
+	return is;
 }
 
 void run_explain_tell(const struct run *r, int status, struct output *o)
@@ -34,19 +112,14 @@ void run_explain_tell(const struct run *r, int status, struct output *o)
 	auto_arena arena = { 0 };
 	struct denials all = { 0 };
 	uint64_t missed = run_explain_missed(r);
-	size_t n = 0, width = 0;
+	const size_t n = explain_tell_choose(r, status, &arena, &all);
+	size_t width = 0;
 
-	(void)run_explain_group(r, run_explain_denials(r), &arena, &all);
-	/* What is likely to matter: the rest only if there is nothing else. */
-	for (size_t i = 0; i < all.n; i++) {
-		const struct denial *d = &all.items[i];
-		const size_t len = strlen(d->path) + d->is_folder;
+	for (size_t i = 0; i < n && i < GROUPS_SHOWN; i++) {
+		const size_t len = strlen(all.items[i].path) + all.items[i].is_folder;
 
-		if (d->is_quiet ? status == 0 || n : status == 0 && d->is_look)
-			continue;
-		if (n < GROUPS_SHOWN && len > width && len <= TARGET_WIDTH_MAX)
+		if (len > width && len <= TARGET_WIDTH_MAX)
 			width = len;
-		all.items[n++] = *d;
 	}
 	if (n == 0)
 		return;
@@ -59,6 +132,66 @@ void run_explain_tell(const struct run *r, int status, struct output *o)
 		buffer_printf(&o->text, "  and %llu more%s\n", (unsigned long long)missed,
 			r->options.json ? "" : " (--json lists them)");
 	}
+}
+
+/* For the caller of a tool */
+
+void run_explain_tell_since(const struct run *r, uint64_t moment, struct output *o)
+{
+	auto_arena arena = { 0 };
+	struct denials recent = { 0 }, all = { 0 };
+	const struct denials *known = r->explain ? run_explain_denials(r) : &recent;
+	size_t n;
+
+	for (size_t i = 0; i < known->n; i++)
+		if (known->items[i].last > moment &&
+			ARENA_PUSH(&arena, recent.items, recent.n, recent.cap, known->items[i]) < 0)
+			return;
+	n = explain_tell_choose_of(r, &recent, RUN_FAILED, &arena, &all);
+	/* What programs do without is no reason why a call failed. */
+	for (size_t i = 0; i < n && i < GROUPS_SHOWN && !all.items[i].is_quiet; i++)
+		explain_tell_one(r, &all.items[i], 0, o);
+}
+
+/* For a question */
+
+static bool explain_tell_is_unreadable(const struct run *r, const char *program)
+{
+	const struct request request = { .op = OPERATION_EXEC, .target = program };
+	struct decision d;
+
+	return policy_decide(r->policy, &request, &d) == 0 && d.why == DECISION_UNREADABLE;
+}
+
+size_t run_explain_offers(
+	const struct run *r, struct arena *a, struct explain_offer ret[EXPLAIN_OFFERS_MAX])
+{
+	struct denials all = { 0 };
+	size_t n = 0;
+
+	if (!r->explain || run_explain_group(r, run_explain_denials(r), a, &all) < 0)
+		return 0;
+	for (size_t i = 0; i < all.n && n < EXPLAIN_OFFERS_MAX; i++) {
+		struct denial *d = &all.items[i];
+		auto_words w = { 0 };
+
+		/* That the program itself was refused is sure. */
+		if (d->is_look || (d->is_quiet && !d->is_exact) || d->kind > DENIAL_EXEC)
+			continue;
+		/* What may be read may run. */
+		if (d->kind == DENIAL_EXEC && explain_tell_is_unreadable(r, d->path))
+			d->kind = DENIAL_READ;
+		run_explain_words(r, d, &w);
+		if (!w.word.len || w.real.len || w.word.failed)
+			continue;
+		ret[n] = (struct explain_offer){ .op = run_explain_kinds[d->kind].op,
+			.option = run_explain_kinds[d->kind].option,
+			.word = arena_strdup(a, buffer_text(&w.word)),
+			.path = arena_strdup(a, d->path),
+			.is_folder = d->is_folder };
+		n += ret[n].word && ret[n].path;
+	}
+	return n;
 }
 
 /* For programs */
