@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "cli/output.h"
 #include "policy/explain.h"
-#include "policy/network/host.h"
+#include "policy/network/one-host.h"
 #include "policy/operation-names.h"
 
 /* From options to a judgement */
@@ -33,11 +33,13 @@ static int ask_parse(struct ask *a, struct call *c)
 			'p', "FILE", .target = &a->policies },
 		STORED_NAMED(&a->stored),
 		{ { "op", SCHEMA_CHOICE, true, .words = operation_names,
-			  .help = "fs.read, fs.write, net.connect, exec, env or service" },
+			  .help = "fs.read, fs.write, net.connect, exec, env, service or\n"
+				  "secret" },
 			'o', "OP", .target = &a->request.op },
 		{ { "target", SCHEMA_TEXT, true,
 			  .help = "the target: a path; host:port or a URL; a program or a\n"
-				  "command line; NAME or NAME=value; service.access:value" },
+				  "command line; NAME or NAME=value; service.access:value;\n"
+				  "a secret's NAME=HOST:PORT" },
 			't', "TARGET", .target = &a->request.target },
 		{ { "arg", SCHEMA_TEXT, .help = "an argument of the program; may be repeated",
 			  .many = true },
@@ -175,15 +177,22 @@ static void print_why(struct output *o, const struct ask *a)
 	}
 }
 
+static void note_inspect(const struct ask *a, const struct judged *j, struct buffer *out);
+
 void report_line(struct output *o, const struct ask *a, struct arena *arena)
 {
+	auto_buffer note = { 0 };
+
 	(void)arena;
+	note_inspect(a, a->judgement.deciding, &note);
 	output_verdict(o, a->judgement.deciding->verdict);
 	buffer_adds(&o->text, "  ");
 	report_print_target(o, a);
 	buffer_adds(&o->text, "  ");
 	print_why(o, a);
 	buffer_addc(&o->text, '\n');
+	if (note.len)
+		buffer_printf(&o->text, "       %s\n", buffer_text(&note));
 }
 
 /* More than this is not shown. */
@@ -247,6 +256,41 @@ static void note_interpreter(const struct ask *a, const struct judged *j, struct
 			 "still apply, the list of programs does not");
 }
 
+/* A path or a method decided, which is not seen inside the TLS of a command. */
+static void note_inspect(const struct ask *a, const struct judged *j, struct buffer *out)
+{
+	const struct source *s = j->kind == JUDGED_REQUEST ? j->decision.source : NULL;
+	const char *const *opened;
+	struct host_request host, one;
+	auto_buffer place = { 0 };
+	bool is_narrowed = s && s->in->methods && s->in->methods->n > 0;
+	size_t n;
+
+	if (!s || j->request.op != OPERATION_NET_CONNECT ||
+		host_request_parse(&host, j->request.target, NULL) < 0 || !host.has_url_path ||
+		host.port == 80 || host.transport != TRANSPORT_TCP)
+		return;
+	for (size_t i = 0; i < s->grant->n; i++) {
+		auto_arena scratch = { 0 };
+		struct host_pattern p;
+
+		is_narrowed = is_narrowed || (host_pattern_parse(&p, &scratch, s->grant->all[i],
+						      NULL, NULL) == 0 &&
+						     p.n_url_paths > 0);
+	}
+	opened = policy_opened(a->policy, &n);
+	for (size_t i = 0; is_narrowed && i < n; i++)
+		is_narrowed = one_host_parse(opened[i], strlen(opened[i]), &one) < 0 ||
+			      !one_host_is(&one, &host);
+	if (!is_narrowed)
+		return;
+	host_request_print(&host, &place);
+	buffer_adds(out, "inside the TLS of a command this needs network.inspect: "
+			 "network: {inspect: [\"");
+	report_add_visible(out, buffer_text(&place));
+	buffer_adds(out, "\"]}");
+}
+
 static void (*const note_kinds[])(
 	const struct ask *a, const struct judged *j, struct buffer *out) = {
 	note_links,
@@ -254,6 +298,7 @@ static void (*const note_kinds[])(
 	note_lacks_arguments,
 	note_dynamic,
 	note_interpreter,
+	note_inspect,
 };
 
 /* Once is enough, however many commands it holds for. */

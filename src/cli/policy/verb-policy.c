@@ -259,6 +259,8 @@ static const struct verb *const verbs[] = {
 	&verb_check,
 	&verb_explain,
 	&verb_show,
+	&verb_replay,
+	&verb_shrink,
 	&verb_merge,
 	&verb_intersect,
 	&verb_subset,

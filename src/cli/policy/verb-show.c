@@ -61,6 +61,9 @@ struct show_settings {
 	struct canonical canonical;
 };
 
+static const char *const verb_show_kinds[] = { "permissions", "skill", "skill.md", "manifest",
+	"rules", "enclave", "mode", NULL };
+
 static int verb_show_take_from(struct call *c, const struct options_row *row, const char *value)
 {
 	struct show_settings *s = row->target;
@@ -83,7 +86,7 @@ static int verb_show_tell_broker(struct call *c, const struct permissions *p)
 static int verb_show_parse(struct show_settings *s, struct call *c)
 {
 	const struct options_row rows[] = {
-		{ { "from", SCHEMA_OTHER,
+		{ { "from", SCHEMA_OTHER, .words = verb_show_kinds,
 			  .help = "the format: permissions, skill, skill.md, manifest, rules or\n"
 				  "enclave (default: detected); or `mode`, with --mode" },
 			0, "KIND", .target = s, .take = verb_show_take_from },
@@ -92,6 +95,8 @@ static int verb_show_parse(struct show_settings *s, struct call *c)
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 
+	if (r == 0)
+		r = agent_configure(&s->agent, c);
 	if (r != 0)
 		return r;
 	if (s->agent.is_given && c->n)
