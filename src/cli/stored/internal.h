@@ -76,9 +76,9 @@ struct rules_options {
 	enum rules_change what;
 	struct stored_place place;
 };
-
 /* "there is no rule ID": STATUS_ABSENT. */
 int rules_refuse_absent(struct call *c, const struct rules_options *o, const char *id);
+
 /*
  * rules-edit.c: adds, replaces, changes or removes a rule, and prints what became of it. id:
  * "POLICY:RULE", or NULL for one that is added. Returns a status, or a negative error.

@@ -18,6 +18,13 @@
 const char *const rules_keys[] = { "name", "action", "target", "operations", "patterns", "methods",
 	"enabled", "priority", NULL };
 
+int rules_refuse_absent(struct call *c, const struct rules_options *o, const char *id)
+{
+	(void)error_set(c->error, -ENOENT, NULL, "there is no rule `%.120s`", id);
+	error_hint(c->error, "`corral policy rules` lists those that there are, by POLICY:RULE");
+	return verb_refuse(c, o->json, STATUS_ABSENT);
+}
+
 void rules_etag(const struct node *rule, char out[STORED_ETAG])
 {
 	auto_buffer text = { 0 };

@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/profile/profile.h"
 #include "cli/stored/internal.h"
+#include "host/links.h"
 #include "daemon/config.h"
 
 static const char stored_system_state[] = "/var/lib/corral";
@@ -405,6 +406,26 @@ int stored_check(struct call *c, const struct stored_file *f, const struct buffe
 	return 0;
 }
 
+bool stored_stops_all(struct call *c, const struct stored_file *f, const struct buffer *text)
+{
+	struct error none = { 0 };
+	struct call quiet = *c;
+	struct policy *policy = NULL;
+	char shell[PATH_BYTES];
+	auto_load l = { .is_anywhere = true };
+	bool stops = false;
+
+	quiet.error = &none;
+	if (load_begin(&l, &quiet) == 0 &&
+		load_add_text(&l, &quiet, f->path, stored_kind(f), text) == 0 &&
+		load_compile(&l, &quiet, &policy) == 0 &&
+		links_follow("/bin/sh", NULL, NULL, shell) == 0)
+		stops = !policy_allows(
+			policy, &(struct request){ .op = OPERATION_FS_READ, .target = shell });
+	policy_free(policy);
+	return stops;
+}
+
 /* In force */
 
 /* A person hears why a run is not about what the file says now. */
@@ -565,7 +586,7 @@ int stored_load(struct load *to, struct call *c, const struct stored_place *p)
 		r = stored_refuse_ignored(c, p, &found.misnamed);
 	if (r == 0 && found.has_policy) {
 		auto_buffer text = { 0 };
-		struct stat st;
+		struct stat st = { 0 };
 
 		policy.path = arena_printf(c->arena, "%s/policy.yaml", p->config);
 		r = policy.path ? stored_read(&policy, true, &text, &st, c->error)

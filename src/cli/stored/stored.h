@@ -84,6 +84,9 @@ void stored_etag(const char *text, size_t len, char out[STORED_ETAG]);
  */
 int stored_check(struct call *c, const struct stored_file *f, const struct buffer *text,
 	size_t *ret_rules, const char **ret_format, struct error *e);
+/* Whether no command could start under it, as it does not let the system's programs be read. What
+ * is no policy stops nothing. */
+bool stored_stops_all(struct call *c, const struct stored_file *f, const struct buffer *text);
 
 /*
  * Adds policy.yaml and all of policy.d to `to`, as they are in force: a broken file of policy.d as

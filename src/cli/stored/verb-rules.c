@@ -38,13 +38,6 @@ static void rules_put_broken(
 	tree_put_text(t, n, "text", e->text);
 }
 
-int rules_refuse_absent(struct call *c, const struct rules_options *o, const char *id)
-{
-	(void)error_set(c->error, -ENOENT, NULL, "there is no rule `%.120s`", id);
-	error_hint(c->error, "`corral policy rules` lists those that there are, by POLICY:RULE");
-	return verb_refuse(c, o->json, STATUS_ABSENT);
-}
-
 static int rules_list(struct call *c, const struct rules_options *o)
 {
 	auto_output out = output_for(STDOUT_FILENO);

@@ -11,6 +11,8 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "cli/stored/internal.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
 
 struct save_options {
 	bool json, system;
@@ -170,6 +172,44 @@ static bool save_is_json(const struct buffer *text)
 	return s[strspn(s, " \t\r\n")] == '{';
 }
 
+/* It would grant nothing, so nothing would run: no one stores that on purpose. Text that cannot be
+ * read is refused elsewhere, with its place. */
+static int save_check_empty(struct call *c, const struct stored_file *f, const struct buffer *text)
+{
+	auto_document d = { 0 };
+	struct error quiet = { 0 };
+	int r = save_is_json(text) ? json_read(&d, NULL, buffer_text(text), text->len, &quiet)
+				   : yaml_read(&d, NULL, 1, buffer_text(text), text->len, &quiet);
+
+	if (r < 0 || (d.root->type != NODE_NULL && !(d.root->type == NODE_MAP && !d.root->first)))
+		return 0;
+	(void)error_set(c->error, -EINVAL, &(struct location){ .file = f->path },
+		"is empty: stored, it would stop every run");
+	error_hint(c->error, "to remove the policy, use `corral policy remove %s`", f->name);
+	return -EINVAL;
+}
+
+/* Who stores grants here expects more, and gets less. */
+static void save_note_limits(struct call *c, const struct save_options *o,
+	const struct stored_file *f, const struct buffer *text)
+{
+	auto_output out = output_for(STDERR_FILENO);
+
+	if (o->json)
+		return;
+	output_note(&out);
+	buffer_adds(&out.text, "a policy here limits every run; anything it does not list is "
+			       "forbidden everywhere\n");
+	if (stored_stops_all(c, f, text)) {
+		output_note(&out);
+		output_foreign(&out, f->name);
+		buffer_adds(&out.text, " stops every run: it does not allow reading the system's "
+				       "programs. Add fs: {read: [\"/**\"]}, or take it back with "
+				       "`corral policy undo`\n");
+	}
+	(void)output_write(&out, STDERR_FILENO, NULL);
+}
+
 /* Positive: a status. */
 static int save_run(
 	struct call *c, const struct save_options *o, const char *name, const struct buffer *text)
@@ -182,6 +222,8 @@ static int save_run(
 
 	if (r == 1)
 		r = stored_name_new(c, &o->place, name, save_is_json(text), &f);
+	if (r == 0)
+		r = save_check_empty(c, &f, text);
 	if (r == 0)
 		r = stored_check(c, &f, text, NULL, NULL, c->error);
 	if (r < 0)
@@ -198,6 +240,8 @@ static int save_run(
 	r = save_write(c, &o->place,
 		&(struct save_text){ &f, is_absent ? NULL : &now, text, HISTORY_SAVE });
 	stored_etag(buffer_text(text), text->len, etag);
+	if (r == 0)
+		save_note_limits(c, o, &f, text);
 	return r < 0 ? r
 		     : save_print(
 			       c, o, f.name, etag, "saved, and in force for every run from now on");
