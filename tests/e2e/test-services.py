@@ -36,7 +36,7 @@ environment = {
     "DBUS_SESSION_BUS_ADDRESS": f"unix:path={scratch}/bus",
 }
 os.makedirs(environment["XDG_RUNTIME_DIR"], 0o700)
-for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "CI"):
     environment.pop(name, None)
 
 
@@ -88,6 +88,35 @@ def test_notifications(bus):
     ok("\n" not in shown["title"] and "\x1b" not in shown["title"] and "\u202e" not in shown["title"]
        and len(shown["title"]) < 200, "a title is one short line of text", shown)
     ok(dict(shown["hints"]).get("sound-name") == "message-new-instant", "a sound that was asked for", shown)
+
+
+def test_project(bus):
+    """`services:` of a corral.yaml: only as it was approved."""
+    folder = os.path.join(home, "project")
+    os.makedirs(folder)
+    file = os.path.join(folder, "corral.yaml")
+
+    def say(title, write=None):
+        if write is not None:
+            with open(file, "w", encoding="utf-8") as text:
+                text.write(write)
+        before = len(bus.shown)
+        done = subprocess.run([CORRAL, "run", "tell", "--", "title=" + title, "body=x", "--json"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, timeout=120, cwd=folder)
+        return done, len(bus.shown) - before
+
+    granted = "services: {notifications: {access: send}}\ncommands: {tell: [sandbox-call, notifications.send]}\n"
+    done, shown = say("none", granted)
+    ok(done.returncode != 0 and shown == 0, "a corral.yaml that was not approved grants no service", done)
+    approve = subprocess.run([CORRAL, "project", "approve", "--yes"], env=environment, capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+    done, shown = say("Milk")
+    ok(done.returncode == 0 and shown == 1 and bus.shown[-1]["title"].endswith(": Milk"), "services of a corral.yaml: the named command uses one", done, approve)
+    done, shown = say("more", granted.replace("send}", "send}, reminders: {access: write}"))
+    ok(done.returncode != 0 and shown == 0, "which was changed grants none", done)
+    done, shown = say("without", "commands: {tell: [sandbox-call, notifications.send]}\n")
+    subprocess.run([CORRAL, "project", "approve", "--yes"], env=environment, capture_output=True, check=False, timeout=120, cwd=folder)
+    done, shown = say("without")
+    ok(done.returncode != 0 and shown == 0, "one without services has none", done)
 
 
 def test_skill_name(bus):
@@ -434,6 +463,12 @@ def test_verb(bus):
     status, out, err = service("list", "--json")
     rows = {row["name"]: row for row in json.loads(out)["services"]}
     ok(status == 0 and rows["notifications"]["ready"] and rows["notifications"]["installed"], "list: what is there", rows)
+    ok("testd 7 on the session bus" in rows["notifications"]["text"], "list: what shows notifications", rows["notifications"])
+    ok(not rows["clipboard"]["ready"] and "no display" in rows["clipboard"]["text"] and rows["clipboard"]["hint"],
+       "list: what the clipboard misses, and what to do", rows["clipboard"])
+    ok(len(bus.shown) == before, "list: nothing is shown by that")
+    status, out, err = service("list", env={"DBUS_SESSION_BUS_ADDRESS": f"unix:path={scratch}/nowhere"})
+    ok(status == 0 and "no  notifications" in out and "yes reminders" in out, "list: without a bus", out, err)
     status, out, err = service("list", "--json", env={"CORRAL_BACKENDS": "/nonexistent"})
     rows = {row["name"]: row for row in json.loads(out)["services"]}
     ok(status == 0 and not rows["clipboard"]["installed"] and rows["clipboard"]["hint"], "list: what is not", rows)
@@ -478,9 +513,86 @@ def test_audit():
     ok(("notifications.send", "failed") in seen, "and what was not done, with the reason", seen)
 
 
+def until(condition):
+    for _ in range(1200):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_questions(bus):
+    """A question where there is no terminal points to itself on the desktop, in Corral's own words."""
+    folder, data = os.path.join(scratch, "asks"), os.path.join(scratch, "asked")
+    stamps = os.path.join(environment["XDG_STATE_HOME"], "corral", "asked", ".notified")
+    os.makedirs(folder)
+    os.makedirs(data)
+    names = {"quiet": "quiet", "plain": "plain", "deceiving": "\u0430<b>\u202ebad ", "long": "x" * 200}
+    for name in names.values():
+        with open(os.path.join(data, name), "w", encoding="utf-8") as file:
+            file.write("content")
+
+    def ask(name, **env):
+        done = subprocess.run([CORRAL, "run", "--ask-denied", "--", "cat", os.path.join(data, names[name])], env={**environment, **env},
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+        return done.stderr
+
+    def shown(before):
+        return bus.shown[before] if until(lambda: len(bus.shown) > before) else {"title": "", "body": ""}
+
+    before = len(bus.shown)
+    noise = [ask("quiet", CI="true"), ask("quiet", DBUS_SESSION_BUS_ADDRESS="", XDG_RUNTIME_DIR="/nonexistent"),
+             ask("quiet", DBUS_SESSION_BUS_ADDRESS=f"unixexec:path=/bin/touch,argv1={scratch}/touched")]
+    first = ask("plain")
+    found = shown(before)
+    ok(found["title"].startswith("Corral: a command failed") and os.path.join(data, "plain") in found["body"] and "May it read this?" in found["body"],
+       "a question of a command that failed without a terminal is shown on the desktop", found, first)
+    ok(found.get("actions") == [], "it only points to the question", found)
+    ok(not any("bus" in text or "notif" in text for text in noise) and not os.path.exists(f"{scratch}/touched"), "in CI, and without a bus, nothing is said of it", noise)
+    ask("deceiving")
+    body = shown(before + 1)["body"]
+    ok("\u202e" not in body and "bad\\x20" in body and "\\xd0\\xb0" in body and "<b>" not in body, "a name that deceives is written out", body)
+    ask("long")
+    body = shown(before + 2)["body"]
+    ok("xxxx" not in body and "bytes, too long" in body, "one that would be cut is left out", body)
+    ok(not any("quiet" in item["body"] for item in bus.shown), "what came in CI was not shown", bus.shown)
+    ask("plain")  # its question is open already
+    with open(stamps, "w", encoding="utf-8") as file:
+        file.write(f"{int(time.time() * 1000)}\n" * 4)
+    done = subprocess.run([CORRAL, "questions", "notify", "net.connect", "one-more.example:443"], env=environment, capture_output=True, text=True, check=False, timeout=120)
+    ok(done.returncode == 1, "four in a minute, of all runs", done.stdout, done.stderr)
+    os.unlink(stamps)
+    done = subprocess.run([CORRAL, "questions", "notify", "net.connect", "last.example:443"], env=environment, capture_output=True, text=True, check=False, timeout=120)
+    ok(done.returncode == 0 and [("last.example" in item["body"]) for item in bus.shown[before + 3:]] == [True], "each question once, and none beyond the rate", bus.shown[before + 3:], done.stderr)
+
+
+def test_waiting(bus):
+    """The same of one that waits at the daemon."""
+    os.unlink(os.path.join(environment["XDG_STATE_HOME"], "corral", "asked", ".notified"))
+    before, log = len(bus.shown), os.path.join(scratch, "corrald.log")
+    with open(log, "w", encoding="utf-8") as file:
+        daemon = subprocess.Popen([os.environ["CORRALD"], "--port", "0"], env={**environment, "CORRAL_PROGRAM": CORRAL}, stderr=file)
+    ok(until(lambda: "ready: " in open(log, encoding="utf-8").read() or daemon.poll() is not None), "a daemon runs")
+    rule = os.path.join(scratch, "asks.yaml")
+    with open(rule, "w", encoding="utf-8") as file:
+        json.dump({"extends": "workspace", "rules": [{"id": "one", "action": "ask", "operations": ["net.connect"], "patterns": ["waits.example:443"]}]}, file)
+    run_it = subprocess.Popen([CORRAL, "run", "--policy", rule, "--", "/usr/bin/python3", "-c", "import socket; exit(not socket.create_connection(('waits.example', 443)).recv(1))"], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=os.path.join(scratch, "asks"))
+    ok(until(lambda: len(bus.shown) > before), "a question that waits is shown on the desktop")
+    item = bus.shown[-1]
+    ok(item["title"] == "Corral: a command waits for your answer" and "connect to" in item["body"] and "waits.example:443" in item["body"], "with what is asked", item)
+    listed = subprocess.run([CORRAL, "questions", "list", "--json"], env=environment, capture_output=True, text=True, check=False, timeout=60)
+    for question in json.loads(listed.stdout)["questions"]:
+        subprocess.run([CORRAL, "questions", "deny", question["id"]], env=environment, capture_output=True, check=False, timeout=60)
+    ok(run_it.wait(120) == 1, "an answer ends it", run_it.stderr.read())
+    daemon.terminate()
+    daemon.wait(60)
+
+
 def main():
     bus = notifications.Bus(os.path.join(scratch, "bus"))
     test_notifications(bus)
+    test_project(bus)
     test_skill_name(bus)
     test_refusals(bus)
     test_without_a_bus(bus)
@@ -491,6 +603,9 @@ def main():
     test_browser()
     test_verb(bus)
     test_audit()
+    test_questions(bus)
+    if "CORRALD" in os.environ:
+        test_waiting(bus)
     test_the_bus_restarts(bus)
     shutil.rmtree(scratch)
     return end()

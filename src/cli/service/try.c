@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "broker/call.h"
 #include "broker/service/link.h"
 #include "broker/service/setup.h"
 #include "launch/broker.h"
 
-enum { TRY_MS = 40 * 1000 };
+enum { TRY_MS = 40 * 1000, LOOK_MS = 5 * 1000 };
 
 int try_session(struct arena *a, struct service_session *ret)
 {
@@ -52,19 +53,6 @@ static int try_prepare(struct arena *a, const struct service_session *s,
 	return r < 0 ? try_keep(a, &e, ret) : 0;
 }
 
-int try_look(struct arena *a, const struct service_session *s, const struct service_backend *b,
-	struct try_result *ret)
-{
-	struct service_session session = *s;
-	struct service_start start = { 0 };
-	int r;
-
-	session.looks_only = true;
-	r = try_prepare(a, &session, b, ret, &start);
-	service_start_deinit(&start);
-	return r;
-}
-
 /* One probe */
 
 struct try_probe {
@@ -87,8 +75,8 @@ static void try_set(struct try_probe *p, bool works, const char *text, const cha
 
 static void try_on_answer(struct link_call *c, const struct values *results)
 {
-	try_set(container_of(c, struct try_probe, call), true, results->v[SERVICE_PROBE_FOUND].text,
-		NULL);
+	try_set(container_of(c, struct try_probe, call), true,
+		c->method ? "" : results->v[SERVICE_PROBE_FOUND].text, NULL);
 }
 
 static void try_on_refusal(struct link_call *c, const struct rpc_refusal *why)
@@ -116,20 +104,67 @@ static int try_probe(struct service_start *start, struct try_probe *p)
 	return r < 0 ? r : p->code;
 }
 
-int try_run(struct arena *a, const struct service_session *s, const struct service_backend *b,
+/* call: NULL, a probe. */
+static int try_start(struct arena *a, const struct service_session *s,
+	const struct service_backend *b, const struct broker_call *call, uint32_t ms,
 	struct try_result *ret)
 {
-	struct try_probe p = { .call = { .timeout_ms = TRY_MS,
-				       .answered = try_on_answer,
-				       .refused = try_on_refusal },
+	struct try_probe p = {
+		.call = { .timeout_ms = ms, .answered = try_on_answer, .refused = try_on_refusal },
 		.arena = a,
-		.result = ret };
+		.result = ret
+	};
 	struct service_start start = { 0 };
 	int r = try_prepare(a, s, b, ret, &start);
 
+	p.call.method = call ? call->method : NULL;
+	if (r == 0 && call)
+		r = call_encode(call, &p.call.body);
 	if (r == 0 && ret->is_ready)
 		r = try_probe(&start, &p);
+	else
+		buffer_deinit(&p.call.body);
 	service_start_deinit(&start);
 	ret->was_tried = true;
 	return r;
+}
+
+int try_run(struct arena *a, const struct service_session *s, const struct service_backend *b,
+	struct try_result *ret)
+{
+	return try_start(a, s, b, NULL, TRY_MS, ret);
+}
+
+int try_call(struct arena *a, const struct service_session *s, const struct service_backend *b,
+	const struct broker_call *call, uint32_t ms, struct try_result *ret)
+{
+	return try_start(a, s, b, call, ms, ret);
+}
+
+/* What is of a desktop is there or not, and no setting says it. */
+static int try_desktop(struct arena *a, const struct service_session *s,
+	const struct service_backend *b, struct try_result *ret)
+{
+	int r = try_start(a, s, b, NULL, LOOK_MS, ret);
+
+	ret->is_ready = r == 0 && ret->works;
+	ret->was_tried = false;
+	if (r == 0 && ret->works)
+		ret->text = arena_printf(a, "%s: %s", b->help, ret->text);
+	return r < 0 ? r : ret->text ? 0 : -ENOMEM;
+}
+
+int try_look(struct arena *a, const struct service_session *s, const struct service_backend *b,
+	struct try_result *ret)
+{
+	struct service_session session = *s;
+	struct service_start start = { 0 };
+	int r;
+
+	session.looks_only = true;
+	r = try_prepare(a, &session, b, ret, &start);
+	service_start_deinit(&start);
+	return r == 0 && ret->is_ready && ret->is_installed && b->is_of_desktop
+		       ? try_desktop(a, s, b, ret)
+		       : r;
 }

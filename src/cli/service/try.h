@@ -18,9 +18,13 @@ struct try_result {
 
 /* The session of this user, from the environment; in the arena. */
 int try_session(struct arena *a, struct service_session *ret);
-/* Looks, and starts nothing. */
+/* Looks, and starts nothing but what is of a desktop (services' table). */
 int try_look(struct arena *a, const struct service_session *s, const struct service_backend *b,
 	struct try_result *ret);
+/* Starts it for one call. ret->works: it was done; else ret->text says why not. */
+struct broker_call;
+int try_call(struct arena *a, const struct service_session *s, const struct service_backend *b,
+	const struct broker_call *call, uint32_t ms, struct try_result *ret);
 /* Starts it, and lets it try what it serves. */
 int try_run(struct arena *a, const struct service_session *s, const struct service_backend *b,
 	struct try_result *ret);

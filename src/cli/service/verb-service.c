@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/service/try.h"
 #include "cli/service/write.h"
+#include "policy/service-table.h"
 
 enum { MARK_COLUMN = 2, NAME_COLUMN = 6, TEXT_COLUMN = 22, NAMES_MAX = 32 };
 
@@ -250,6 +251,13 @@ static int verb_service_set_up_run(struct call *c)
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
+static void verb_service_offer(struct call *c, struct buffer *out)
+{
+	(void)c;
+	for (size_t i = 0; i < SERVICE_COUNT; i++)
+		buffer_printf(out, "%s\t\n", service_rows[i].name);
+}
+
 static const struct verb verb_service_list = {
 	.name = "list",
 	.synopsis = "[OPTION]...",
@@ -273,6 +281,7 @@ static const struct verb verb_service_test = {
 	.examples = "corral service test\n"
 		    "corral service test notifications\n",
 	.operand = "NAME",
+	.offer = verb_service_offer,
 	.max = NAMES_MAX,
 	.run = verb_service_test_run,
 };
@@ -288,6 +297,7 @@ static const struct verb verb_service_set_up = {
 	.examples = "corral service set-up clipboard\n"
 		    "corral service set-up clipboard program=xclip\n",
 	.operand = "NAME",
+	.offer = verb_service_offer,
 	.min = 1,
 	.max = NAMES_MAX,
 	.run = verb_service_set_up_run,
