@@ -22,7 +22,7 @@ until, policy, asks, settle, Run = questions.until, questions.policy, questions.
 class Requests:
     """A server that keeps the lines of requests as they arrive, with their bodies. /admin/from leads to /admin/to."""
 
-    def __init__(self):
+    def __init__(self, context=None):
         seen = self.seen = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -45,6 +45,8 @@ class Requests:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         # Connections that are reset are what is tested here.
         server.handle_error = lambda *_: None
+        if context:
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.port = server.server_address[1]
         self.host = f"127.0.0.1:{self.port}"

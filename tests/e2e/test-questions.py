@@ -587,7 +587,7 @@ def connections(place):
     waits = run.begin(f"many {port} {port} {port} {granted}")
     ok(run.answer(waits) == "y", "a connection that is granted does not wait for those before it that are asked about", run.lines)
     q = place.question(f":{port}")
-    ok(q["action"] == "net.connect" and q["target"] == f"127.0.0.1:{port}" and q["scopes"] == [q["target"]] and "hosts" in q["reason"] and "python3" in q["program"]
+    ok(q["action"] == "net.connect" and q["target"] == f"127.0.0.1:{port}" and q["scopes"] == [q["target"]] and "hosts" in q["reason"] and "inside.py" in q["program"]
        and len(place.questions()) == 1 and len(run.lines) == waits + 1, "three connections to one place wait for one answer", q)
     ok(place.api("POST", "/api/questions/" + q["id"], {"answer": "once"}) == (200, {"answered": True}) and run.answer(waits + 1) == ["y"] * 3, "once: those that wait go on", run.lines)
     waits = run.begin(f"many {port} {other} {granted}") + 1
@@ -749,6 +749,20 @@ def flooding(place):
     until(lambda: "cannot be reached" in place.log("net.connect"))
     said = run.end()
     ok("cannot be reached" in said and "too many questions" in said, "a name that was agreed to is looked up, and only then", said)
+
+
+def denied(place):
+    """--ask-denied: what nothing grants asks, at one rate; what something denies does not."""
+    run = Run(place, policy(place, network={"deny": ["never.test:443"]}), "--ask-denied")
+    run.joined()
+    run.do("flood 24")
+    asked = until(lambda: len(place.questions()) >= 6 and place.questions()) or []
+    ok(len(asked) == 6 and asked[0]["target"].endswith(".test:443"), "--ask-denied: a few of many names are asked about", len(asked))
+    ok(run.do("connect never.test:443") != "y" and len(place.questions()) == 6, "what a policy denies is not asked about", run.lines)
+    q = asked[0]
+    ok(place.corral("questions", "deny", q["id"]).returncode == 0 and until(lambda: len(place.questions()) == 5), "one of them is answered by the command line", q)
+    said = run.end()
+    ok("asks too many questions" in said and "n23.test" in said or "more that were denied" in said, "the others were refused, and the run says so", said)
 
 
 def serve_http(address="127.0.0.1"):
@@ -957,6 +971,64 @@ def attacks(place):
     run.end()
 
 
+def raced(place):
+    """An answer and the end of the run, at the same moment: whichever is first, nothing is left of either."""
+    port = serve()
+    statuses = []
+    for kind in ("allow", "once", "deny", "allow"):
+        run = Run(place, policy(place, hosts(f"127.0.0.1:{port}"), network={"allow": ["127.0.0.1:1"]}))
+        run.begin(f"connect {port}")
+        q = place.question(str(port))
+        start = threading.Barrier(2)
+
+        def finish():
+            start.wait()
+            run.process.kill()
+
+        killer = threading.Thread(target=finish)
+        killer.start()
+        start.wait()
+        statuses.append(place.api("POST", "/api/questions/" + q["id"], {"answer": kind})[0])
+        killer.join()
+        run.process.wait(PATIENCE)
+    ok(set(statuses) <= {200, 404, 409, 503}, "an answer that is raced by the end of the run is taken or refused", statuses)
+    ok(until(lambda: not place.questions() and not place.api("GET", "/api/grants")[1]["grants"] and not place.api("GET", "/api/sandboxes")[1]["sandboxes"]),
+       "and leaves no question, grant or sandbox", place.questions(), place.api("GET", "/api/grants"))
+
+
+def later(place):
+    """A command that failed left a question: the daemon shows it, and takes the answer for the next run."""
+    words = [CORRAL, "run", "--ask-denied", "--", "cat", place.path + "/other/c"]
+
+    def run():
+        return subprocess.run(words, env=place.env, cwd=place.path + "/work", capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
+
+    first = run()
+    found = place.api("GET", "/api/later")[1]["later"]
+    ok(first.returncode == 1 and [(q["target"], q["folder"]) for q in found] == [(place.path + "/other/c", place.path + "/work")],
+       "what a command that failed was denied is found at the daemon", found, first.stderr)
+    listed = place.corral("questions", "list").stdout
+    ok(found and found[0]["id"] in listed, "and by the command line, with what waits", listed)
+    for path, body, status in (("x", {"answer": "once"}, 404), ("0" * 32, {"answer": "once"}, 404), (found[0]["id"], {"answer": "forever"}, 400), (found[0]["id"], {"answer": "always"}, 409)):
+        ok(place.api("POST", "/api/later/" + path, body)[0] == status, f"{path[:8]} {body}: {status}")
+    status, answer = place.api("POST", "/api/later/" + found[0]["id"], {"answer": "once"})
+    ok(status == 200 and answer["holds"] == "from the next run", "an answer says from when on it holds", status, answer)
+    ok(place.api("POST", "/api/later/" + found[0]["id"], {"answer": "day"})[0] == 404, "and is the only one")
+    ok(run().stdout == "fourth" and run().returncode == 1, "it is given to one run")
+    folder = place.path + "/always"
+    os.mkdir(folder)
+    with open(folder + "/corral.yaml", "w", encoding="utf-8") as file:
+        file.write("ask: denied\n")
+    subprocess.run([CORRAL, "project", "approve", "--yes", folder], env=place.env, capture_output=True, timeout=PATIENCE, check=True)
+    words[2:3] = []
+    subprocess.run(words, env=place.env, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
+    found = [q for q in place.api("GET", "/api/later")[1]["later"] if q["folder"] == folder]
+    status, answer = place.api("POST", "/api/later/" + found[0]["id"], {"answer": "always"})
+    ok(found[0]["can_always"] and status == 200 and answer["file"] == folder + "/corral.yaml", "always is a line of the project's file", status, answer)
+    done = subprocess.run(words, env=place.env, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
+    ok(done.stdout == "fourth", "which is approved", done.stderr)
+
+
 def in_place(tests):
     place = Place()
     try:
@@ -974,7 +1046,7 @@ def at_once(*parts):
 
 def main():
     with beside_user(__file__, PROGRAMS):
-        at_once((answers,), (grants, connections, web), (own_ports, localhost, leaving, flooding, requests, methods),
+        at_once((answers, later, raced), (grants, connections, web), (own_ports, localhost, leaving, flooding, denied, requests, methods),
                 (commands, sockets, swapped, without_broker, attacks, ends))
     return end()
 

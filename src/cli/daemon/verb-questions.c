@@ -6,7 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
+#include "cli/ask/elsewhere.h"
+#include "cli/ask/notify.h"
 #include "cli/daemon/client.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -14,6 +17,8 @@
 #include "codec/unit.h"
 #include "policy/operation.h"
 #include "wire/question.h"
+
+enum { QUESTIONS_DAY_S = 24 * 3600 };
 
 /* BEFORE 12 more seconds; nothing where there is no end. */
 static void questions_print_left(struct output *o, const struct node *n, const char *before)
@@ -147,21 +152,90 @@ static void questions_show(struct output *o, const struct node *q)
 	buffer_addc(&o->text, '\n');
 }
 
+static int questions_list_later(struct call *c)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	size_t n = 0;
+	const int r = ask_elsewhere_show(c, &o, &n);
+
+	if (r == 0 && n == 0)
+		output_line(&o, "no question is open");
+	return r < 0 ? r : output_write(&o, STDOUT_FILENO, c->error);
+}
+
+/* What waits in sandboxes, and then what commands left behind that failed. Without a daemon there
+ * are only these. */
+static int questions_list_all(struct call *c)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	const int asked = daemon_client_ask(c, "GET", "/api/questions", &text, &d);
+	const struct node *list = asked == 0 ? node_get(d.root, "questions") : NULL;
+	struct error none = { 0 }, *said = c->error;
+	size_t n = 0;
+	int r;
+
+	if (list)
+		node_for_each(item, list)
+			questions_show(&o, item);
+	c->error = &none;
+	r = ask_elsewhere_show(c, &o, &n);
+	c->error = said;
+	if (asked < 0 && (r < 0 || n == 0))
+		return asked;
+	*c->error = none;
+	if (r == 0 && o.text.len == 0)
+		output_line(&o, "no question is open");
+	if (r == 0)
+		r = output_write(&o, STDOUT_FILENO, c->error);
+	return r < 0 ? r : STATUS_YES;
+}
+
 static int questions_list(struct call *c)
 {
-	return questions_list_at(
-		c, "/api/questions", "questions", "no question is open", questions_show);
+	bool json = false, later = false;
+	const struct options_row rows[] = {
+		{ { "later", SCHEMA_FLAG,
+			  .help = "only those about files and programs of commands that failed; "
+				  "no\n"
+				  "daemon is needed" },
+			.target = &later },
+		OPTIONS_JSON(&json),
+	};
+	auto_buffer text = { 0 };
+	auto_document d = { 0 };
+	int r = options_parse(c, rows, 2);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	if (!json && !later)
+		return questions_list_all(c);
+	if (later && json)
+		r = ask_elsewhere_print(c);
+	else if (later)
+		r = questions_list_later(c);
+	else
+		r = daemon_client_ask(c, "GET", "/api/questions", &text, &d);
+	if (r == 0 && !later)
+		r = daemon_client_print(c, &text);
+	return r < 0 ? r : STATUS_YES;
 }
 
 static const struct verb verb_questions_list = {
 	.name = "list",
-	.synopsis = "[--json]",
+	.synopsis = "[--later] [--json]",
 	.summary = "list what sandboxes ask, and wait for",
 	.description = "Lists the questions that wait for an answer: the id, the sandbox, what is "
 		       "asked for, the rule that asks, and what could be allowed for longer.\n"
+		       "Behind them are questions about files and programs of commands that "
+		       "failed where there was no terminal to ask in (`corral run --ask-denied`). "
+		       "They are kept for a day, and an answer holds from the next run in the same "
+		       "folder. With --json they are listed by --later alone.\n"
 		       "Exit status: 0 listed, also if there is none; 2 an error, such as no "
 		       "daemon.",
 	.examples = "corral questions list\n"
+		    "corral questions list --later\n"
 		    "corral questions list --json\n",
 	.run = questions_list,
 };
@@ -169,7 +243,7 @@ static const struct verb verb_questions_list = {
 /* questions allow, deny */
 
 struct questions_reply {
-	bool json, once;
+	bool json, once, always;
 	uint64_t seconds;
 	const char *scope;
 };
@@ -195,6 +269,21 @@ static int questions_answer(struct call *c, const struct questions_reply *a, con
 	return r < 0 ? r : STATUS_YES;
 }
 
+/* Of a command that has failed. */
+static int questions_allow_later(struct call *c, const struct questions_reply *a)
+{
+	const bool is_day = a->seconds == QUESTIONS_DAY_S;
+	const enum ask_word word = a->always ? ASK_WORD_ALWAYS
+				   : is_day  ? ASK_WORD_DAY
+					     : ASK_WORD_ONCE;
+
+	if (a->scope || (a->seconds != UINT64_MAX && !is_day))
+		return options_misused(c,
+			"a question of a command that failed is answered by --once, --for 24h or "
+			"--always");
+	return ask_elsewhere_answer(c, c->words[0], word, a->json);
+}
+
 static int questions_allow(struct call *c)
 {
 	struct questions_reply a = { 0 };
@@ -208,18 +297,31 @@ static int questions_allow(struct call *c)
 		{ { "scope", SCHEMA_TEXT,
 			  .help = "with --for: one of the scopes that the list shows" },
 			0, "PATTERN", .target = &a.scope },
+		{ { "always", SCHEMA_FLAG,
+			  .help = "of a command that failed: add the line to its project's "
+				  "corral.yaml,\n"
+				  "if that is as it was approved, and approve the result" },
+			.target = &a.always },
 		OPTIONS_JSON(&a.json),
 	};
 	int r;
 
 	a.seconds = UINT64_MAX;
-	r = options_parse(c, rows, 4);
+	r = options_parse(c, rows, ROWS(rows));
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	if (a.seconds == UINT64_MAX && a.scope)
 		return options_misused(c, "--scope requires --for");
 	if (a.once && a.seconds != UINT64_MAX)
 		return options_misused(c, "--once and --for cannot be used together");
+	if (a.always && (a.once || a.seconds != UINT64_MAX))
+		return options_misused(c, "--always cannot be used with --once or --for");
+	if (ask_elsewhere_is_id(c->words[0]))
+		return questions_allow_later(c, &a);
+	if (a.always)
+		return options_misused(c,
+			"--always is for questions of commands that failed (`corral questions list "
+			"--later`); of a sandbox that waits, use --for always: as long as it runs");
 	if (a.seconds != UINT64_MAX)
 		return questions_answer(c, &a, "allow");
 	a.seconds = 0;
@@ -228,14 +330,18 @@ static int questions_allow(struct call *c)
 
 static const struct verb verb_questions_allow = {
 	.name = "allow",
-	.synopsis = "ID [--once | --for TIME [--scope PATTERN]] [--json]",
+	.synopsis = "ID [--once | --for TIME [--scope PATTERN] | --always] [--json]",
 	.summary = "allow what a sandbox asks for",
 	.description = "Answers a question with yes: for the call that waits and no other, or for "
 		       "a time. What is allowed for a time is exactly what was asked for, or one "
 		       "of the question's scopes; it is a grant, which `corral grants remove` "
 		       "takes back.\n"
+		       "A question of a command that failed is answered by --once, for the next "
+		       "run in the same folder, by --for 24h, or by --always, with a line of the "
+		       "project's corral.yaml.\n"
 		       "Exit status: 0 answered; 2 an error: no such question, or above the "
-		       "ceiling.",
+		       "ceiling; of a command that failed: 4 what it asked for, or corral.yaml, is "
+		       "not what it was, 5 the question is not open any more.",
 	.examples =
 		"corral questions allow 0123456789abcdef.1\n"
 		"corral questions allow 0123456789abcdef.1 --for 10m\n"
@@ -262,6 +368,8 @@ static int questions_deny(struct call *c)
 	r = options_parse(c, rows, 2);
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
+	if (ask_elsewhere_is_id(c->words[0]))
+		return ask_elsewhere_answer(c, c->words[0], ASK_WORD_NO, a.json);
 	if (a.seconds == 0 || a.seconds > QUESTION_DENIED_MAX_S)
 		return options_misused(c, "--for must be 5m or less: then the user is asked again; "
 					  "to deny it for good, deny it in the policy");
@@ -274,14 +382,62 @@ static const struct verb verb_questions_deny = {
 	.summary = "deny what a sandbox asks for",
 	.description = "Answers a question with no. The sandbox is refused the same without a "
 		       "question for the next five minutes, or for less: --for. To deny it for "
-		       "good, deny it in the policy.\n"
-		       "Exit status: 0 answered; 2 an error: no such question.",
+		       "good, deny it in the policy. What a command that failed was denied is not "
+		       "asked about for a day.\n"
+		       "Exit status: 0 answered; 2 an error: no such question; 5 the question of a "
+		       "command that failed is not open any more.",
 	.examples = "corral questions deny 0123456789abcdef.1\n"
 		    "corral questions deny 0123456789abcdef.1 --for 30s\n",
 	.operand = "ID",
 	.min = 1,
 	.max = 1,
 	.run = questions_deny,
+};
+
+static void questions_offer_actions(struct call *c, struct buffer *out)
+{
+	(void)c;
+	for (size_t i = 0; i < OPERATION_COUNT; i++)
+		buffer_printf(out, "%s\t\n", operation_name((enum operation)i));
+}
+
+/* questions notify */
+
+static int questions_notify(struct call *c)
+{
+	bool later = false;
+	const struct options_row rows[] = {
+		{ { "later", SCHEMA_FLAG, .help = "it is of a command that has failed" },
+			.target = &later },
+	};
+	enum operation op;
+	int r = options_parse(c, rows, 1);
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	if (operation_parse(c->words[0], &op) < 0)
+		return options_misused(
+			c, "%s is not an action: fs.read, fs.write, net.connect …", c->words[0]);
+	r = ask_notify_show(c, op, c->words[1], later);
+	return r < 0 ? r : r ? STATUS_NO : STATUS_YES;
+}
+
+static const struct verb verb_questions_notify = {
+	.name = "notify",
+	.synopsis = "[--later] ACTION TARGET",
+	.summary = "show on the desktop that something is asked",
+	.description =
+		"Shows a notification that a command asks for this, with Corral's own words. "
+		"`corral run` starts it for a question where there is no terminal to ask in, a "
+		"session bus is there, and CI is not set. At most four are shown in a minute, of "
+		"all runs together.\n"
+		"Exit status: 0 shown; 1 too many of late; 2 an error, such as no desktop.",
+	.examples = "corral questions notify net.connect api.example.com:443\n",
+	.operand = "ACTION TARGET",
+	.offer = questions_offer_actions,
+	.min = 2,
+	.max = 2,
+	.run = questions_notify,
 };
 
 const struct verb verb_questions = {
@@ -297,7 +453,7 @@ const struct verb verb_questions = {
 		    "corral questions allow 0123456789abcdef.1 --for 10m\n"
 		    "corral questions deny 0123456789abcdef.1\n",
 	.verbs = (const struct verb *const[]){ &verb_questions_list, &verb_questions_allow,
-		&verb_questions_deny, NULL },
+		&verb_questions_deny, &verb_questions_notify, NULL },
 };
 
 /* grants list */
@@ -387,6 +543,7 @@ static const struct verb verb_grants_add = {
 	.examples = "corral grants add 0123456789abcdef net.connect api.example.com:443\n"
 		    "corral grants add 0123456789abcdef fs.read '/srv/data/**' --for 10m\n",
 	.operand = "SANDBOX ACTION PATTERN",
+	.offer = questions_offer_actions,
 	.min = 3,
 	.max = 3,
 	.run = grants_add_run,
