@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -63,9 +62,10 @@ int prompt_read(const char *question, struct secret *ret, struct error *e)
 	}
 	silent = before;
 	silent.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
-	(void)file_write_all(fd, question, strlen(question));
+	/* Before the question, at which an answer may come at once. */
 	if (tcsetattr(fd, TCSAFLUSH, &silent) < 0)
 		return prompt_fail(e, -errno, "the terminal");
+	(void)file_write_all(fd, question, strlen(question));
 	r = prompt_take(fd, true, ret);
 	(void)tcsetattr(fd, TCSAFLUSH, &before);
 	(void)file_write_all(fd, "\n", 1);
@@ -93,15 +93,4 @@ int prompt_read_input(struct secret *ret, struct error *e)
 	int r = prompt_take(STDIN_FILENO, false, ret);
 
 	return r < 0 ? prompt_fail(e, r, "standard input") : 0;
-}
-
-bool prompt_confirm(const char *question)
-{
-	auto_fd fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-	auto_secret line = { 0 };
-
-	return fd >= 0 && file_write_all(fd, question, strlen(question)) == 0 &&
-	       prompt_take(fd, true, &line) == 0 &&
-	       ((line.len == 1 && strncasecmp((const char *)line.data, "y", 1) == 0) ||
-		       (line.len == 3 && strncasecmp((const char *)line.data, "yes", 3) == 0));
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* Passphrases and values, into locked memory: typed without an echo, from a file, from a pipe. */
-#include <stdbool.h>
-
 #include "base/error.h"
 #include "vault/secret.h"
 
@@ -12,5 +10,3 @@ int prompt_read(const char *question, struct secret *ret, struct error *e);
 int prompt_read_file(const char *path, struct secret *ret, struct error *e);
 /* All of standard input, without the end of its last line. */
 int prompt_read_input(struct secret *ret, struct error *e);
-/* Anything but a yes is a no; so is no terminal. */
-bool prompt_confirm(const char *question);

@@ -74,15 +74,56 @@ int vault_session_ask(struct vault_session *s, enum vault_op op, struct document
 			       s->call->error);
 }
 
+int vault_session_exists(struct vault_session *s)
+{
+	auto_document status = { 0 };
+	bool exists = false;
+	int r = vault_session_ask(s, VAULT_STATUS, &status);
+
+	if (r < 0)
+		return r;
+	(void)node_boolean(node_get(status.root, "exists"), &exists);
+	return exists;
+}
+
+static int vault_session_absent(struct error *e)
+{
+	(void)error_set(e, -ENOENT, NULL, "there is no vault");
+	error_hint(e, "make one: corral vault init");
+	return -ENOENT;
+}
+
+int vault_session_look(
+	struct vault_session *s, const char *name, struct document *list, const struct node **ret)
+{
+	int r = vault_session_exists(s);
+	const struct node *secrets;
+
+	*ret = NULL;
+	if (r == 0)
+		return vault_session_absent(s->call->error);
+	if (r > 0)
+		r = vault_session_ask(s, VAULT_LIST, list);
+	secrets = r < 0 ? NULL : node_get(list->root, "secrets");
+	for (const struct node *x = secrets ? secrets->first : NULL; x; x = x->next)
+		if (strcmp(node_get_text(x, "name"), name) == 0)
+			*ret = x;
+	return r < 0 ? r : 0;
+}
+
 /* By a key that is stored elsewhere. 1: there is none, or it cannot be had. */
 static int vault_session_unlock_stored(struct vault_session *s, uint64_t remember_s, uint32_t flags)
 {
 	auto_document status = { 0 };
 	const struct node *keys;
+	bool exists = false;
 	int r = vault_session_ask(s, VAULT_STATUS, &status);
 
 	if (r < 0)
 		return r;
+	(void)node_boolean(node_get(status.root, "exists"), &exists);
+	if (!exists)
+		return vault_session_absent(s->call->error);
 	keys = node_get(status.root, "keys");
 	for (const struct node *k = keys ? keys->first : NULL; k; k = k->next) {
 		struct vault_message m = { .op = VAULT_UNLOCK,

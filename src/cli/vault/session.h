@@ -36,6 +36,14 @@ int vault_session_call_locked(
 	struct vault_session *s, const struct vault_message *m, struct vault_message *ret);
 /* VAULT_STATUS or VAULT_LIST as a tree, in the document. */
 int vault_session_ask(struct vault_session *s, enum vault_op op, struct document *ret);
+/* 1: there is a vault, 0: there is none. */
+int vault_session_exists(struct vault_session *s);
+/*
+ * The secret of this name in the document's list, NULL: there is none. The vault is unlocked for
+ * it, so a passphrase is asked for before a value is.
+ */
+int vault_session_look(
+	struct vault_session *s, const char *name, struct document *list, const struct node **ret);
 /* By what opens it; remember_s: how long the kernel keeps the key, 0: not at all. */
 int vault_session_unlock(struct vault_session *s, uint64_t remember_s, uint32_t flags);
 /* A new passphrase: typed twice, or from the file. */

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,6 +45,8 @@ static int verb_vault_import_one(struct vault_session *s, struct copy_settings *
 		*s->call->error = (struct error){ 0 };
 		m.op = VAULT_ROTATE;
 		r = vault_session_call(s, &m, &answer);
+	} else if (r == -EEXIST) {
+		error_hint(s->call->error, "--replace gives it the value of the file");
 	}
 	x->n += r == 0;
 	return r;
@@ -76,10 +79,26 @@ static int verb_vault_import_json(
 	return 0;
 }
 
-/* NAME=value in each line, as shells and many tools have it; quotes around a value are taken off.
- */
-static int verb_vault_import_line(
-	struct vault_session *s, struct copy_settings *x, char *line, unsigned number)
+/* Quotes around a value are taken off; without them, a comment and the blanks before it. */
+static size_t verb_vault_unquote(char **value)
+{
+	size_t len = strlen(*value);
+	char *comment;
+
+	if (len >= 2 && (**value == '"' || **value == '\'') && (*value)[len - 1] == **value) {
+		++*value;
+		return len - 2;
+	}
+	comment = strstr(*value, " #");
+	if (comment)
+		len = (size_t)(comment - *value);
+	while (len > 0 && ((*value)[len - 1] == ' ' || (*value)[len - 1] == '\t'))
+		len--;
+	return len;
+}
+
+/* NAME=value in each line, as shells and many tools have it. */
+static int verb_vault_import_line(struct vault_session *s, struct copy_settings *x, char *line)
 {
 	char *equals, *value;
 	size_t len;
@@ -91,21 +110,17 @@ static int verb_vault_import_line(
 		line += 7;
 	equals = strchr(line, '=');
 	if (!equals)
-		return error_set(
-			s->call->error, -EINVAL, NULL, "line %u is not NAME=value", number);
+		return error_set(s->call->error, -EINVAL, NULL, "this is not NAME=value");
 	*equals = '\0';
 	value = equals + 1;
-	len = strlen(value);
-	if (len >= 2 && (value[0] == '"' || value[0] == '\'') && value[len - 1] == value[0]) {
-		value++;
-		len -= 2;
-	}
+	len = verb_vault_unquote(&value);
 	return verb_vault_import_one(s, x, line, value, len);
 }
 
 static int verb_vault_import_lines(struct vault_session *s, struct copy_settings *x, char *text)
 {
-	unsigned number = 1;
+	struct error *e = s->call->error;
+	uint32_t number = 1;
 	int r = 0;
 
 	for (char *next; r == 0 && text; text = next, number++) {
@@ -115,7 +130,11 @@ static int verb_vault_import_lines(struct vault_session *s, struct copy_settings
 		text[len] = '\0';
 		if (len > 0 && text[len - 1] == '\r')
 			text[len - 1] = '\0';
-		r = verb_vault_import_line(s, x, text, number);
+		r = verb_vault_import_line(s, x, text);
+	}
+	if (r < 0) {
+		(void)snprintf(e->file, sizeof(e->file), "%s", s->call->words[0]);
+		e->line = number - 1;
 	}
 	return r;
 }
@@ -150,8 +169,9 @@ static int verb_vault_import_run(struct call *c)
 				     &s, &x, file.len > 0 ? file.data : (char[]){ "" });
 	if (file.data)
 		secret_wipe(file.data, file.len);
-	vault_session_note(
-		"%zu secrets were imported; %s still has their values", x.n, c->words[0]);
+	vault_session_note("%zu secret%s imported; %s still has the values. `corral vault grant` "
+			   "says which host each may go to",
+		x.n, x.n == 1 ? " was" : "s were", c->words[0]);
 	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
 }
 
@@ -211,7 +231,7 @@ static int verb_vault_export_run(struct call *c)
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	if (!x.yes && !prompt_confirm("Print values of secrets as plain text? [y/N] ")) {
+	if (!x.yes && !output_agrees("Print values of secrets as plain text? [y/N] ")) {
 		(void)error_set(c->error, -ECANCELED, NULL, "nothing was exported");
 		error_hint(c->error, "answer y, or give --yes");
 		return verb_refuse(c, false, STATUS_NO);

@@ -65,6 +65,10 @@ static void verb_vault_put_secret(struct output *o, const struct node *x)
 			buffer_adds(&o->text, " for ");
 			output_name(o, node_get_text(g, "to"));
 		}
+		if (*node_get_text(g, "programs")) {
+			buffer_adds(&o->text, " by ");
+			output_foreign(o, node_get_text(g, "programs"));
+		}
 		buffer_addc(&o->text, '\n');
 	}
 }
@@ -116,6 +120,7 @@ static int verb_vault_uses_run(struct call *c)
 	int r = options_parse(c, rows, ROWS(rows));
 
 	audit_writer_init(&writer, STDOUT_FILENO, json ? AUDIT_JSONL : AUDIT_WRITER_LINES);
+	writer.line.reasons = true; /* the host and the place */
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	if (c->n == 1 && !vault_name_is_valid(c->words[0]))
@@ -130,6 +135,10 @@ static int verb_vault_uses_run(struct call *c)
 		r = audit_source_open(c, path, &log);
 	if (r == 0)
 		r = audit_writer_copy_all(&writer, log, &filter, c->error);
+	if (r == 0 && writer.n == 0 && !json)
+		vault_session_note(c->n == 1 ? "the log has nothing about %s%s"
+					     : "the log has nothing about the vault%s%s",
+			c->n == 1 ? c->words[0] : "", filter.since_ns ? " since then" : "");
 	return r < 0 ? r : STATUS_YES;
 }
 

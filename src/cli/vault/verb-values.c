@@ -10,12 +10,32 @@
 #include "cli/output.h"
 #include "cli/vault/internal.h"
 #include "cli/vault/prompt.h"
+#include "mask/mask.h"
+#include "vault/source-text.h"
+#include "vault/source.h"
+#include "vault/strength.h"
 
 struct values_settings {
 	const char *from;
 	uint64_t keep_s, expires_in_s;
 	bool passphrase;
 };
+
+/* Rows of options of `set` and `rotate`. */
+#define VALUES_FROM(v)                                                                             \
+	{                                                                                          \
+		{ "from", SCHEMA_TEXT,                                                             \
+			.help = "where the value is: file:PATH, env:NAME, cmd:PROGRAM "            \
+				"WORD...,\nsecret-service:NAME=VALUE,..., or login:FILE, such as " \
+				"login:gh" },                                                      \
+			0, "SOURCE", .target = &(v).from                                           \
+	}
+#define VALUES_KEEP(v)                                                                          \
+	{                                                                                       \
+		{ "keep", SCHEMA_OTHER,                                                         \
+			.help = "how long a value of the source is kept, if it does not say" }, \
+			0, "TIME", .target = &(v).keep_s, .take = vault_take_duration           \
+	}
 
 /* What stands behind the name would be the value, in sight of every process. */
 static int verb_vault_check_words(struct call *c, size_t most)
@@ -43,20 +63,80 @@ static int verb_vault_read_value(struct vault_session *s, const char *name, stru
 	return r;
 }
 
+/* It is kept: some services have no better ones. */
+static void verb_vault_warn(const char *name, const struct secret *value)
+{
+	if (value->len > 0 && strength_is_weak(value->data, value->len))
+		vault_session_note(
+			"%s is easy to guess: a command that may use it can try values at a "
+			"host that sends them back, and see by the stars which is right",
+			name);
+}
+
+/*
+ * A file in which a program keeps its credentials: it is read now, so that who sets it hears what
+ * is wrong with it, or which of its secrets could be meant.
+ */
+static int verb_vault_try_login(const char *source, const struct mask_file **ret, struct error *e)
+{
+	struct source_value value = { 0 };
+	const char *rest = NULL;
+	int r = source_text_check(source, &rest, e);
+
+	if (r != SOURCE_LOGIN)
+		return r < 0 ? r : 0;
+	*ret = mask_file_find(rest, strcspn(rest, "#"));
+	r = source_read(source, &value, e);
+	secret_free(&value.value);
+	return r;
+}
+
+static void verb_vault_tell_next(const char *name, const struct mask_file *file)
+{
+	if (!file)
+		vault_session_note(
+			"%s goes nowhere until it is granted to a host: corral vault grant "
+			"%s HOST:443",
+			name, name);
+	else
+		vault_session_note("`corral run --secret %s` shows ~/%s with placeholders, once it "
+				   "is granted: corral vault grant %s %s",
+			name, file->path, name, *file->hosts ? file->hosts : "HOST:443");
+}
+
+/* Before a value is typed. */
+static int verb_vault_check_new(struct vault_session *s, const char *name, bool has_source)
+{
+	auto_document list = { 0 };
+	const struct node *is;
+	struct error *e = s->call->error;
+	int r = vault_session_look(s, name, &list, &is);
+
+	if (r < 0 || !is)
+		return r;
+	(void)error_set(e, -EEXIST, NULL, "there is a secret `%s`", name);
+	if (has_source)
+		error_hint(e, "for another source: corral vault rotate %s --from SOURCE", name);
+	else if (*node_get_text(is, "source"))
+		error_hint(e,
+			"corral vault remove %s removes it and its grants; then set and grant it "
+			"again",
+			name);
+	else
+		error_hint(e, "for another value: corral vault rotate %s", name);
+	return -EEXIST;
+}
+
 static int verb_vault_set_run(struct call *c)
 {
 	struct vault_message m = { .op = VAULT_SET }, answer;
+	const struct mask_file *file = NULL;
 	struct values_settings v = { 0 };
 	auto_secret value = { 0 };
 	auto_vault_session s = { 0 };
 	const struct options_row rows[] = {
-		{ { "from", SCHEMA_TEXT,
-			  .help = "where the value is: file:PATH, env:NAME, cmd:PROGRAM "
-				  "WORD...,\nsecret-service:NAME=VALUE,..." },
-			0, "SOURCE", .target = &v.from },
-		{ { "keep", SCHEMA_OTHER,
-			  .help = "how long a value of the source is kept, if it does not say" },
-			0, "TIME", .target = &v.keep_s, .take = vault_take_duration },
+		VALUES_FROM(v),
+		VALUES_KEEP(v),
 		{ { "expires-in", SCHEMA_OTHER,
 			  .help = "the value is not given out after this time" },
 			0, "TIME", .target = &v.expires_in_s, .take = vault_take_duration },
@@ -71,8 +151,12 @@ static int verb_vault_set_run(struct call *c)
 		r = options_misused(c, "--keep is for a source, and --expires-in for a value");
 	if (r == 0)
 		r = vault_session_begin(&s, c);
-	if (r == 0 && !v.from)
-		r = verb_vault_read_value(&s, c->words[0], &value);
+	if (r == 0)
+		r = verb_vault_check_new(&s, c->words[0], v.from);
+	if (r < 0)
+		return vault_session_refuse(&s, r);
+	r = v.from ? verb_vault_try_login(v.from, &file, c->error)
+		   : verb_vault_read_value(&s, c->words[0], &value);
 	if (r < 0)
 		return r;
 	m.name = c->words[0];
@@ -83,6 +167,10 @@ static int verb_vault_set_run(struct call *c)
 		   : v.expires_in_s ? clock_ms(CLOCK_REALTIME) / 1000 + v.expires_in_s
 				    : 0;
 	r = vault_session_call(&s, &m, &answer);
+	if (r == 0)
+		verb_vault_warn(m.name, &value);
+	if (r == 0)
+		verb_vault_tell_next(m.name, file);
 	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
 }
 
@@ -108,33 +196,32 @@ static int verb_vault_rekey(struct vault_session *s)
 	return r;
 }
 
-static bool verb_vault_has_source(struct vault_session *s, const char *name, int *ret)
-{
-	auto_document list = { 0 };
-	const struct node *secrets;
-
-	*ret = vault_session_ask(s, VAULT_LIST, &list);
-	secrets = *ret < 0 ? NULL : node_get(list.root, "secrets");
-	for (const struct node *x = secrets ? secrets->first : NULL; x; x = x->next)
-		if (strcmp(node_get_text(x, "name"), name) == 0)
-			return *node_get_text(x, "source");
-	return false;
-}
-
 static int verb_vault_rotate_value(struct vault_session *s, const struct values_settings *v)
 {
 	struct vault_message m = { .op = VAULT_ROTATE, .name = s->call->words[0] }, answer;
+	const struct mask_file *file = NULL;
+	auto_document list = { 0 };
 	auto_secret value = { 0 };
-	int r = 0;
+	const struct node *is;
+	int r = vault_session_look(s, m.name, &list, &is);
 
-	if (!verb_vault_has_source(s, m.name, &r) && r == 0)
+	if (r == 0 && v->from)
+		r = verb_vault_try_login(v->from, &file, s->call->error);
+	/* Where there is none, the vault says so. */
+	else if (r == 0 && is && !*node_get_text(is, "source"))
 		r = verb_vault_read_value(s, m.name, &value);
 	if (r < 0)
 		return r;
+	m.text = v->from;
 	m.secret = value.data;
 	m.secret_len = (uint32_t)value.len;
-	m.number = v->expires_in_s ? clock_ms(CLOCK_REALTIME) / 1000 + v->expires_in_s : 0;
-	return vault_session_call(s, &m, &answer);
+	m.number = v->from           ? v->keep_s
+		   : v->expires_in_s ? clock_ms(CLOCK_REALTIME) / 1000 + v->expires_in_s
+				     : 0;
+	r = vault_session_call(s, &m, &answer);
+	if (r == 0)
+		verb_vault_warn(m.name, &value);
+	return r;
 }
 
 static int verb_vault_rotate_run(struct call *c)
@@ -145,6 +232,8 @@ static int verb_vault_rotate_run(struct call *c)
 		{ { "passphrase", SCHEMA_FLAG,
 			  .help = "another passphrase and another key for the whole vault" },
 			.target = &v.passphrase },
+		VALUES_FROM(v),
+		VALUES_KEEP(v),
 		{ { "expires-in", SCHEMA_OTHER,
 			  .help = "the value is not given out after this time" },
 			0, "TIME", .target = &v.expires_in_s, .take = vault_take_duration },
@@ -157,6 +246,10 @@ static int verb_vault_rotate_run(struct call *c)
 	r = verb_vault_check_words(c, 1);
 	if (r == 0 && v.passphrase == (c->n == 1))
 		r = options_misused(c, "name a secret, or give --passphrase");
+	if (r == 0 && v.from ? v.expires_in_s > 0 : v.keep_s > 0)
+		r = options_misused(c, "--keep is for a source, and --expires-in for a value");
+	if (r == 0 && v.from && v.passphrase)
+		r = options_misused(c, "--from is for a secret, --passphrase for the vault");
 	if (r == 0)
 		r = vault_session_begin(&s, c);
 	if (r == 0)
@@ -196,11 +289,16 @@ const struct verb verb_vault_set = {
 		"input and a minute, and prints the value, or JSON with `value` and `expires` or "
 		"`expires_in`. A value that "
 		"expires is kept, and asked for again when its time is over.\n"
+		"login:FILE is a file in which a program keeps its credentials: gh, netrc, npm, "
+		"docker, aws, gcloud, pypi, git or cargo. A command that is lent the secret sees "
+		"that file, with placeholders in place of all secrets. Where it has several, "
+		"login:FILE#KEY says which, such as login:gh#github.com.\n"
 		"A name that is there is refused: `corral vault rotate` gives it another value.",
 	.examples = "corral vault set GITHUB_TOKEN\n"
 		    "corral vault set NPM_TOKEN < token.txt\n"
 		    "corral vault set GITHUB_TOKEN --from 'cmd:/usr/bin/gh auth token' --keep 1h\n"
-		    "corral vault set PYPI_TOKEN --from file:/home/me/.config/pypi-token\n",
+		    "corral vault set PYPI_TOKEN --from file:/home/me/.config/pypi-token\n"
+		    "corral vault set GH --from login:gh\n",
 	.operand = "NAME",
 	.min = 1,
 	.max = 2,
@@ -212,11 +310,13 @@ const struct verb verb_vault_rotate = {
 	.synopsis = "[OPTION]... NAME | --passphrase",
 	.summary = "give a secret another value, or the vault another passphrase",
 	.description = "Replaces the value of a secret and keeps its grants; of a secret with a "
-		       "source, asks the source now.\n"
+		       "source, asks the source now. With --from the value comes from there from "
+		       "now on, and what the vault had is gone.\n"
 		       "With --passphrase all is encrypted anew, with another key. Keys that "
 		       "systemd-creds keeps, and the file "
 		       "vault.old, are gone then.",
 	.examples = "corral vault rotate GITHUB_TOKEN\n"
+		    "corral vault rotate GITHUB_TOKEN --from 'cmd:/usr/bin/gh auth token'\n"
 		    "corral vault rotate --passphrase\n",
 	.operand = "NAME",
 	.max = 2,

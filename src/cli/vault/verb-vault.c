@@ -49,6 +49,18 @@ static int verb_vault_check_key(struct call *c, const char *key)
 		VAULT_SLOT_KINDS - VAULT_SLOT_SYSTEMD);
 }
 
+/* Before a passphrase is typed. */
+static int verb_vault_check_none(struct vault_session *s)
+{
+	int r = vault_session_exists(s);
+
+	if (r <= 0)
+		return r;
+	(void)error_set(s->call->error, -EEXIST, NULL, "there is a vault already");
+	error_hint(s->call->error, "for another passphrase: corral vault rotate --passphrase");
+	return -EEXIST;
+}
+
 static int verb_vault_init_run(struct call *c)
 {
 	struct vault_message m = { .op = VAULT_INIT }, answer;
@@ -69,6 +81,8 @@ static int verb_vault_init_run(struct call *c)
 	r = verb_vault_check_key(c, key);
 	if (r == 0)
 		r = vault_session_begin(&s, c);
+	if (r == 0)
+		r = verb_vault_check_none(&s);
 	if (r == 0)
 		r = vault_session_new_passphrase(&s, &passphrase);
 	if (r < 0)
@@ -118,6 +132,7 @@ static int verb_vault_unlock_run(struct call *c)
 			  .help = "accept an older file that was put back on purpose" },
 			.target = &is_restored },
 		SESSION_PASSPHRASE(&s),
+		OPTIONS_JSON(&s.json),
 	};
 	int r = options_parse(c, rows, ROWS(rows));
 
@@ -130,6 +145,8 @@ static int verb_vault_unlock_run(struct call *c)
 		r = vault_session_unlock(&s, seconds, is_restored ? VAULT_FLAG_RESTORED : 0);
 	if (r == 0 && key)
 		r = verb_vault_store_key(&s, stored_key_kind(key));
+	if (r == 0 && s.json)
+		r = vault_put_state(&s);
 	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
 }
 
@@ -138,13 +155,16 @@ static int verb_vault_lock_run(struct call *c)
 	const struct vault_message m = { .op = VAULT_LOCK };
 	struct vault_message answer;
 	auto_vault_session s = { 0 };
-	int r = options_parse(c, NULL, 0);
+	const struct options_row rows[] = { OPTIONS_JSON(&s.json) };
+	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	r = vault_session_begin(&s, c);
 	if (r == 0)
 		r = vault_session_call_locked(&s, &m, &answer);
+	if (r == 0 && s.json)
+		r = vault_put_state(&s);
 	return r < 0 ? r : STATUS_YES;
 }
 
@@ -181,9 +201,9 @@ static const struct verb verb_vault_lock = {
 	.name = "lock",
 	.synopsis = "[OPTION]...",
 	.summary = "forget the key",
-	.description = "Takes the key out of the kernel's keyring. Processes that use the vault at "
-		       "this moment keep "
-		       "theirs until they end.",
+	.description = "Takes the key out of the kernel's keyring, and the values out of runs that "
+		       "were lent some: their requests are refused until `corral vault unlock`. "
+		       "`corral ps` lists them.",
 	.examples = "corral vault lock\n",
 	.run = verb_vault_lock_run,
 };
@@ -191,10 +211,12 @@ static const struct verb verb_vault_lock = {
 static const struct verb *const verb_vault_verbs[] = {
 	&verb_vault_init,
 	&verb_vault_set,
+	&verb_vault_status,
 	&verb_vault_list,
 	&verb_vault_uses,
 	&verb_vault_grant,
 	&verb_vault_revoke,
+	&verb_vault_lend,
 	&verb_vault_rotate,
 	&verb_vault_remove,
 	&verb_vault_lock,
