@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -212,6 +213,11 @@ static void run_stdio_set_rights(struct run_stdio *s, const struct run *r)
 		s->filters[i].rights = rights;
 }
 
+bool run_stdio_is_interactive(const struct run *r)
+{
+	return !r->options.json && isatty(0) && isatty(1) && isatty(2);
+}
+
 int run_stdio_open(struct run_stdio *s, struct run *r)
 {
 	uint64_t bound = r->limits.values[LIMIT_OUTPUT];
@@ -224,7 +230,7 @@ int run_stdio_open(struct run_stdio *s, struct run *r)
 		s->fds[i] = -1;
 	if (r->options.json && bound == LIMIT_NONE)
 		s->budget.left = KEPT_MAX;
-	if (!r->options.json && isatty(0) && isatty(1) && isatty(2)) {
+	if (run_stdio_is_interactive(r)) {
 		s->is_terminal = true;
 		s->terminal = STDIN_FILENO;
 		return 0;
@@ -284,8 +290,8 @@ bool run_stdio_refresh(struct run_stdio *s)
 	for (size_t i = 0; i < s->n_input; i++) {
 		struct stdio_copy *copy = &s->copies[i];
 
-		copy->is_paused =
-			copy->is_keyboard ? !terminal_is_ours(copy->from) : !s->raw.is_raw;
+		copy->is_paused = copy->is_keyboard ? !terminal_is_ours(copy->from)
+						    : !s->raw.is_raw || s->is_held;
 		again = again || (copy->is_paused && !copy->is_done);
 	}
 	return again || s->is_stopped;
@@ -366,9 +372,10 @@ void run_stdio_settle(struct run_stdio *s)
 	run_stdio_undo(s, terminal_filter_end);
 }
 
-void run_stdio_stop(struct run_stdio *s)
+/* Writes what the filters let pass, and undoes what it did. It may have questions in it, which must
+ * not be asked later, from the background. */
+static void run_stdio_pause(struct run_stdio *s)
 {
-	/* It may have questions in it, which must not be asked later, from the background. */
 	for (size_t i = s->n_input; i < s->n_copies; i++) {
 		struct stdio_copy *copy = &s->copies[i];
 
@@ -377,8 +384,45 @@ void run_stdio_stop(struct run_stdio *s)
 				copy->bytes + copy->at, copy->len - copy->at);
 	}
 	run_stdio_undo(s, terminal_filter_pause);
+}
+
+static void run_stdio_set_held(struct run_stdio *s, bool is_held)
+{
+	s->is_held = is_held;
+	for (size_t i = s->n_input; i < s->n_copies; i++)
+		s->copies[i].is_paused = is_held;
+}
+
+void run_stdio_stop(struct run_stdio *s)
+{
+	run_stdio_set_held(s, false);
+	run_stdio_pause(s);
 	terminal_restore(&s->raw);
 	s->is_stopped = true;
+}
+
+void run_stdio_hold(struct run_stdio *s)
+{
+	run_stdio_pause(s);
+	run_stdio_set_held(s, true);
+}
+
+void run_stdio_release(struct run_stdio *s)
+{
+	struct winsize size;
+
+	if (!s->is_held)
+		return;
+	run_stdio_set_held(s, false);
+	run_stdio_resume(s);
+	/* Who draws its own screen draws it again when its size changes, and only then. */
+	if (run_stdio_is_drawn(s) && s->master >= 0 && ioctl(s->master, TIOCGWINSZ, &size) == 0 &&
+		size.ws_row > 1) {
+		size.ws_row--;
+		(void)ioctl(s->master, TIOCSWINSZ, &size);
+		size.ws_row++;
+		(void)ioctl(s->master, TIOCSWINSZ, &size);
+	}
 }
 
 bool run_stdio_is_done(const struct run_stdio *s)
