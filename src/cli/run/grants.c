@@ -46,6 +46,7 @@ static const struct grant_kind kind_net = { "--net", LIST_NETWORK_ALLOW };
 static const struct grant_kind kind_private = { "--net-private", LIST_NETWORK_PRIVATE };
 static const struct grant_kind kind_exec = { "--exec", LIST_EXEC };
 static const struct grant_kind kind_listen = { "--listen", LIST_LISTEN };
+static const struct grant_kind kind_pages = { PRESET_ORIGIN "pages", LIST_NONE };
 static const struct grant_kind kind_env = { "--env", LIST_ENV };
 
 /* Calls one for each layer that the base really has, however they are nested. */
@@ -376,6 +377,24 @@ static int grant_port(struct run *r, const struct grant_kind *k, const char *tex
 				: for_each_layer(r, run_grants_add, k, buffer_text(&canonical));
 }
 
+/* Few in a run, as often as a person logs in. */
+static int run_grants_add_pages(
+	struct run *r, struct permissions *p, const struct grant_kind *k, const char *pattern)
+{
+	const struct service entry = { .name = "browser",
+		.access = SERVICE_LOGIN,
+		.bounds = { .rate = { RUN_PAGES_MAX, RUN_PAGES_SECONDS } },
+		.where = { .file = k->option } };
+	int ret = permissions_add_service(p, &entry);
+	struct service_scope *domains =
+		ret == 0 ? permissions_scope(p, &p->services[p->n_services - 1], "domains") : NULL;
+
+	(void)pattern;
+	for (size_t i = 0; domains && ret == 0 && i < r->presets.n_pages; i++)
+		ret = permissions_add(p, &domains->values, r->presets.pages[i], &entry.where);
+	return ret < 0 || !domains ? error_no_memory(r->call->error) : 0;
+}
+
 /* What presets grant, each by the way of its option. */
 static int run_grants_presets(struct run *r)
 {
@@ -393,7 +412,16 @@ static int run_grants_presets(struct run *r)
 		else
 			ret = run_grants_grant(r, &k, g->text);
 	}
+	if (ret == 0 && r->presets.n_pages)
+		ret = for_each_layer(r, run_grants_add_pages, &kind_pages, NULL);
 	return ret;
+}
+
+int run_grants_show(struct run *r, const char *path)
+{
+	static const struct grant_kind kind_agent = { "--ssh-agent", LIST_FS_READ };
+
+	return grant_literal(r, &kind_agent, path);
 }
 
 int run_grants(struct run *r)

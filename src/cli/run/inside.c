@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/profile/profile.h"
 #include "cli/run/internal.h"
 #include "host/resolver.h"
 #include "launch/inside.h"
@@ -62,25 +63,65 @@ static int run_inside_tell(struct run *r)
 	return r->options.json ? 0 : output_write(&o, STDERR_FILENO, NULL);
 }
 
+/* The system's folders */
+
+static bool run_inside_has_shield(const struct permissions *p)
+{
+	bool found = p->is_shield;
+
+	for (size_t i = 0; !found && i < p->n_all_of; i++)
+		found = run_inside_has_shield(p->all_of[i]);
+	return found;
+}
+
+/*
+ * AgenShield's rules are about what its broker is asked for, and its agents run on the host: no
+ * file lists what a program needs to start. So in the jail such a layer lets read what the built-in
+ * profile has of the system, below every rule and above what is denied for want of one.
+ */
+static int run_inside_add_system(struct permissions *p, const struct grant_list *folders)
+{
+	const struct rule rule = { .id = "system",
+		.action = VERDICT_ALLOW,
+		.priority = INT32_MIN + 1, /* as what a constraint leaves to the default */
+		.operations = 1u << OPERATION_FS_READ,
+		.patterns = *folders };
+	int r = p->is_shield ? permissions_add_rule(p, &rule) : 0;
+
+	for (size_t i = 0; r == 0 && i < p->n_all_of; i++)
+		r = run_inside_add_system(p->all_of[i], folders);
+	return r;
+}
+
+static int run_inside_copy(struct run *r, size_t i, const char *program)
+{
+	auto_permissions *profile = profile_builtin("workspace");
+
+	r->inside[i] = launch_inside_matters(r->layers[i]) ? launch_inside(r->layers[i], program)
+							   : permissions_copy(r->layers[i]);
+	if (!profile || !r->inside[i] || run_inside_add_system(r->inside[i], &profile->fs_read) < 0)
+		return error_no_memory(r->call->error);
+	return 0;
+}
+
 int run_inside(struct run *r)
 {
-	const struct policy_options options = load_options(&r->load);
+	struct policy_options options = load_options(&r->load);
 	bool matters = false, allowed;
 	char program[PATH_BYTES];
 	int ret = run_inside_tell(r);
 
 	for (size_t i = 0; i < r->n_layers; i++)
-		matters = matters || launch_inside_matters(r->layers[i]);
+		matters = matters || launch_inside_matters(r->layers[i]) ||
+			  run_inside_has_shield(r->layers[i]);
 	if (ret < 0 || !matters)
 		return ret;
 	allowed = run_inside_find(r, program) && run_inside_is_allowed(r, program);
-	for (size_t i = 0; i < r->n_layers; i++) {
-		r->inside[i] = launch_inside_matters(r->layers[i])
-				       ? launch_inside(r->layers[i], allowed ? program : NULL)
-				       : permissions_copy(r->layers[i]);
-		if (!r->inside[i])
-			return error_no_memory(r->call->error);
-	}
+	for (size_t i = 0; ret == 0 && i < r->n_layers; i++)
+		ret = run_inside_copy(r, i, allowed ? program : NULL);
+	if (ret < 0)
+		return ret;
+	options.opened = policy_opened(r->policy, &options.n_opened);
 	return policy_new(&r->inside_policy, (const struct permissions *const *)r->inside,
 		r->n_layers, &options, r->call->error);
 }

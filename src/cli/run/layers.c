@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/output.h"
 #include "cli/preset/preset.h"
+#include "cli/run/internal.h"
 #include "cli/run/run.h"
 #include "cli/stored/stored.h"
 #include "host/links.h"
@@ -14,30 +16,10 @@
 #include "host/system-links.h"
 #include "host/runtime.h"
 
-static const char profile_default[] = "workspace";
-
 static int run_layers_too_many(struct run *r)
 {
 	return error_set(r->call->error, -E2BIG, NULL,
 		"too many policies: at most %d layers are supported", RUN_LAYERS_MAX);
-}
-
-int run_guard(struct run *r, const char *path)
-{
-	if (!path)
-		return 0;
-	return ARENA_PUSH(r->call->arena, r->guarded, r->n_guarded, r->cap_guarded, path) < 0
-		       ? error_no_memory(r->call->error)
-		       : 0;
-}
-
-static int run_guard_sources(struct run *r, const struct load *l)
-{
-	int ret = 0;
-
-	for (size_t i = 0; ret == 0 && i < l->n_sources; i++)
-		ret = run_guard(r, l->sources[i]);
-	return ret;
 }
 
 /* Variables */
@@ -131,34 +113,57 @@ static int add_policies(struct run *r)
 	return ret;
 }
 
-static int add_profile(struct run *r)
+/* Who says offline means no host at all. */
+static int run_layers_check_offline(struct run *r)
 {
-	const char *name = r->options.profile ? r->options.profile : profile_default;
-	const char *reaches = NULL;
-	int ret = profile_open(&r->profile, r->call, name, &r->load);
+	const char *name = r->options.profile, *reaches = NULL;
 
-	if (ret == 0)
-		ret = run_guard(r, r->profile.path);
 	if (r->options.net.n)
 		reaches = "--net";
 	else if (r->options.net_private.n)
 		reaches = "--net-private";
 	else if (r->options.listen.n)
 		reaches = "--listen";
-	if (ret == 0 && strcmp(name, "offline") == 0 && reaches) {
+	else if (r->options.ssh_logins.n)
+		reaches = "--ssh-agent";
+	if (name && strcmp(name, "offline") == 0 && reaches) {
 		(void)error_set(r->call->error, -EINVAL, NULL,
 			"%s cannot be used with the profile offline", reaches);
 		error_hint(r->call->error, "omit one of them");
 		return -EINVAL;
 	}
+	return 0;
+}
+
+static int add_profile(struct run *r)
+{
+	const char *name = r->options.profile ? r->options.profile : RUN_PROFILE_DEFAULT;
+	int ret = profile_open(&r->profile, r->call, name, &r->load);
+
+	if (ret == 0)
+		ret = run_guard(r, r->profile.path);
 	return ret < 0 ? ret : add_base(r, r->profile.permissions);
+}
+
+/* The agent's own folder is made, as the library makes it. */
+static int run_layers_make_data_dir(struct run *r, const char *path)
+{
+	const char *workspace = agent_mode_workspace(path, r->call->arena);
+	int ret = run_layers_check_planted(r, "--data-dir", path, "pass");
+
+	if (ret < 0)
+		return ret;
+	ret = file_make_folders(workspace ? workspace : path);
+	return ret < 0 ? error_set(r->call->error, ret, NULL, "--data-dir: cannot create %s: %s",
+				 path, strerror(-ret))
+		       : 0;
 }
 
 /* A folder that an agent is to write; what is not there could not be made inside, either. */
 static int run_layers_check_agent(struct run *r)
 {
 	const struct agent *a = &r->options.agent;
-	int ret = 0;
+	int ret = a->data_dir ? run_layers_make_data_dir(r, a->data_dir) : 0;
 
 	for (size_t i = 0; ret == 0 && i <= a->extra.n; i++) {
 		const char *path = i ? a->extra.items[i - 1] : a->data_dir, *real = NULL;
@@ -202,8 +207,6 @@ static int add_skill(struct run *r)
  * allow. What is there under such a name and can't be read or understood stops the run, but for a
  * stored policy whose last good version is known.
  */
-
-#define SYSTEM PROFILE_SYSTEM_FOLDER
 
 int run_ceiling(struct run *r)
 {
@@ -260,6 +263,16 @@ static int run_layers_stack(struct run *r)
 
 /* All of it */
 
+static int add_agent(struct run *r)
+{
+	int ret = run_layers_check_agent(r);
+
+	ret = ret < 0 ? ret : agent_permissions(&r->options.agent, r->call, &r->mode);
+	ret = ret < 0 ? ret : run_claude_begin(r);
+	ret = ret < 0 ? ret : run_agents_open(r);
+	return ret < 0 ? ret : add_base(r, r->mode);
+}
+
 int run_layers(struct run *r)
 {
 	struct policy_options options;
@@ -267,21 +280,19 @@ int run_layers(struct run *r)
 
 	run_layers_note_unread(r);
 	r->load.uses_cache = r->ceiling.uses_cache = !r->options.no_cache;
+	if (ret == 0)
+		ret = project_attach(r);
 	/* One of the ceiling's files may extend a profile, too. */
 	r->ceiling.variables = r->load.variables;
+	if (ret == 0)
+		ret = run_layers_check_offline(r);
 	if (ret == 0)
 		ret = add_policies(r);
 	if (ret == 0 && r->options.skill)
 		ret = add_skill(r);
 	if (ret == 0 && r->options.agent.is_given)
-		ret = run_layers_check_agent(r);
-	if (ret == 0 && r->options.agent.is_given) {
-		ret = agent_permissions(&r->options.agent, r->call, &r->mode);
-		ret = ret < 0 ? ret : run_claude_begin(r);
-		ret = ret < 0 ? ret : run_agents_open(r);
-		ret = ret < 0 ? ret : add_base(r, r->mode);
-	}
-	if (ret == 0 && (r->options.profile || r->n_base == 0))
+		ret = add_agent(r);
+	if (ret == 0 && ((r->options.profile && !r->has_project) || r->n_base == 0))
 		ret = add_profile(r);
 	if (ret == 0)
 		ret = run_guard_sources(r, &r->load);
@@ -292,22 +303,20 @@ int run_layers(struct run *r)
 		ret = preset_attach(r);
 	if (ret == 0)
 		ret = run_later_begin(r);
-	if (ret == 0)
-		ret = run_ssh_agent(r);
+	ret = ret ? ret : run_ssh_agent(r);
+	ret = ret ? ret : run_ceiling(r);
+	ret = ret ? ret : run_secrets_begin(r);
+	ret = ret ? ret : ask_later_begin(r);
 	if (ret == 0)
 		ret = run_grants(r);
-	if (ret == 0)
-		ret = run_ceiling(r);
+	ret = ret ? ret : run_ssh_agent_show(r);
+	ret = ret ? ret : ask_begin(r);
 	if (ret == 0)
 		ret = run_guard_sources(r, &r->ceiling);
 	if (ret == 0)
 		ret = run_live_read_ceiling(r);
 	if (ret == 0)
-		ret = run_guard(r, SYSTEM);
-	if (ret == 0)
-		ret = run_guard(r, profile_config_folder(r->call));
-	if (ret == 0)
-		ret = run_guard(r, profile_state_folder(r->call));
+		ret = run_guard_own(r);
 	if (ret != 0)
 		return ret;
 	ret = run_layers_stack(r);
@@ -315,6 +324,8 @@ int run_layers(struct run *r)
 		return ret;
 	options = load_options(&r->load);
 	options.borrows = true;
+	options.opened = r->secrets.inspect.items;
+	options.n_opened = r->secrets.inspect.n;
 	ret = policy_new(&r->policy, r->layers, r->n_layers, &options, r->call->error);
 	if (ret == 0)
 		run_baseline_notes(r);

@@ -9,43 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "cli/output.h"
 #include "cli/run/run.h"
 #include "launch/program.h"
 
 static int run_plain_refuse(struct run *r)
 {
-	const struct run_options *o = &r->options;
-	const struct {
-		const char *name;
-		bool given;
-	} held[] = {
-		{ "--policy", o->policies.n > 0 },
-		{ "--profile", o->profile },
-		{ "--skill", o->skill },
-		{ "--deny", o->deny.n > 0 },
-		{ "--timeout", o->limits.values[LIMIT_TIMEOUT_MS] != LIMIT_NONE },
-		{ "--memory", o->limits.values[LIMIT_MEMORY] != LIMIT_NONE },
-		{ "--pids", o->limits.values[LIMIT_PIDS] != LIMIT_NONE },
-		{ "--max-output", o->limits.values[LIMIT_OUTPUT] != LIMIT_NONE },
-		{ "--env", o->env.n > 0 },
-		{ "--ssh-agent", o->ssh_agent },
-		{ "--json", o->json },
-		{ "--tier", o->tier },
-		{ "--broker", o->broker },
-		{ "--broker-http", o->broker_http },
-	};
 	struct location where = { 0 };
 	int ret;
 
-	for (size_t i = 0; i < ROWS(held); i++) {
-		if (held[i].given)
-			return options_misused(r->call,
-				"--mode rwx does not confine the command, so %s cannot be "
-				"enforced",
-				held[i].name);
-	}
+	if (r->options.unheld[RUN_PLAIN])
+		return options_misused(r->call,
+			"--mode rwx does not confine the command, so --%s cannot be enforced",
+			r->options.unheld[RUN_PLAIN]);
 	ret = run_ceiling(r);
 	if (ret < 0 || r->ceiling.n == 0)
 		return ret;

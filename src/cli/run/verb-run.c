@@ -2,6 +2,7 @@
 /* run and shell: the same but for what is run. */
 #include <stdint.h>
 
+#include "cli/project/project.h"
 #include "cli/run/run.h"
 #include "cli/verb.h"
 
@@ -19,7 +20,8 @@ const struct verb verb_run = {
 		"system, and nothing else: no home, no network, few variables (the profile "
 		"workspace). --policy, --skill, --mode and --profile replace this default; if "
 		"several are given, all of them must allow. --read, --write, --net, --exec and "
-		"--env add single grants, --deny removes them.\n"
+		"--env add single grants, --deny removes them. A word that is a command of the "
+		"project's corral.yaml runs that: `corral run test`.\n"
 		"Exit status: that of the command; 124 it timed out, 125 Corral failed and "
 		"nothing ran, 126 the command is not allowed or not executable, 127 command not "
 		"found, 128+n killed by signal n.",
@@ -31,6 +33,7 @@ const struct verb verb_run = {
 		    "corral run --skill ./web-fetch -- curl -s https://example.com\n"
 		    "corral run --mode sandbox --data-dir ~/.agent -- claude\n",
 	.operand = "CMD",
+	.offer = project_offer,
 	.min = 0,
 	.max = SIZE_MAX,
 	.is_prefix = true,

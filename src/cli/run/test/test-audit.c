@@ -308,11 +308,14 @@ static void test_refusals(void **state)
 
 	(void)state;
 	run_audit_refused(&s->run, RUN_NOT_FOUND, "not there");
+	run_audit_refused(&s->run, RUN_FORBIDDEN, "not executable");
+	s->run.audit.is_denied = true;
 	s->run.audit.rule = "policy.yaml:7: exec";
 	s->run.audit.reason = "nothing in exec grants it";
 	run_audit_refused(&s->run, RUN_FORBIDDEN, "not there");
 	check(s, AUDIT_EXEC,
 		"exec|true|failed|true||not there|127|1\n"
+		"exec|true|failed|true||not executable|126|1\n"
 		"exec|true|denied|true|policy.yaml:7: exec|nothing in exec grants it|126|1\n");
 }
 

@@ -102,7 +102,7 @@ static void test_bad_values_are_refused_with_what_was_expected(void **state)
 		{ { "run", "--limits", "some", "ls" }, "invalid value for --limits: `some`" },
 		{ { "run", "--audit", "", "ls" }, "--audit: the file name is empty" },
 		{ { "run", "--yes", "ls" }, "--yes requires --skill" },
-		{ { "run", "--data-dir", "/x", "ls" }, "--data-dir and --extra require --mode" },
+		{ { "run", "--extra", "/tmp", "ls" }, "--extra requires --data-dir or --mode" },
 		{ { "run", "--mode", "rx", "ls" },
 			"--mode requires --data-dir DIR, the agent's own folder" },
 		{ { "run", "--mode", "rw", "ls" }, "invalid value for --mode: `rw`" },
