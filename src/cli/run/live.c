@@ -44,6 +44,16 @@ static void run_live_note(void *context, const struct audit_event *event)
 	run_audit_own(run_live_of(context), *event);
 }
 
+static void run_live_over(void *context, uint64_t question, enum question_end how)
+{
+	ask_prompt_over(run_live_of(context), question, how);
+}
+
+static void run_live_refused(void *context, uint64_t question, const char *why)
+{
+	ask_prompt_refused(run_live_of(context), question, why);
+}
+
 /* Putting grants in force */
 
 static int run_live_refuse(const struct run *r, enum operation op, struct error *e)
@@ -72,75 +82,64 @@ static int run_live_check(
 	return 0;
 }
 
-static int run_live_put_network(
-	struct run *r, const struct live_grant *grants, size_t n, struct error *e)
+static int run_live_put_network(struct run *r, const struct live_grant *grants, size_t n)
 {
 	struct change c;
-	auto_buffer text = { 0 }, body = { 0 };
-	int ret = holder_live_network(r->layers, r->n_layers, &text, e);
+	auto_buffer text = { 0 };
+	struct error e = { 0 };
+	int ret = holder_live_network(r->layers, r->n_layers, &text, &e);
 
+	if (ret == 0) {
+		plan_describe_network(r->plan, &c);
+		c.flags = CHANGE_WHOLE;
+		c.text = buffer_text(&text);
+		ret = session_putting_network(&r->live.putting, r->session, &c, grants, n);
+	}
+	if (ret < 0 && !e.text[0])
+		(void)error_set(&e, ret, NULL, "the network cannot be changed: %s", strerror(-ret));
 	if (ret < 0)
-		return ret;
-	plan_describe_network(r->plan, &c);
-	c.flags = CHANGE_WHOLE;
-	c.text = buffer_text(&text);
-	change_add_grants(&c, grants, n);
-	ret = change_encode(&c, &body);
-	if (ret == 0)
-		ret = session_change(r->session, r->live.change, body.data, body.len);
-	return ret < 0 ? error_set(
-				 e, ret, NULL, "the network cannot be changed: %s", strerror(-ret))
-		       : 0;
+		session_putting_refuse(&r->live.putting, ret, e.text);
+	return ret;
 }
 
 static int run_live_put(void *context, const struct live_grant *grants, size_t n, struct error *e)
 {
 	struct run *r = run_live_of(context);
+	struct session_putting *p = &r->live.putting;
 	int ret = r->session ? run_live_check(r, grants, n, e) : -ESHUTDOWN;
 
 	if (ret < 0)
 		return e->text[0] ? ret : error_set(e, ret, NULL, "the command has ended");
-	r->live.change++;
-	r->live.relay_waits = r->live.broker_waits = false;
-	r->live.code = 0;
-	r->live.why = (struct error){ 0 };
+	session_putting_begin(p, p->id + 1);
 	/* First the broker, which may be gone: then nothing was changed that must be undone. */
-	if (r->broker.program) {
-		ret = session_grant(r->session, r->live.change, grants, n);
-		if (ret < 0)
-			return error_set(e, ret, NULL, "the broker does not answer");
-		r->live.broker_waits = true;
-	}
-	if (r->plan->network == PLAN_NETWORK_RELAY) {
-		ret = run_live_put_network(r, grants, n, &r->live.why);
-		r->live.relay_waits = ret == 0;
-	}
-	if (ret < 0 && !r->live.broker_waits) {
-		*e = r->live.why;
+	if (r->broker.program)
+		ret = session_putting_grants(p, r->session, grants, n);
+	if (ret < 0)
+		return error_set(e, ret, NULL, "the broker does not answer");
+	if (r->plan->network == PLAN_NETWORK_RELAY)
+		ret = run_live_put_network(r, grants, n);
+	/* If the broker has the change, it fails, and is undone, when the broker has answered. */
+	if (ret < 0 && !session_putting_waits(p)) {
+		*e = p->why;
 		return ret;
 	}
-	/* The broker has the change: it fails, and is undone, when the broker has answered. */
-	r->live.code = ret;
 	/* Without a relay and without a broker there is nothing to change. */
-	if (!r->live.relay_waits && !r->live.broker_waits)
+	if (!session_putting_waits(p))
 		holder_live_settled(&r->live.live, 0, "");
 	return 0;
 }
 
-/* Relay or broker has answered. */
-static void run_live_heard(struct run *r, bool *waits, const struct refusal *refusal)
+/* 0, or why the user is not asked. */
+static int run_live_ask(struct run *r, const struct session_event *e)
 {
-	struct run_live *l = &r->live;
+	const uint64_t before = r->live.live.next_id;
+	const int why =
+		r->live.is_on ? holder_live_ask(&r->live.live, e->id, e->question) : -ENOTCONN;
 
-	if (!*waits)
-		return;
-	*waits = false;
-	if (refusal->error && l->code == 0) {
-		l->code = -refusal->error;
-		(void)error_set(&l->why, l->code, NULL, "%s", refusal->text);
-	}
-	if (!l->relay_waits && !l->broker_waits)
-		holder_live_settled(&l->live, l->code, l->why.text);
+	/* One that is asked once more was shown already. */
+	if (why == 0 && r->live.live.next_id != before)
+		ask_notify(r, e->question->op, e->question->target, false);
+	return why;
 }
 
 void run_live_event(struct run *r, const struct session_event *e)
@@ -149,8 +148,7 @@ void run_live_event(struct run *r, const struct session_event *e)
 
 	/* There is no daemon, or no room for it: this one is refused, and not the next. */
 	if (e->kind == SESSION_QUESTION)
-		why = r->live.is_on ? holder_live_ask(&r->live.live, e->id, e->question)
-				    : -ENOTCONN;
+		why = run_live_ask(r, e);
 	if (why != 0)
 		(void)session_answer(r->session, e->id,
 			&(struct answer){ .ttl_ms = 1,
@@ -158,27 +156,15 @@ void run_live_event(struct run *r, const struct session_event *e)
 				.pattern = "" });
 	if (!r->live.is_on)
 		return;
-	switch (e->kind) {
-	case SESSION_QUESTION_OVER:
+	if (e->kind == SESSION_QUESTION_OVER) {
 		r->live.n_expired += e->end == QUESTION_EXPIRED;
 		holder_live_question_over(&r->live.live, e->id, e->end);
-		break;
-	case SESSION_POLICY:
-		if (e->id == r->live.change)
-			run_live_heard(r, &r->live.relay_waits, &e->refusal);
-		break;
-	case SESSION_GRANTS:
-		if (e->id == r->live.change)
-			run_live_heard(r, &r->live.broker_waits, &e->refusal);
-		break;
-	case SESSION_BROKER:
-		/* Calls that waited there were refused; the next broker begins with all grants. */
-		holder_live_question_over(&r->live.live, 0, QUESTION_GIVEN_UP);
-		run_live_heard(r, &r->live.broker_waits, &(struct refusal){ .text = "" });
-		break;
-	default:
-		break;
 	}
+	/* Calls that waited there were refused. */
+	if (e->kind == SESSION_BROKER)
+		holder_live_question_over(&r->live.live, 0, QUESTION_GIVEN_UP);
+	if (session_putting_heard(&r->live.putting, e))
+		holder_live_settled(&r->live.live, r->live.putting.code, r->live.putting.why.text);
 }
 
 /* What the daemon shows */
@@ -238,7 +224,7 @@ bool run_live_may_reach_hosts(const struct run *r)
 		if (!may)
 			break;
 	}
-	return may && holder_join_is_possible();
+	return may && (ask_has_terminal(r) || holder_join_is_possible());
 }
 
 /* Without a daemon */
@@ -331,6 +317,8 @@ void run_live_begin(struct run *r)
 		.fail = run_live_fail,
 		.describe = run_live_tell_details,
 		.note = run_live_note,
+		.over = run_live_over,
+		.refused = run_live_refused,
 		.context = r };
 	const struct holder_live_ceiling ceiling = { .layers = r->layers,
 		.n_layers = r->n_layers,
@@ -340,13 +328,15 @@ void run_live_begin(struct run *r)
 		.options = load_options(&r->load) };
 
 	/* A daemon that comes later sees what it may do; nothing here waits for it. */
-	r->live.is_on = r->audit.join.is_on && r->audit.join.was_there;
-	if (r->live.is_on)
+	r->live.is_on = (r->audit.join.is_on && r->audit.join.was_there) || ask_has_terminal(r);
+	if (r->live.is_on) {
 		holder_live_init(&r->live.live, &r->audit.join, &hooks, &ceiling);
-	else if (r->audit.join.is_on)
+		r->live.live.asking.is_few = r->options.ask_denied;
+	} else if (r->audit.join.is_on) {
 		r->audit.join.handler =
 			(struct holder_join_handler){ .joined = run_live_tell_details,
 				.context = r };
+	}
 }
 
 void run_live_tick(struct run *r)

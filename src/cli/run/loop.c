@@ -7,7 +7,6 @@
  */
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -18,15 +17,19 @@
 #include "cli/explain/explain.h"
 #include "cli/output.h"
 #include "cli/run/internal.h"
+#include "event/wait.h"
+#include "host/links.h"
 #include "launch/command.h"
 #include "warden/session/session.h"
+#include "wire/lend.h"
 
 /* The only command of the session. */
 enum { COMMAND = 1 };
 /* How often a keyboard that somebody else has taken is looked at again. */
 enum { KEYBOARD_MS = 100 };
-/* What is waited for beside the copies: the session, signals, calls to look at, the daemon. */
-enum { FIXED = 4 };
+/* What is waited for beside the copies: the session, signals, calls to look at, the daemon, an
+ * answer on the terminal, who lends secrets, the ssh agent, the filter of a server. */
+enum { FIXED = 8 };
 
 struct run_loop_state {
 	struct run *run;
@@ -54,7 +57,7 @@ static void run_loop_tell_record(struct run_loop_state *l)
 
 	const bool is_first = l->run->plan->network == PLAN_NETWORK_NONE && all->n == 1;
 
-	if (!last || last->is_told || last->count > 1 || l->run->options.json ||
+	if (!last || last->is_told || last->count > 1 || l->run->options.json || l->run->is_round ||
 		!(is_first || run_network_is_granted(last, l->run->policy)) ||
 		run_stdio_is_drawn(l->stdio))
 		return;
@@ -71,7 +74,7 @@ static void run_loop_tell_server(const struct run_loop_state *l, const struct re
 	auto_output o = output_for(STDERR_FILENO);
 	const char *profile = l->run->options.profile;
 
-	if (l->run->options.json || run_stdio_is_drawn(l->stdio) ||
+	if (l->run->options.json || l->run->is_round || run_stdio_is_drawn(l->stdio) ||
 		(profile && strcmp(profile, "offline") == 0))
 		return;
 	output_note(&o);
@@ -87,7 +90,9 @@ static void run_loop_on_record(struct run_loop_state *l, struct record record)
 {
 	struct run *r = l->run;
 
-	if (strncmp(record.target, "listen:", 7) == 0) {
+	/* The sandbox's init has seen a server; visitors of a published port are records, too. */
+	if (strncmp(record.target, "listen:", 7) == 0 && record.kind == RECORD_FAILED &&
+		!record.reason[0]) {
 		run_loop_tell_server(l, &record);
 		return;
 	}
@@ -97,6 +102,18 @@ static void run_loop_on_record(struct run_loop_state *l, struct record record)
 	(void)run_network_add(&r->network, r->call->arena, &record);
 	run_loop_tell_record(l);
 	run_explain_heard(r->explain, &record);
+}
+
+/* A connection to a host with secrets failed, or tokens of a login wait for the user. */
+static void run_loop_on_lender(struct run_loop_state *l)
+{
+	struct lend_consent asked = { 0 };
+	struct record record;
+
+	if (run_secrets_dispatch(l->run, &record, &asked))
+		run_loop_on_record(l, record);
+	if (asked.number > 0)
+		ask_login_begin(l->run, &asked);
 }
 
 /* Its calls failed, or waited: which is no end of the command. */
@@ -143,6 +160,7 @@ static void run_loop_on_event(void *context, const struct session_event *e)
 		break;
 	case SESSION_CALL:
 		run_audit_call(l->run, e->call_body, e->call_len, e->id);
+		run_broker_tell_page(l->run, l->stdio, e->call_body, e->call_len);
 		break;
 	case SESSION_BROKER:
 		run_loop_tell_broker(l, &e->refusal);
@@ -249,6 +267,20 @@ static int run_loop_on_signal(struct run_loop_state *l)
 
 /* Waiting */
 
+/* What was denied is asked for: all of it that there is by now is taken in first. */
+static int run_loop_dispatch(struct run_loop_state *l, bool is_explained, bool is_ready)
+{
+	const bool is_asked = run_wrapped_is_asked(l->run);
+	int r = 0;
+
+	if (is_explained || (is_asked && run_explain_fd(l->run->explain) >= 0))
+		run_explain_dispatch(l->run->explain);
+	if ((is_ready || is_asked) && l->session)
+		r = session_dispatch(l->session);
+	run_wrapped_answer(l->run);
+	return r;
+}
+
 static int wait_once(struct run_loop_state *l)
 {
 	struct pollfd p[FIXED + RUN_STDIO_COPIES] = {
@@ -260,7 +292,15 @@ static int wait_once(struct run_loop_state *l)
 	struct stdio_copy *copies[RUN_STDIO_COPIES];
 	bool again = run_stdio_refresh(l->stdio);
 	size_t n = 0;
-	int r;
+	int ms, r;
+
+	if (l->session)
+		ask_prompt_refresh(l->run, l->stdio);
+	p[4] = (struct pollfd){ .fd = ask_prompt_fd(l->run), .events = POLLIN };
+	p[5] = (struct pollfd){ .fd = run_secrets_fd(l->run), .events = POLLIN };
+	p[6] = (struct pollfd){ .fd = run_ssh_agent_fd(l->run), .events = POLLIN };
+	p[7] = (struct pollfd){ .fd = run_wrapped_fd(l->run), .events = POLLIN };
+	again = run_stdio_refresh(l->stdio) || again;
 
 	(void)run_audit_dispatch(l->run, false);
 	p[3].fd = run_audit_fd(l->run);
@@ -268,10 +308,14 @@ static int wait_once(struct run_loop_state *l)
 		if (stdio_copy_poll(&l->stdio->copies[i], &p[FIXED + n]))
 			copies[n++] = &l->stdio->copies[i];
 	}
-	r = poll(p, FIXED + n,
-		run_live_wait_ms(l->run, run_audit_wait_ms(l->run, again ? KEYBOARD_MS : -1)));
+	ms = run_audit_wait_ms(l->run, again ? KEYBOARD_MS : -1);
+	ms = ask_prompt_wait_ms(l->run, run_live_wait_ms(l->run, ms));
+	r = wait_for(p, FIXED + n, wait_until(ms));
 	if (r < 0)
-		return errno == EINTR ? 0 : -errno;
+		return r;
+	/* Before anything is denied that this turn has seen. */
+	if (run_wrapped_hear(l->run, l->stdio) < 0 && l->session)
+		(void)session_kill(l->session, COMMAND);
 	run_audit_tick(l->run);
 	run_live_tick(l->run);
 	if (run_audit_dispatch(l->run, p[3].revents) && l->session)
@@ -279,11 +323,15 @@ static int wait_once(struct run_loop_state *l)
 	for (size_t i = 0; i < n; i++)
 		stdio_copy_run(copies[i], &p[FIXED + i]);
 	run_stdio_hang_up(l->stdio);
-	if (p[2].revents)
-		run_explain_dispatch(l->run->explain);
+	if (p[4].revents)
+		ask_prompt_read(l->run, l->stdio);
+	if (p[5].revents)
+		run_loop_on_lender(l);
+	if (p[6].revents)
+		run_ssh_agent_dispatch(l->run, l->stdio);
 	if (p[1].revents && run_loop_on_signal(l) < 0)
 		return -EINTR;
-	if (p[0].revents && session_dispatch(l->session) < 0 && !l->outcome->end)
+	if (run_loop_dispatch(l, p[2].revents, p[0].revents) < 0 && !l->outcome->end)
 		return -ECONNRESET;
 	if (l->is_stopped && !l->outcome->end)
 		run_loop_follow(l);
@@ -292,22 +340,30 @@ static int wait_once(struct run_loop_state *l)
 
 static int run_loop_wait_for_end(struct run_loop_state *l)
 {
+	struct record record;
 	int r = 0;
 
 	while (r == 0 && !l->outcome->end)
 		r = wait_once(l);
+	ask_prompt_end(l->run, l->stdio);
 	if (r < 0)
 		return error_set(
 			l->run->call->error, r, NULL, "the sandbox ended: %s", strerror(-r));
 	/* All that could connect is dead now: what it sent last leaves, and the rest is reported.
 	 */
 	session_finish(l->session);
+	run_ssh_agent_finish(l->run, l->stdio);
 	/* All that could write is dead now: what is left in the pipes is the end of the output. The
 	 * kernel takes the namespaces apart while we go on. */
-	session_free(l->session);
+	if (session_is_empty(l->session) && !l->stdio->is_terminal)
+		l->run->ending = l->session;
+	else
+		session_free(l->session);
 	l->session = l->run->session = NULL;
 	while (r == 0 && !run_stdio_is_done(l->stdio))
 		r = wait_once(l);
+	while (run_secrets_settle(l->run, &record))
+		run_loop_on_record(l, record);
 	return 0;
 }
 
@@ -349,6 +405,8 @@ static int run_loop_start(struct run_loop_state *l)
 	};
 	int ret;
 
+	/* From here on a command may change what was looked at. */
+	links_keep(false);
 	launch_limits_start(&r->limits, &s);
 	s.flags |= run_loop_ignored();
 	for (int i = 0; i < 3; i++)
@@ -397,6 +455,8 @@ int run_loop(struct run *r, struct run_stdio *s, struct run_outcome *ret)
 	int err = session_build_begin(r->session, r->plan, &handler, r->call->error);
 
 	l.session = r->session;
+	if (err == 0)
+		err = run_ssh_agent_serve(r);
 	if (err == 0) {
 		err = open_signals(&l);
 		if (err < 0)

@@ -29,6 +29,13 @@ static int run_network_append(struct run_network *n, struct arena *a, const stru
 	return ARENA_PUSH(a, n->items, n->n, n->cap, copy);
 }
 
+/* Of the same, by whichever program. */
+static bool run_network_is_same(const struct record *a, const struct record *b)
+{
+	return a->kind == b->kind && a->dns == b->dns && strcmp(a->target, b->target) == 0 &&
+	       strcmp(a->reason, b->reason) == 0;
+}
+
 int run_network_add(struct run_network *n, struct arena *a, const struct record *r)
 {
 	int ret;
@@ -36,9 +43,7 @@ int run_network_add(struct run_network *n, struct arena *a, const struct record 
 	for (size_t i = 0; i < n->n; i++) {
 		struct record *known = &n->items[i];
 
-		if (known->kind != r->kind || known->dns != r->dns ||
-			strcmp(known->target, r->target) != 0 ||
-			strcmp(known->reason, r->reason) != 0)
+		if (!run_network_is_same(known, r) || strcmp(known->program, r->program) != 0)
 			continue;
 		known->count += r->count ? r->count : 1;
 		known->sent += r->sent;
@@ -157,29 +162,13 @@ bool run_network_is_granted(const struct record *r, const struct policy *policy)
 /* What would help, as an option where there is one: "--net NAME:443". */
 static void run_network_put_remedy(const char *remedy, struct output *o)
 {
-	static const struct {
-		const char *line, *option;
-	} begins[] = {
-		{ "add network: {allow: [\"", "--net " },
-		{ "add network: {private: [\"", "--net-private " },
-	};
-	static const char end[] = "\"]}";
-	const char *pattern = NULL, *quote = NULL, *option = NULL;
 	auto_buffer text = { 0 };
+	const char *rest, *option = explain_option(remedy, &text, &rest);
 
 	/* What is built in has no file to add it to, and an option joins it (explain_where()). */
-	for (size_t i = 0; i < ROWS(begins); i++) {
-		if (strncmp(remedy, begins[i].line, strlen(begins[i].line)) != 0)
-			continue;
-		pattern = remedy + strlen(begins[i].line);
-		quote = strchr(pattern, '"');
-		option = begins[i].option;
-	}
-	if (quote && strncmp(quote, end, strlen(end)) == 0 &&
-		strncmp(quote + strlen(end), " to ", 4) != 0) {
-		buffer_add(&text, pattern, (size_t)(quote - pattern));
-		buffer_adds(&text, quote + strlen(end));
-		buffer_adds(&o->text, option);
+	if (option) {
+		buffer_printf(&o->text, "%s ", option);
+		buffer_adds(&text, rest);
 		remedy = buffer_text(&text);
 	}
 	output_foreign(o, remedy);
@@ -209,13 +198,31 @@ void run_network_tell_first(const struct record *r, const char *profile, struct 
 	buffer_addc(&o->text, '\n');
 }
 
+/* A person reads of a target once, whichever programs tried it. How often; 0: it was shown. */
+static uint64_t run_network_count(const struct run_network *n, size_t i)
+{
+	uint64_t count = 0;
+
+	for (size_t k = 0; k < n->n; k++) {
+		if (!run_network_is_same(&n->items[k], &n->items[i]))
+			continue;
+		if (k < i)
+			return 0;
+		count += n->items[k].count;
+	}
+	return count;
+}
+
 void run_network_tell(const struct run_network *n, struct output *o)
 {
 	uint64_t all = n->missed, shown = 0;
 
 	for (size_t i = 0; i < n->n; i++) {
 		const struct record *r = &n->items[i];
+		const uint64_t count = run_network_count(n, i);
 
+		if (count == 0)
+			continue;
 		all += r->kind != RECORD_CLOSED && !r->is_told;
 		if (r->kind == RECORD_CLOSED || r->is_told || shown == RUN_NETWORK_SHOWN)
 			continue;
@@ -227,8 +234,8 @@ void run_network_tell(const struct run_network *n, struct output *o)
 		buffer_adds(&o->text, *r->reason ? ": " : "");
 		output_foreign(o, r->reason);
 		/* One look at a name is several questions, so their number says nothing. */
-		if (r->count > 1 && !r->dns)
-			buffer_printf(&o->text, " (%llu times)", (unsigned long long)r->count);
+		if (count > 1 && !r->dns)
+			buffer_printf(&o->text, " (%llu times)", (unsigned long long)count);
 		buffer_addc(&o->text, '\n');
 		if (r->kind != RECORD_DENIED || !run_network_has_remedy(r))
 			continue;

@@ -7,21 +7,32 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/pages.h"
 #include "base/path.h"
 #include "cli/output.h"
 #include "cli/explain/explain.h"
+#include "cli/explain/report.h"
 #include "cli/preset/preset.h"
 #include "cli/run/internal.h"
 #include "cli/verb.h"
+#include "host/links.h"
 #include "host/own.h"
 #include "launch/command.h"
+#include "launch/program.h"
+
+/* What a run with the least plan writes of each, about. */
+enum { RUN_HEAP = 160 << 10, RUN_STACK = 80 << 10 };
 
 static void run_deinit(struct run *r)
 {
 	session_free(r->session);
 	run_explain_free(r->explain);
 	run_replaced_end(r);
+	undo_deinit(&r->undo);
 	run_private_end(r);
+	session_free(r->ending);
+	run_secrets_end(r);
+	run_ssh_agent_end(r);
 	plan_free(r->plan);
 	run_inside_deinit(r);
 	policy_free(r->policy);
@@ -29,6 +40,7 @@ static void run_deinit(struct run *r)
 	run_later_end(r);
 	run_claude_end(r);
 	profile_deinit(&r->profile);
+	project_deinit(&r->project);
 	skill_archive_close(&r->copy);
 	launch_skill_deinit(&r->skill);
 	run_live_end(r);
@@ -50,6 +62,49 @@ static bool is_entry(const struct run *r)
 	return m->entry || m->wasm_file || r->call->n == 0;
 }
 
+/* `#!/usr/bin/env bash` means bash, which is what a skill grants. */
+static bool run_is_env(const char *const *words)
+{
+	return words[0] && words[1] && strcmp(words[0], "/usr/bin/env") == 0 &&
+	       !strpbrk(words[1], "-= \t/");
+}
+
+/*
+ * A script of the skill by its path, under a list of programs that has its interpreter and not the
+ * script: its interpreter is what is started, as the kernel would start it, and what is decided
+ * about. The script is the copy that was hashed; what the skill may write is no such script.
+ */
+static int run_find_script(struct run *r)
+{
+	const struct skill_item *item = NULL;
+	const char *const *words = NULL;
+	const char *path = NULL;
+	struct error ignored = { 0 };
+	int ret;
+
+	if (!r->options.skill || !strchr(r->argv[0], '/') ||
+		!r->skill.manifest.permissions->exec_listed)
+		return 0;
+	ret = load_absolute(r->call, r->argv[0], &path);
+	if (ret < 0)
+		return ret;
+	if (!path_is_below(path, r->skill.path) || !path[strlen(r->skill.path)] ||
+		skill_content_find(&r->skill.content, path + strlen(r->skill.path) + 1, &item) <
+			0 ||
+		item->type != SKILL_FILE || item->live || !item->executable)
+		return 0;
+	if (launch_skill_script(&r->skill, path, r->argv + 1, r->call->arena, &words, &ignored) < 0)
+		return 0;
+	words += run_is_env(words);
+	for (r->n_argv = 0; words[r->n_argv];)
+		r->n_argv++;
+	r->argv = arena_calloc(r->call->arena, r->n_argv + 1, sizeof(*r->argv));
+	if (!r->argv)
+		return error_no_memory(r->call->error);
+	memcpy(r->argv, words, r->n_argv * sizeof(*r->argv));
+	return 0;
+}
+
 int run_find_words(struct run *r)
 {
 	int ret;
@@ -57,8 +112,9 @@ int run_find_words(struct run *r)
 	if (is_entry(r) && launch_wasm_is(&r->skill))
 		return run_wasm(r);
 	if (is_entry(r)) {
-		ret = launch_skill_command(&r->skill, NULL, (const char *const *)r->call->words,
-			r->call->n, r->call->arena, &r->argv, &r->n_argv, r->call->error);
+		ret = launch_skill_command(&r->skill, NULL, NULL,
+			(const char *const *)r->call->words, r->call->n, r->call->arena, &r->argv,
+			&r->n_argv, r->call->error);
 		return ret == -ENOEXEC ? RUN_FORBIDDEN : ret;
 	}
 	r->n_argv = r->call->n + r->is_shell + r->presets.n_words;
@@ -79,7 +135,7 @@ int run_find_words(struct run *r)
 		memmove(r->argv + 1 + n, r->argv + 1, (r->n_argv - n - 1) * sizeof(*r->argv));
 		memcpy(r->argv + 1, r->presets.words, n * sizeof(*r->argv));
 	}
-	return 0;
+	return r->n_argv ? run_find_script(r) : 0;
 }
 
 static bool run_may_read(const struct run *r, const char *path)
@@ -88,13 +144,32 @@ static bool run_may_read(const struct run *r, const char *path)
 		r->policy, &(struct request){ .op = OPERATION_FS_READ, .target = path });
 }
 
+/* A line that denies the project's own folder: its commands would start elsewhere, and see nothing
+ * of it. */
+static int run_check_project(const struct run *r)
+{
+	const struct request request = { .op = OPERATION_FS_READ, .target = r->project.folder };
+	struct error *e = r->call->error;
+	struct decision d;
+
+	if (!r->has_project || policy_decide(r->policy, &request, &d) < 0 ||
+		d.verdict != VERDICT_DENY || d.why != DECISION_RULE || !d.source)
+		return 0;
+	(void)error_set(e, -EACCES, &d.source->grant->where,
+		"this denies the folder of the project itself, %s", r->project.folder);
+	error_hint(e, "narrow it to what the commands must not see, such as $WORK_DIR/secret/**");
+	return RUN_FORBIDDEN;
+}
+
 /* Where it starts: where told; else where we are, if that is there inside; else where the plan
  * says. */
 static int find_cwd(struct run *r)
 {
 	const char *named = r->options.cwd, *here = r->load.variables.values[VARIABLE_WORK_DIR];
-	int ret = 0;
+	int ret = run_check_project(r);
 
+	if (ret != 0)
+		return ret;
 	if (named) {
 		ret = run_real_folder(r, "--cwd", named, &r->cwd);
 		if (ret < 0 || run_may_read(r, r->cwd))
@@ -165,6 +240,9 @@ static int make_plan(struct run *r)
 		.guarded = r->guarded,
 		.n_guarded = r->n_guarded,
 		.replaces = true,
+		.made = r->missing.items,
+		.n_made = r->missing.n,
+		.masks_matches = !r->options.strict,
 		.explain = r->options.explain,
 		.asks_hosts = run_live_may_reach_hosts(r),
 		.ask_ms = run_live_ask_ms(r),
@@ -172,6 +250,11 @@ static int make_plan(struct run *r)
 		.broker = r->broker.program,
 		.http = r->options.broker_http,
 		.caller = r->broker.caller,
+		.lends = r->secrets.is_on,
+		.covers = r->secrets.covers,
+		.n_covers = r->secrets.n_covers,
+		.masked = r->secrets.files,
+		.n_masked = r->secrets.n_files,
 		.worker = r->is_wasm ? r->wasm.files : NULL,
 	};
 	int ret = own_folders(r->call->arena, r->load.variables.values[VARIABLE_HOME], r->policy,
@@ -186,13 +269,39 @@ static int make_plan(struct run *r)
 	if (ret == 0) {
 		/* Those of options too: the tree in memory is as large as they say. */
 		r->plan->limits = r->limits;
+		r->plan->lent = r->secrets.lent;
+		r->plan->n_lent = r->secrets.is_on ? r->secrets.n_lent : 0;
 		if (!r->options.json)
 			tell_notes(r);
+		run_secrets_tell_files(r);
 	}
 	return ret;
 }
 
 /* Running */
+
+/* The kernel counts what has no route, and nothing looks at each address: that it was tried is
+ * recorded, and --explain shows which. */
+static void end_record_unheard(struct run *r, const struct report *report)
+{
+	const struct record unheard = { .kind = RECORD_DENIED,
+		.target = "*",
+		.name = "",
+		.address = "",
+		.rule = "",
+		.reason =
+			"an address was tried, and this run has no network; --explain shows which",
+		.remedy = "",
+		.program = "" };
+
+	if (!(report->flags & REPORT_UNHEARD) || r->plan->network != PLAN_NETWORK_NONE ||
+		r->options.explain)
+		return;
+	run_audit_network(r, &unheard);
+	/* A person has a line of its own for it. */
+	if (r->options.json)
+		(void)run_network_add(&r->network, r->call->arena, &unheard);
+}
 
 static int end_status(struct run *r, const struct run_stdio *s, const struct run_outcome *o)
 {
@@ -201,6 +310,7 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	switch (o->end) {
 	case RUN_END_EXITED:
 		status = run_result_status(&o->report);
+		end_record_unheard(r, &o->report);
 		run_audit_exited(r, &o->report, s->budget.dropped);
 		if (!r->options.json)
 			run_result_tell(r, s, &o->report);
@@ -221,6 +331,44 @@ static int end_status(struct run *r, const struct run_stdio *s, const struct run
 	if (r->options.json)
 		run_result_print(r, s, o->end == RUN_END_EXITED ? &o->report : NULL, status);
 	return status;
+}
+
+/* By itself, and not by a limit or a signal: perhaps for want of something. */
+static bool run_has_failed(const struct run_outcome *o)
+{
+	return o->end == RUN_END_REFUSED ||
+	       (o->end == RUN_END_EXITED && !o->report.signal && o->report.exit_code != 0 &&
+		       !(o->report.flags &
+			       (REPORT_TIMED_OUT | REPORT_OUT_OF_MEMORY | REPORT_KILLED)));
+}
+
+/* An agent with a terminal: a session is long, and what its commands lacked is another matter. */
+static bool run_is_session(const struct run *r, const struct run_stdio *s)
+{
+	bool is_agent = r->mode;
+
+	for (size_t i = 0; i < r->presets.n; i++)
+		is_agent = is_agent || preset_is_agent(r->presets.items[i].preset);
+	return is_agent && s->is_terminal;
+}
+
+/* Whether the next run of the same command is watched. A refusal says by itself what is missing. */
+static void run_end_again(struct run *r, const struct run_stdio *s, const struct run_outcome *o)
+{
+	const int status = run_result_status(&o->report);
+	const bool is_answer = again_is_answer(r->argv[0], status);
+	const bool has_failed = run_has_failed(o) && !is_answer && !run_is_session(r, s);
+	bool is_denied = r->options.explain && run_explain_is_denied(r, status);
+	enum again next;
+
+	if (!r->again.name[0] || o->end != RUN_END_EXITED ||
+		(!has_failed && status != 0 && !is_answer))
+		return;
+	for (size_t i = 0; i < r->network.n; i++)
+		is_denied = is_denied || r->network.items[i].kind == RECORD_DENIED;
+	next = again_next(r->again.was, r->options.explain, has_failed, is_denied);
+	if (next != AGAIN_NONE || r->again.was != AGAIN_NONE)
+		again_keep(r->again.name, next);
 }
 
 /* What the skill requires and will not find; said before it runs, and it runs all the same. */
@@ -256,6 +404,20 @@ static int run_tell_needs(struct run *r)
 	return 0;
 }
 
+/* What --undo compares must not change any more: nothing of the sandbox is left. */
+static void run_end_for_undo(struct run *r, bool has_failed)
+{
+	if (!r->undo.is_kept)
+		return;
+	session_free(r->ending);
+	r->ending = NULL;
+	/* Of one that failed half-way something may be left. */
+	if (has_failed) {
+		session_free(r->session);
+		r->session = NULL;
+	}
+}
+
 static int run_confined(struct run *r)
 {
 	/* Static: large, and mostly never touched. */
@@ -265,7 +427,7 @@ static int run_confined(struct run *r)
 		.host_env = (const char *const *)environ,
 		.home = r->plan->home,
 		.cwd = r->cwd,
-		.offline = r->plan->network == PLAN_NETWORK_NONE,
+		.offline = r->plan->reaches_nothing,
 		.socket = r->plan->has_broker ? PLAN_BROKER_FOLDER "/" PLAN_BROKER_SOCKET : NULL,
 		.tools = r->plan->caller.path ? PLAN_BROKER_FOLDER : NULL,
 		.http_url = r->plan->has_http ? PLAN_BROKER_URL : NULL,
@@ -278,6 +440,8 @@ static int run_confined(struct run *r)
 	if (ret == 0)
 		ret = launch_environment(
 			o, &r->load.variables, r->call->arena, &r->env, &r->n_env, r->call->error);
+	if (ret == 0)
+		ret = run_secrets_variables(r);
 	if (ret == 0 && r->options.skill)
 		ret = run_tell_needs(r);
 	if (ret == 0)
@@ -290,9 +454,16 @@ static int run_confined(struct run *r)
 	if (ret == 0 && outcome.end != RUN_END_REFUSED) {
 		run_replaced_finish(r);
 		run_private_look(r);
+		run_later_look(r);
 	}
+	run_end_for_undo(r, ret < 0);
+	run_undo_finish(r);
 	if (ret == 0)
 		ret = end_status(r, s, &outcome);
+	if (run_has_failed(&outcome) || ret == RUN_FORBIDDEN)
+		ask_later(r, s);
+	if (ret >= 0)
+		run_end_again(r, s, &outcome);
 	run_stdio_close(s);
 	return ret;
 }
@@ -301,7 +472,6 @@ static int run_confined(struct run *r)
 static int prepare_session(struct run *r)
 {
 	const struct session_options options = { .single = true,
-		.explain = r->options.explain,
 		.host_network = r->options.agent.is_given,
 		.host_root = r->options.agent.is_given };
 
@@ -324,11 +494,22 @@ static int prepare_explain(struct run *r)
 	return ret < 0 ? error_no_memory(r->call->error) : 0;
 }
 
+/* What every run writes, once the zygote is there, which would have to copy it. */
+static int run_prepare_memory(struct run *r)
+{
+	(void)r;
+	pages_ahead_of_heap(RUN_HEAP);
+	pages_ahead_of_stack(RUN_STACK);
+	return 0;
+}
+
 /* Each does its part, and returns 0 to go on; or a status, or a negative errno. */
 static int (*const steps[])(struct run *r) = {
 	prepare_session,
+	run_prepare_memory,
 	run_broker_begin,
 	run_layers,
+	run_secrets_trust,
 	run_broker_begin,
 	find_limits,
 	run_find_words,
@@ -340,8 +521,24 @@ static int (*const steps[])(struct run *r) = {
 	prepare_explain,
 	find_cwd,
 	run_notes,
+	run_undo_begin,
 	run_confined,
 };
+
+static int run_all_served(struct run *r)
+{
+	int ret = run_layers(r);
+
+	if (ret == 0)
+		ret = find_limits(r);
+	/* What is looked up from now on is what is there then. */
+	links_keep(false);
+	if (ret != 0)
+		return ret;
+	ret = r->serve(r);
+	run_later_serve(r);
+	return ret;
+}
 
 static int run_all(struct run *r)
 {
@@ -351,36 +548,75 @@ static int run_all(struct run *r)
 		r->is_printed = true; /* that was --help */
 	if (ret != 0)
 		return ret < 0 ? ret : STATUS_YES;
+	ret = r->wrapped ? r->wrapped->begin(r->wrapped, r) : 0;
+	if (ret < 0)
+		return ret;
 	if (r->options.agent.is_given && r->options.agent.mode == AGENT_MODE_RWX)
 		return run_plain(r);
 	if (r->options.tier && r->options.tier[0] == '3')
 		return run_writes(r);
-	for (size_t i = 0; ret == 0 && i < ROWS(steps); i++)
+	links_keep(true);
+	if (r->serve)
+		ret = run_all_served(r);
+	for (size_t i = 0; !r->serve && ret == 0 && i < ROWS(steps); i++)
 		ret = steps[i](r);
+	links_keep(false);
+	return ret;
+}
+
+/* Not on the stack: zeroing it there would touch pages that the zygote then copies. */
+static struct run the_run;
+
+static int run_begin_and_end(struct call *c)
+{
+	struct run *r = &the_run;
+	int ret;
+
+	r->call = c;
+	r->skill = LAUNCH_SKILL_NONE;
+	r->private.own = -1;
+	r->secrets.lender = CHILD_NONE;
+	r->ssh.agent = CHILD_NONE;
+	r->undo = UNDO_EMPTY;
+	run_stdio_reserve();
+	ret = run_all(r);
+	run_audit_end(r, ret);
+	if (ret < 0 && !c->error->text[0])
+		(void)error_set(c->error, ret, NULL, "%s", strerror(-ret));
+	ret = ret < 0 ? RUN_FAILED : ret;
+	if (c->error->text[0] && !r->is_told)
+		output_error(c->error);
+	/* Nothing ran, so nothing was printed; a program wants to know why as well. */
+	if (c->json && *c->json && !r->is_printed)
+		run_result_print(r, NULL, NULL, ret);
+	if (r->is_round && explain_report_write(r, ret, r->report) < 0)
+		ret = RUN_FAILED;
+	run_deinit(r);
 	return ret;
 }
 
 int run_main(struct call *c, bool is_shell)
 {
-	/* Not on the stack: zeroing it there would touch pages that the zygote then copies. */
-	static struct run r;
-	int ret;
+	the_run.is_shell = is_shell;
+	return run_begin_and_end(c);
+}
 
-	r.call = c;
-	r.is_shell = is_shell;
-	r.skill = LAUNCH_SKILL_NONE;
-	r.private.own = -1;
-	run_stdio_reserve();
-	ret = run_all(&r);
-	run_audit_end(&r, ret);
-	if (ret < 0 && !c->error->text[0])
-		(void)error_set(c->error, ret, NULL, "%s", strerror(-ret));
-	ret = ret < 0 ? RUN_FAILED : ret;
-	if (c->error->text[0] && !r.is_told)
-		output_error(c->error);
-	/* Nothing ran, so nothing was printed; a program wants to know why as well. */
-	if (c->json && *c->json && !r.is_printed)
-		run_result_print(&r, NULL, NULL, ret);
-	run_deinit(&r);
-	return ret;
+int run_main_round(struct call *c, int report, const char *policy)
+{
+	the_run.is_round = true;
+	the_run.load.fd_name = policy;
+	the_run.report = report;
+	return run_begin_and_end(c);
+}
+
+int run_main_wrapped(struct call *c, struct run_wrapped *w)
+{
+	the_run.wrapped = w;
+	return run_begin_and_end(c);
+}
+
+int run_main_served(struct call *c, run_server *serve)
+{
+	the_run.serve = serve;
+	return run_begin_and_end(c);
 }
