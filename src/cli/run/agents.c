@@ -15,9 +15,14 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "cli/output.h"
+#include "cli/preset/preset.h"
 #include "cli/run/internal.h"
 #include "host/links.h"
 #include "policy/variable.h"
+
+/* What Corral keeps of what commands have written; below the home. */
+static const char *const run_agents_kept[] = { PRESET_PACKS, PRESET_AGENTS, ".local/state/corral",
+	".cache/corral" };
 
 static const struct {
 	const char *program, *login; /* below the home */
@@ -92,6 +97,13 @@ static bool run_agents_may_write(const struct run *r, const char *path)
 	/* Who works in the home has programs below it. */
 	if (work && !path_is_below(home, work))
 		is_written = is_written || run_agents_is_in(path, work);
+	for (size_t i = 0; home && !is_written && i < ROWS(run_agents_kept); i++) {
+		char folder[PATH_BYTES];
+
+		is_written = snprintf(folder, sizeof(folder), "%s/%s", home, run_agents_kept[i]) >=
+				     (int)sizeof(folder) ||
+			     run_agents_is_in(path, folder);
+	}
 	for (size_t i = 0; !is_written && i < a->extra.n; i++)
 		is_written = run_agents_is_in(path, a->extra.items[i]);
 	for (size_t i = 0; !is_written && i < write->n; i++)
@@ -130,6 +142,13 @@ static bool run_agents_find(const char *word, char out[PATH_BYTES])
 		path += len + is_more;
 	}
 	return false;
+}
+
+bool run_agents_find_real(const char *word, char real[PATH_BYTES])
+{
+	char path[PATH_BYTES];
+
+	return run_agents_find(word, path) && links_follow(path, NULL, NULL, real) == 0;
 }
 
 bool run_agents_find_own(struct run *r, const char *word, char real[PATH_BYTES])

@@ -395,17 +395,17 @@ void run_audit_started(struct run *r)
 				.n_args = r->n_argv - 1 });
 }
 
-/* A program that is not there was not denied. The policy's own words are best, then ours. */
+/* A program that is not there, or is none, was not denied. The policy's own words are best, then
+ * ours. */
 void run_audit_refused(struct run *r, int status, const char *why)
 {
-	const bool is_denied = status == RUN_FORBIDDEN;
 	const struct run_audit *a = &r->audit;
 
 	if (r->call->error->text[0])
 		why = r->call->error->text;
 	run_audit_add(r, &(struct audit_event){ .action = AUDIT_EXEC,
 				 .target = run_audit_program_of(r),
-				 .decision = is_denied ? AUDIT_DENIED : AUDIT_FAILED,
+				 .decision = a->is_denied ? AUDIT_DENIED : AUDIT_FAILED,
 				 .rule = a->rule,
 				 .reason = a->reason ? a->reason : why,
 				 .status = status,
@@ -469,6 +469,7 @@ void run_audit_call(struct run *r, const void *event, size_t len, uint64_t missi
 
 void run_audit_exited(struct run *r, const struct report *report, uint64_t dropped)
 {
+	auto_buffer count = { 0 };
 	const struct holder_record to = run_audit_record(r);
 
 	if (!r->audit.trail)
@@ -482,6 +483,9 @@ void run_audit_exited(struct run *r, const struct report *report, uint64_t dropp
 					  : "files were written to private folders, which are gone "
 					    "with the command",
 			r->private.n_files);
+	if (run_later_put_count(r, &count) > 0)
+		holder_record_files(
+			&to, AUDIT_NONE, r->later.items[0].folder, buffer_text(&count), 1);
 	holder_record_end(&to,
 		&(struct holder_end){ .report = report, .limits = &r->limits, .dropped = dropped });
 }

@@ -32,7 +32,7 @@ struct run_audit {
 	struct audit_trail *trail;                 /* NULL: not open */
 	char session[RUN_AUDIT_SESSION];           /* its id; "" where there is no log */
 	uint64_t network[RUN_AUDIT_NETWORK_KINDS]; /* records of the network so far */
-	/* Of the policy about a program that it refused; NULL: it was not that. */
+	bool is_denied; /* the policy refused the program, and these are its words */
 	const char *rule, *reason;
 	struct holder_join join; /* the daemon, if there is one: it hears what the log does */
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a command that failed most likely lacked, where nothing was watched and no record shows it:
- * variables of the user that were withheld and that its program names, files in the home that a
- * well-known program reads first, and what no command may do (trace others, make a sandbox of its
- * own, use secret keys). By the words of the command line and the file of the program alone, and
- * only if it failed; --explain looks on instead and knows better.
+ * variables of the user that were withheld and that its program (or its agent's preset) names,
+ * files in the home that a well-known program reads first, and what no command may do (trace
+ * others, make a sandbox of its own, use secret keys). By the words of the command line and the
+ * file of the program alone, and only if it failed; --explain looks on instead and knows better.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,10 @@
 #include "base/fd.h"
 #include "cli/explain/explain.h"
 #include "cli/output.h"
+#include "cli/preset/preset.h"
 #include "cli/run/internal.h"
 #include "codec/json-writer.h"
+#include "host/links.h"
 #include "launch/program.h"
 #include "policy/explain.h"
 #include "policy/policy.h"
@@ -184,6 +186,21 @@ static bool failed_mentions(const char *path, const char *name, size_t len)
 	return false;
 }
 
+/* A known agent's real file: its preset knows what it reads, wherever in its package that is. */
+static bool failed_is_agents(const struct run *r, const char *path, const char *name, size_t len)
+{
+	char real[PATH_BYTES];
+	const char *row;
+	int preset = -ENOENT;
+
+	if (links_follow(path, NULL, NULL, real) == 0)
+		preset = preset_of_program(real, r->load.variables.values[VARIABLE_HOME]);
+	for (size_t i = 0; preset >= 0 && (row = preset_text(preset, PRESET_ENV, i)); i++)
+		if (strlen(row) == len && strncmp(row, name, len) == 0)
+			return true;
+	return false;
+}
+
 /* The files of programs that the words name: found as a shell would, interpreters left out. */
 static size_t failed_programs(
 	const struct run *r, const struct failed_words *w, const char *ret[PROGRAMS_MAX])
@@ -247,7 +264,8 @@ static void failed_tell_variables(
 			n_programs = failed_programs(r, w, programs);
 		is_looked = true;
 		for (size_t k = 0; k < n_programs; k++) {
-			if (!failed_mentions(programs[k], names[i], len))
+			if (!failed_is_agents(r, programs[k], names[i], len) &&
+				!failed_mentions(programs[k], names[i], len))
 				continue;
 			failed_tell_variable(r, programs[k], names[i], len, o);
 			shown++;
@@ -354,18 +372,37 @@ static void failed_tell_sandboxes(const struct failed_words *w, struct output *o
 	}
 }
 
+/* Landlock refuses a program without a word to anyone; only a run that is watched sees which. */
+static void failed_tell_refused(const struct run *r, int status, struct output *o)
+{
+	/* It was watched, and nothing was denied: the file is no program. */
+	if (status != RUN_FORBIDDEN || !r->plan->exec_listed || r->again.was == AGAIN_IN_VAIN)
+		return;
+	output_note(o);
+	buffer_adds(&o->text,
+		"status 126: a program inside was not started, as where exec does not "
+		"list it; ");
+	buffer_adds(&o->text, r->again.name[0]
+				      ? "the next run of this command names it, and so does "
+					"--explain\n"
+				      : "--exec PROGRAM grants one\n");
+}
+
 void run_failed_tell(const struct run *r, const struct report *report, struct output *o)
 {
 	struct failed_words words;
 
-	if (r->options.explain || report->signal || report->exit_code == 0 || r->mode ||
+	const bool is_explained = r->options.explain && !r->options.is_again;
+
+	if (is_explained || report->signal || report->exit_code == 0 || r->mode ||
 		report->flags & (REPORT_TIMED_OUT | REPORT_OUT_OF_MEMORY | REPORT_KILLED))
 		return;
 	failed_words(r, &words);
 	failed_tell_variables(r, &words, o);
-	/* The host that was denied is reason enough. */
-	if (r->network.n > 0)
+	/* The host that was denied is reason enough, and what was seen is better. */
+	if (r->network.n > 0 || r->options.explain)
 		return;
+	failed_tell_refused(r, report->exit_code, o);
 	failed_tell_programs(r, &words, report->exit_code, o);
 	failed_tell_sandboxes(&words, o);
 }

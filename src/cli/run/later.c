@@ -69,19 +69,32 @@ static int run_later_add_mode(struct run *r)
 	return ret == 0 && claude ? run_later_add(r, claude) : ret;
 }
 
-/* Those of --write, without wildcards. */
+/* The folder that --write names, perhaps with two stars; ~ and $HOME are the home. NULL: none. */
+static const char *run_later_folder_of(struct run *r, const char *text, int *ret)
+{
+	const char *home = r->load.variables.values[VARIABLE_HOME], *path;
+	const bool is_home =
+		home && (strncmp(text, "~/", 2) == 0 || strncmp(text, "$HOME/", 6) == 0);
+	const char *rest = is_home ? strchr(text, '/') : text;
+	const size_t len = strcspn(rest, "*?[]{}\\$~");
+
+	/* Other patterns are refused for writing. */
+	if (!len || (rest[len] && (strcmp(rest + len, "**") != 0 || rest[len - 1] != '/')))
+		return NULL;
+	path = arena_printf(r->call->arena, "%s%.*s", is_home ? home : "", (int)len, rest);
+	*ret = path ? load_absolute(r->call, path, &path) : error_no_memory(r->call->error);
+	return *ret < 0 ? NULL : path;
+}
+
 static int run_later_add_granted(struct run *r)
 {
 	const struct options_list *write = &r->options.write;
 	int ret = 0;
 
 	for (size_t i = 0; ret == 0 && i < write->n; i++) {
-		const char *path = NULL, *text = write->items[i];
+		const char *path = run_later_folder_of(r, write->items[i], &ret);
 
-		if (!*text || strpbrk(text, "*?[]{}\\$~"))
-			continue;
-		ret = load_absolute(r->call, text, &path);
-		if (ret == 0)
+		if (path)
 			ret = run_later_add(r, path);
 	}
 	return ret;
@@ -249,6 +262,8 @@ struct run_later_report {
 	size_t n, cap;
 	size_t left; /* that are in no list */
 	bool is_cut;
+	size_t created, changed; /* files */
+	bool is_least;           /* there may be more of these */
 };
 
 static int run_later_compare(const void *a, const void *b)
@@ -259,7 +274,18 @@ static int run_later_compare(const void *a, const void *b)
 	return r ? r : (x->folder > y->folder) - (x->folder < y->folder);
 }
 
-static struct run_later_report run_later_report(const struct run *r)
+/* The project's file, which an answer of the user's changed while the command ran. */
+static bool run_later_is_ours(const struct run *r, const struct run_later_one *x)
+{
+	auto_buffer path = { 0 };
+
+	if (!r->project.is_written)
+		return false;
+	buffer_printf(&path, "%s/%s", x->folder->folder, x->news->path);
+	return strcmp(buffer_text(&path), r->project.path) == 0;
+}
+
+static struct run_later_report run_later_make_report(const struct run *r)
 {
 	struct run_later_report report = { 0 };
 
@@ -268,13 +294,19 @@ static struct run_later_report run_later_report(const struct run *r)
 		const struct runs_later_miss *missed;
 		const struct runs_later_news *news;
 		const size_t n = runs_later_check(d, &news);
+		size_t created, changed;
 
 		for (size_t k = 0; k < n; k++) {
 			const struct run_later_one one = { d, &news[k] };
 
+			if (run_later_is_ours(r, &one))
+				continue;
 			if (ARENA_PUSH(r->call->arena, report.items, report.n, report.cap, one) < 0)
 				report.left++;
 		}
+		report.is_least = runs_later_count(d, &created, &changed) || report.is_least;
+		report.created += created;
+		report.changed += changed;
 		report.left += runs_later_left(d);
 		report.is_cut = report.is_cut || runs_later_is_cut(d) || runs_later_is_closed(d) ||
 				runs_later_missed(d, &missed) > 0;
@@ -284,13 +316,61 @@ static struct run_later_report run_later_report(const struct run *r)
 	return report;
 }
 
+void run_later_look(struct run *r)
+{
+	struct run_later_report *report = arena_alloc(r->call->arena, sizeof(*report));
+
+	if (!report)
+		return;
+	*report = run_later_make_report(r);
+	r->later.report = report;
+}
+
+static struct run_later_report run_later_report(const struct run *r)
+{
+	return r->later.report ? *r->later.report : run_later_make_report(r);
+}
+
+size_t run_later_put_count(const struct run *r, struct buffer *out)
+{
+	const struct run_later_report *report = r->later.report;
+	const size_t n = report ? report->created + report->changed : 0;
+
+	if (n == 0)
+		return 0;
+	buffer_adds(out, report->is_least ? "at least: " : "");
+	if (report->created)
+		buffer_printf(out, "created %zu%s", report->created, report->changed ? ", " : "");
+	if (report->changed)
+		buffer_printf(out, "changed %zu", report->changed);
+	buffer_adds(out,
+		(report->changed ? report->changed : report->created) == 1 ? " file" : " files");
+	return n;
+}
+
+/* For whoever looks at a whole session of an agent. */
+static void run_later_tell_count(const struct run *r, struct output *o)
+{
+	bool is_wanted = r->mode;
+	auto_buffer count = { 0 };
+
+	for (size_t i = 0; i < r->presets.n; i++)
+		is_wanted = is_wanted || preset_is_agent(r->presets.items[i].preset);
+	if (!is_wanted || run_later_put_count(r, &count) == 0)
+		return;
+	output_note(o);
+	buffer_printf(
+		&o->text, "the command %s in folders that it may write\n", buffer_text(&count));
+}
+
 static void run_later_tell_one(const struct run *r, const struct run_later_one *x, struct output *o)
 {
 	auto_buffer path = { 0 };
 
 	run_later_put_path(r, x->folder, x->news->path, &path);
 	output_note(o);
-	buffer_printf(&o->text, "the command %s ", x->news->is_new ? "created" : "changed");
+	buffer_printf(&o->text, "%s %s ", r->serve ? "a tool" : "the command",
+		x->news->is_new ? "created" : "changed");
 	output_foreign(o, buffer_text(&path));
 	buffer_printf(&o->text, " (%s): review it first\n", x->news->who);
 }
@@ -313,6 +393,7 @@ void run_later_tell(const struct run *r, struct output *o)
 	const struct run_later_report report = run_later_report(r);
 	const size_t shown = report.n < TOLD_MAX ? report.n : TOLD_MAX;
 
+	run_later_tell_count(r, o);
 	for (size_t i = 0; i < r->later.n; i++)
 		run_later_tell_missed(&r->later.items[i], o);
 	for (size_t i = 0; i < shown; i++)
@@ -341,10 +422,25 @@ void run_later_tell(const struct run *r, struct output *o)
 	}
 }
 
+void run_later_serve(struct run *r)
+{
+	auto_output o = output_for(STDERR_FILENO);
+
+	run_later_look(r);
+	run_later_tell(r, &o);
+	if (o.text.len)
+		(void)output_write(&o, STDERR_FILENO, NULL);
+}
+
 void run_later_print(const struct run *r, struct json_writer *w)
 {
 	const struct run_later_report report = run_later_report(r);
 
+	json_open_map(w, "workspace");
+	json_put_count(w, "created", report.created);
+	json_put_count(w, "changed", report.changed);
+	json_put_flag(w, "complete", !report.is_least);
+	json_close(w);
 	json_open_list(w, "runs_later");
 	for (size_t i = 0; i < report.n; i++) {
 		auto_buffer path = { 0 };

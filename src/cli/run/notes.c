@@ -129,6 +129,7 @@ int run_notes(struct run *r)
 
 	if (ret != 0 || r->options.json)
 		return ret;
+	ask_note(r, &o);
 	notes_variables(r, &o);
 	notes_ports(r, &o);
 	notes_open_network(r, &o);

@@ -25,6 +25,7 @@
 
 #include "base/array.h"
 #include "base/fd.h"
+#include "base/getdents.h"
 #include "base/path.h"
 #include "cli/output.h"
 #include "cli/run/internal.h"
@@ -33,6 +34,8 @@
 
 /* Bounds of one look, over all private folders. */
 enum { NAMES_MAX = 16384, FOLDERS_MAX = 1024 };
+/* The size of an empty folder in memory. */
+enum { EMPTY_BYTES = 40 };
 /* Of a line for a person. */
 enum { NAMED_MAX = 3 };
 
@@ -70,14 +73,6 @@ struct private_look {
 	} * folders;
 	size_t n, cap;
 	size_t names, *n_folders; /* left */
-};
-
-struct private_entry {
-	uint64_t ino;
-	int64_t next;
-	unsigned short len;
-	unsigned char type;
-	char name[];
 };
 
 static bool run_private_is_passing(const struct private_look *l, const char *path, const char *name)
@@ -129,7 +124,7 @@ static bool run_private_is_put_back(const struct run *r, const char *path)
 
 /* A name in a folder; what the plan has put there is no matter of the command. */
 static int run_private_take(
-	struct private_look *l, const char *folder, const struct private_entry *e)
+	struct private_look *l, const char *folder, const struct getdents_entry *e)
 {
 	char path[PATH_BYTES], full[PATH_BYTES];
 	const struct plan_entry *planned;
@@ -145,6 +140,9 @@ static int run_private_take(
 		return 0;
 	}
 	planned = plan_at(l->run->plan, full);
+	/* In place of a link there may be a file of the command's. */
+	if (planned && planned->kind == PLAN_LINK && e->type != DT_LNK)
+		planned = NULL;
 	if ((planned && planned->kind != PLAN_DIR) || run_private_is_put_back(l->run, full) ||
 		run_private_is_passing(l, path, e->name))
 		return 0;
@@ -183,7 +181,7 @@ static int run_private_read(struct private_look *l, const char *folder)
 		l->run->private.is_cut = true;
 	while (fd >= 0 && (n = syscall(SYS_getdents64, fd, bytes, sizeof(bytes))) > 0) {
 		for (long at = 0; at < n;) {
-			const struct private_entry *e = (const void *)(bytes + at);
+			const struct getdents_entry *e = (const void *)(bytes + at);
 			int r;
 
 			if (l->names == 0) {
@@ -214,12 +212,14 @@ static int run_private_search(struct private_look *l)
 	return r;
 }
 
-/* An empty folder in memory has no size: nothing has to be opened. */
+/* The kernel counts 20 bytes for each name in a folder in memory, "." and ".." among them
+ * (mm/shmem.c): one that has no others does not have to be opened. */
 static bool run_private_is_empty(const struct run *r, const char *number)
 {
 	struct stat st;
 
-	return fstatat(r->private.own, number, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_size == 0;
+	return fstatat(r->private.own, number, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       st.st_size <= EMPTY_BYTES;
 }
 
 void run_private_look(struct run *r)
@@ -233,7 +233,7 @@ void run_private_look(struct run *r)
 		struct private_look l = { .run = r,
 			.base = e->path,
 			.number = number,
-			.is_home = strcmp(e->path, plan->home_real) == 0,
+			.is_home = path_is_below(e->path, plan->home_real),
 			.names = names,
 			.n_folders = &folders };
 

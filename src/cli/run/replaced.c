@@ -148,12 +148,17 @@ static bool run_replaced_is_text(const struct replace *host, const struct buffer
 	       old.len == text->len && memcmp(buffer_text(&old), buffer_text(text), text->len) == 0;
 }
 
-/* The copy came with the time of the host's file. */
+/*
+ * Has another text than the host's file, which was changed since it was copied: does the copy still
+ * have the time that it was made with? Of a file that was not changed the texts alone decide, as
+ * programs set times, too.
+ */
 static bool run_replaced_is_untouched(const struct replace *host, const struct stat *copy)
 {
-	return host->exists && copy->st_size == host->before.st_size &&
-	       copy->st_mtim.tv_sec == host->before.st_mtim.tv_sec &&
-	       copy->st_mtim.tv_nsec == host->before.st_mtim.tv_nsec;
+	const struct timespec made = plan_stand_in_time(host->before.st_mtim);
+
+	return host->exists && !replace_is_same(host) && copy->st_size == host->before.st_size &&
+	       copy->st_mtim.tv_sec == made.tv_sec && copy->st_mtim.tv_nsec == made.tv_nsec;
 }
 
 static enum run_replaced_end run_replaced_put(struct run *r, struct run_replaced_file *f,

@@ -91,12 +91,24 @@ static void run_result_tell_unheard(struct output *o, const struct run *r)
 				      "it\n");
 }
 
+/* That it was watched, and if it was of no use. Of one that succeeds the log has it. */
+static void run_result_tell_again(struct output *o, const struct run *r, int status)
+{
+	if (!r->options.is_again || status == 0)
+		return;
+	output_note(o);
+	buffer_adds(&o->text, "this run was watched, because the command failed here before");
+	if (!run_explain_is_denied(r, status))
+		buffer_adds(&o->text, "; nothing was denied that explains it");
+	buffer_addc(&o->text, '\n');
+}
+
 /* With --explain what was denied is in one table; hosts that could not be reached are not. */
 static void run_result_tell_denied(struct output *o, const struct run *r, int status)
 {
 	struct run_network failed = { 0 };
 
-	if (!r->options.explain) {
+	if (!r->options.explain || (r->options.is_asked_only && status == 0)) {
 		run_network_tell(&r->network, o);
 		return;
 	}
@@ -106,6 +118,36 @@ static void run_result_tell_denied(struct output *o, const struct run *r, int st
 	}
 	run_network_tell(&failed, o);
 	run_explain_tell(r, status, o);
+}
+
+/* Who reads this may be a model that called Corral: it learns what it can ask for. */
+static void run_result_add_ask(struct output *o, bool is_offered)
+{
+	if (isatty(STDERR_FILENO))
+		return;
+	output_note(o);
+	buffer_printf(&o->text, "%s; the sandbox cannot be turned off from inside\n",
+		is_offered ? "ask the user for the options above"
+			   : "no option allows this: ask the user whether it is needed");
+}
+
+static void run_result_tell_model(struct output *o, const struct run *r, int status)
+{
+	/* The table stands above. */
+	bool is_denied = r->options.explain && run_explain_is_denied(r, status),
+	     is_offered = is_denied && run_explain_is_offered(r, status);
+
+	for (size_t i = 0; i < r->network.n; i++) {
+		const struct record *one = &r->network.items[i];
+
+		is_denied = is_denied || one->kind == RECORD_DENIED;
+		/* A rule that forbids it has no option. */
+		is_offered = is_offered ||
+			     (one->kind == RECORD_DENIED && (strncmp(one->remedy, "add ", 4) == 0 ||
+								    strstr(one->remedy, "--net")));
+	}
+	if (status != 0 && is_denied)
+		run_result_add_ask(o, is_offered);
 }
 
 static void run_result_tell_unasked(struct output *o, const struct run *r, bool is_unheard)
@@ -145,17 +187,27 @@ void run_result_tell(const struct run *r, const struct run_stdio *s, const struc
 
 	if (report)
 		run_result_tell_limits(&o, r, s, report);
+	if (r->is_round) {
+		if (o.text.len)
+			(void)output_write(&o, STDERR_FILENO, NULL);
+		return;
+	}
+	run_broker_tell_rest(r, &o);
+	run_ssh_agent_tell_rest(r, &o);
 	if (is_unheard && r->network.n == 0)
 		run_result_tell_unheard(&o, r);
+	run_result_tell_again(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	run_result_tell_denied(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	if (report)
 		run_failed_tell(r, report, &o);
+	run_result_tell_model(&o, r, report ? run_result_status(report) : RUN_FAILED);
 	run_result_tell_unasked(&o, r, is_unheard);
 	run_result_tell_expired(&o, r);
 	run_replaced_tell(r, &o);
 	run_private_tell(r, &o);
 	run_later_tell(r, &o);
 	run_claude_tell(r, &o);
+	run_undo_tell(r, &o);
 	if (o.text.len)
 		(void)output_write(&o, STDERR_FILENO, NULL);
 }
@@ -229,6 +281,11 @@ static void run_result_find_error(
 static void run_result_put_denied(struct json_writer *w, const struct run *r)
 {
 	json_put_flag(w, "explained", r->explain && r->options.explain);
+	json_put_text(w, "explained_because",
+		!r->explain || !r->options.explain ? NULL
+		: r->options.is_again              ? "failed_before"
+		: r->options.is_asked_only         ? "ask_denied"
+						   : "explain");
 	if (r->explain) {
 		run_explain_print(r, w);
 		return;
@@ -291,6 +348,7 @@ void run_result_print(
 	json_put_flag(&w, "broker", r->plan && r->plan->has_broker);
 	run_replaced_print(r, &w);
 	run_private_print(r, &w);
+	run_undo_print(r, &w);
 	run_later_print(r, &w);
 	run_network_print(&r->network, &w, "network");
 	run_result_put_denied(&w, r);
@@ -335,6 +393,7 @@ static void run_result_explain(struct run *r, struct ask *a, const char *path)
 		output_foreign(&o, deciding->request.target);
 		buffer_adds(&o.text, " …\n");
 	}
+	run_result_add_ask(&o, option);
 	(void)output_write(&o, STDERR_FILENO, NULL);
 }
 
@@ -356,6 +415,7 @@ static int run_result_judge(struct run *r, const char *path, const char *const *
 	/* For the record. */
 	explain_rule(&item.decision, &rule);
 	judge_reason(&item, &reason);
+	r->audit.is_denied = true;
 	r->audit.rule = arena_strdup(r->call->arena, buffer_text(&rule));
 	r->audit.reason = arena_strdup(r->call->arena, buffer_text(&reason));
 	ret = judge_add(&j, &a.judgement, &item);
@@ -363,11 +423,16 @@ static int run_result_judge(struct run *r, const char *path, const char *const *
 		return ret;
 	a.judgement.deciding = &item;
 	a.load.variables = r->load.variables;
-	run_result_explain(r, &a, path);
+	/* A round of `corral learn` goes on to grant it, or says itself why it does not. */
+	if (!r->is_round)
+		run_result_explain(r, &a, path);
 	(void)error_set(r->call->error, -EACCES, NULL, "the policy does not allow running %s: %s",
 		path, buffer_text(&reason));
 	r->is_told = true;
-	run_explain_refused(r->explain, OPERATION_EXEC, path);
+	/* Where no list of programs forbids it, being read is all that it lacks. */
+	run_explain_refused(r->explain,
+		item.decision.why == DECISION_UNREADABLE ? OPERATION_FS_READ : OPERATION_EXEC,
+		path);
 	return RUN_FORBIDDEN;
 }
 

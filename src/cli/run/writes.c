@@ -34,41 +34,13 @@ struct run_writes {
 static int run_writes_refuse(struct run *r)
 {
 	const struct run_options *o = &r->options;
-	const struct {
-		const char *name;
-		bool given;
-	} unheld[] = {
-		{ "--policy", o->policies.n > 0 },
-		{ "--profile", o->profile },
-		{ "--skill", o->skill },
-		{ "--read", o->read.n > 0 },
-		{ "--write", o->write.n > 0 },
-		{ "--deny", o->deny.n > 0 },
-		{ "--dangerously-allow", o->dangerous.n > 0 },
-		{ "--net", o->net.n > 0 },
-		{ "--net-private", o->net_private.n > 0 },
-		{ "--listen", o->listen.n > 0 },
-		{ "--exec", o->exec.n > 0 },
-		{ "--ssh-agent", o->ssh_agent },
-		{ "--timeout", o->limits.values[LIMIT_TIMEOUT_MS] != LIMIT_NONE },
-		{ "--memory", o->limits.values[LIMIT_MEMORY] != LIMIT_NONE },
-		{ "--pids", o->limits.values[LIMIT_PIDS] != LIMIT_NONE },
-		{ "--max-output", o->limits.values[LIMIT_OUTPUT] != LIMIT_NONE },
-		{ "--explain", o->explain },
-		{ "--json", o->json },
-		{ "--strict", o->strict },
-		{ "--broker", o->broker },
-		{ "--broker-http", o->broker_http },
-	};
 	struct location where = { 0 };
 	int ret;
 
-	for (size_t i = 0; i < ROWS(unheld); i++) {
-		if (!unheld[i].given)
-			continue;
+	if (o->unheld[RUN_WRITES]) {
 		ret = options_misused(r->call,
-			"--tier 3 enforces only where the agent writes, so %s cannot be enforced",
-			unheld[i].name);
+			"--tier 3 enforces only where the agent writes, so --%s cannot be enforced",
+			o->unheld[RUN_WRITES]);
 		if (o->write.n > 0)
 			error_hint(r->call->error, "--extra DIR names one more folder to write in");
 		return ret;
