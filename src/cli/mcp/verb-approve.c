@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `corral mcp approve`: shows what is new and what changed, asks, and pins it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "cli/diff.h"
+#include "cli/mcp/survey.h"
+#include "cli/mcp/verbs.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "codec/schema.h"
+#include "mcp/gateway/result.h"
+
+/* What is asked for: a server, or one tool of it. */
+struct approve_one {
+	struct gateway_member *member;
+	const char *tool; /* NULL: all */
+};
+
+/* Showing */
+
+static void approve_print_words(
+	struct buffer *out, const char *what, const struct node *list, const char *const *words)
+{
+	buffer_printf(out, "%s:", what);
+	for (const struct node *w = list ? list->first : NULL; w; w = w->next) {
+		buffer_addc(out, ' ');
+		output_shell_word(out, node_text(w) ? node_text(w) : "");
+	}
+	for (size_t i = 0; words && words[i]; i++) {
+		buffer_addc(out, ' ');
+		output_shell_word(out, words[i]);
+	}
+	buffer_addc(out, '\n');
+}
+
+static void approve_show_command(struct output *o, const struct gateway_member *m)
+{
+	auto_buffer old = { 0 }, new = { 0 };
+
+	if (gateway_is_approved(m))
+		return;
+	if (m->pins.exists) {
+		approve_print_words(&old, m->pins.url ? "url" : "command",
+			m->pins.url ? m->pins.url : m->pins.command, NULL);
+		approve_print_words(&old, "options", m->pins.options, NULL);
+	}
+	approve_print_words(
+		&new, m->config->is_remote ? "url" : "command", NULL, m->config->command);
+	approve_print_words(&new, "options", NULL, m->config->options);
+	diff_print(o, "  ", buffer_text(&old), old.len, buffer_text(&new), new.len);
+}
+
+/* One tool, as far as it differs from what was approved. Returns whether it does. */
+static bool approve_show_tool(struct call *c, struct output *o, const struct gateway_member *m,
+	const char *name, const struct node *now)
+{
+	const struct node *old = pins_find(&m->pins, name);
+	auto_buffer before = { 0 }, after = { 0 };
+
+	if (old && now && pins_compare(&m->pins, now) == PIN_APPROVED)
+		return false;
+	if (old)
+		pin_print(old, &before);
+	if (now)
+		pin_print(now, &after);
+	if (before.failed || after.failed)
+		o->text.failed = true;
+	buffer_adds(&o->text, "  ");
+	output_styled(o, OUTPUT_BOLD, !old ? "new: " : now ? "changed: " : "gone: ");
+	output_name(o, name);
+	buffer_addc(&o->text, '\n');
+	diff_print(o, "    ", buffer_text(&before), before.len, buffer_text(&after), after.len);
+	if (now)
+		mcp_survey_print_signs(c, o, m, now, "look at this: ");
+	return true;
+}
+
+/* Whether there is anything to approve. */
+static bool approve_show(struct call *c, struct output *o, const struct approve_one *one)
+{
+	const struct gateway_member *m = one->member;
+	const struct node *tools = m->process.upstream.tools.root;
+	bool differs = !gateway_is_approved(m);
+
+	output_styled(o, OUTPUT_BOLD, m->config->name);
+	buffer_addc(&o->text, '\n');
+	approve_show_command(o, m);
+	node_for_each(t, tools) {
+		const char *name = node_get_text(t, "name");
+
+		if (!one->tool || strcmp(one->tool, name) == 0)
+			differs |= approve_show_tool(c, o, m, name, t);
+	}
+	for (const struct node *t = m->pins.exists ? m->pins.tools->first : NULL; t; t = t->next) {
+		const char *name = node_get_text(t, "name");
+
+		if ((!one->tool || strcmp(one->tool, name) == 0) && !gateway_listed_tool(m, name))
+			differs |= approve_show_tool(c, o, m, name, NULL);
+	}
+	if (!differs)
+		buffer_adds(&o->text, "  approved as it is\n");
+	return differs;
+}
+
+/* Pinning */
+
+/* What is approved from now on: all that the server has, or one tool beside those before. */
+static struct node *approve_collect(struct call *c, const struct approve_one *one)
+{
+	const struct gateway_member *m = one->member;
+	struct node *list = node_new(c->arena, NODE_LIST);
+	const bool keeps = one->tool && gateway_is_approved(m);
+
+	for (const struct node *t = keeps ? m->pins.tools->first : NULL; t && list; t = t->next)
+		if (strcmp(node_get_text(t, "name"), one->tool) != 0 &&
+			!node_append(list, node_copy(c->arena, t)))
+			list = NULL;
+	for (const struct node *t = m->process.upstream.tools.root->first; t && list; t = t->next)
+		if ((!one->tool || strcmp(node_get_text(t, "name"), one->tool) == 0) &&
+			!node_append(list, node_copy(c->arena, t)))
+			list = NULL;
+	return list;
+}
+
+static int approve_one(
+	struct call *c, const struct mcp_survey *s, const struct approve_one *one, bool yes)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	const struct gateway_member *m = one->member;
+	const bool differs = approve_show(c, &o, one);
+	auto_buffer question = { 0 };
+	struct node *list;
+	int r = output_write(&o, STDOUT_FILENO, c->error);
+
+	if (r < 0 || !differs)
+		return r < 0 ? r : STATUS_YES;
+	buffer_printf(&question, "Approve %s%s%s as shown? [y/N] ", m->config->name,
+		one->tool ? "." : "", one->tool ? one->tool : "");
+	if (question.failed)
+		return error_no_memory(c->error);
+	if (!yes && !output_agrees(question.data))
+		return STATUS_NO;
+	list = approve_collect(c, one);
+	r = list ? pins_write(s->path, m->config, list) : -ENOMEM;
+	return r < 0 ? error_set(c->error, r, NULL, "the approval of %s cannot be stored: %s",
+			       m->config->name, strerror(-r))
+		     : STATUS_YES;
+}
+
+/* Operands */
+
+static int approve_find(
+	struct call *c, const struct mcp_survey *s, const char *word, struct approve_one *ret)
+{
+	const size_t len = strcspn(word, ".");
+	struct schema_names names = { .n = 0 };
+
+	*ret = (struct approve_one){ .tool = word[len] ? word + len + 1 : NULL };
+	for (size_t i = 0; i < s->gateway->n; i++) {
+		struct gateway_member *m = &s->gateway->members[i];
+
+		schema_names_add(&names, m->config->name);
+		if (strlen(m->config->name) == len && memcmp(m->config->name, word, len) == 0)
+			ret->member = m;
+	}
+	if (!ret->member) {
+		(void)error_set(c->error, -ENOENT, NULL, "%s has no server `%.*s`", s->path,
+			(int)len, word);
+		schema_names_hint(&names, word, "it has: ", c->error);
+		return -ENOENT;
+	}
+	if (!ret->member->is_listed)
+		return error_set(c->error, -ECONNREFUSED, NULL, "%s: %s", ret->member->config->name,
+			ret->member->why);
+	if (ret->tool && !gateway_listed_tool(ret->member, ret->tool) &&
+		!pins_find(&ret->member->pins, ret->tool))
+		return error_set(c->error, -ENOENT, NULL, "the server %s has no tool `%s`",
+			ret->member->config->name, ret->tool);
+	if (ret->tool && ret->member->pins.exists && ret->member->pins.is_other)
+		return error_set(c->error, -EINVAL, NULL,
+			"the command, URL or options of %s changed; approve it as a whole",
+			ret->member->config->name);
+	return 0;
+}
+
+static int approve_all(struct call *c, const struct mcp_survey *s, bool yes)
+{
+	int status = STATUS_YES;
+
+	for (size_t i = 1; i < (c->n > 1 ? c->n : s->gateway->n + 1); i++) {
+		const char *word = c->n > 1 ? c->words[i] : s->gateway->members[i - 1].config->name;
+		struct approve_one one;
+		int r = approve_find(c, s, word, &one);
+
+		r = r < 0 ? r : approve_one(c, s, &one, yes);
+		if (r < 0)
+			return r;
+		status = r > status ? r : status;
+	}
+	return status;
+}
+
+int mcp_approve_main(struct call *c)
+{
+	bool yes = false;
+	const struct options_row rows[] = {
+		{ { "yes", SCHEMA_FLAG, .help = "ask nothing: what is shown is approved" }, 'y',
+			.target = &yes },
+	};
+	struct mcp_survey s = { 0 };
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = mcp_survey_load(&s, c, c->words[0]);
+	if (r == 0)
+		r = mcp_survey_look(&s, c);
+	if (r == 0)
+		r = approve_all(c, &s, yes);
+	mcp_survey_deinit(&s);
+	return r;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `corral mcp tools`: what the servers of a gateway have, and what of it may be called. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "cli/mcp/survey.h"
+#include "cli/mcp/verbs.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "codec/json-writer.h"
+#include "mcp/gateway/result.h"
+
+/* One tool: what the process has, or what was approved and is gone. */
+struct tools_row {
+	const struct gateway_member *member;
+	const struct node *tool;
+	enum pin_state pin;
+};
+
+static bool tools_is_quarantined(const struct tools_row *t)
+{
+	return t->pin != PIN_APPROVED || t->member->pins.is_other;
+}
+
+/* What a call would come to. */
+static const char *tools_state(const struct tools_row *t)
+{
+	static const char *const words[VERDICT_COUNT] = { "denied", "asked", "allowed" };
+
+	if (t->pin == PIN_GONE)
+		return "gone";
+	if (tools_is_quarantined(t))
+		return "quarantined";
+	return words[gateway_best(t->member->config, node_get_text(t->tool, "name"))];
+}
+
+static const char *tools_why(const struct tools_row *t)
+{
+	if (t->pin == PIN_APPROVED && t->member->pins.is_other)
+		return t->member->config->is_remote
+			       ? "the server's URL, secret, headers or options changed"
+			       : "the server's command or options changed";
+	if (t->pin == PIN_APPROVED)
+		return "";
+	if (!t->member->pins.exists)
+		return "the server was never approved";
+	return t->pin == PIN_NEW       ? "new since the server was approved"
+	       : t->pin == PIN_CHANGED ? "changed since it was approved"
+				       : "approved, and the server has it no more";
+}
+
+/* For people */
+
+static void tools_print_row(struct call *c, struct output *o, const struct tools_row *t)
+{
+	enum { STATE = 2, NAME = 15 };
+	const char *state = tools_state(t), *why = tools_why(t);
+	const enum output_style style = strcmp(state, "allowed") == 0 ? OUTPUT_GREEN
+					: strcmp(state, "asked") == 0 ? OUTPUT_YELLOW
+								      : OUTPUT_RED;
+
+	buffer_adds(&o->text, "  ");
+	output_styled(o, style, state);
+	output_pad(o, NAME);
+	output_name(o, node_get_text(t->tool, "name"));
+	if (*why)
+		buffer_printf(&o->text, "  (%s)", why);
+	buffer_addc(&o->text, '\n');
+	mcp_survey_print_signs(c, o, t->member, t->tool, "sign: ");
+}
+
+static void tools_print_member(struct call *c, struct output *o, const struct gateway_member *m)
+{
+	output_styled(o, OUTPUT_BOLD, m->config->name);
+	if (m->has_ended) {
+		buffer_adds(&o->text, ": ");
+		output_foreign(o, m->why);
+	}
+	buffer_addc(&o->text, '\n');
+	for (const struct node *t = m->is_listed ? m->process.upstream.tools.root->first : NULL; t;
+		t = t->next)
+		tools_print_row(c, o, &(struct tools_row){ m, t, pins_compare(&m->pins, t) });
+	for (const struct node *t = m->is_listed && m->pins.exists ? m->pins.tools->first : NULL; t;
+		t = t->next)
+		if (!gateway_listed_tool(m, node_get_text(t, "name")))
+			tools_print_row(c, o, &(struct tools_row){ m, t, PIN_GONE });
+}
+
+static int tools_print(struct call *c, const struct mcp_survey *s)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	bool held = false;
+
+	for (size_t i = 0; i < s->gateway->n; i++) {
+		const struct gateway_member *m = &s->gateway->members[i];
+
+		tools_print_member(c, &o, m);
+		for (const struct node *t = m->is_listed ? m->process.upstream.tools.root->first
+							 : NULL;
+			t; t = t->next)
+			held |= m->pins.is_other || pins_compare(&m->pins, t) != PIN_APPROVED;
+	}
+	if (held)
+		buffer_printf(&o.text,
+			"\nWhat is quarantined cannot be called until it is approved: %s\n",
+			buffer_text(&s->command));
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+/* For programs */
+
+static void tools_put_row(struct call *c, struct json_writer *w, const struct tools_row *t)
+{
+	const char *name = node_get_text(t->tool, "name");
+	char shown[GATEWAY_TOOL_BYTES], digest[PIN_DIGEST_BYTES];
+	struct skill_findings found = { 0 };
+
+	gateway_name(t->member->config->name, name, shown);
+	json_open_map(w, NULL);
+	json_put_text(w, "name", name);
+	json_put_text(w, "shown_as", shown);
+	json_put_text(w, "state", tools_state(t));
+	json_put_text(w, "reason", *tools_why(t) ? tools_why(t) : NULL);
+	json_put_text(w, "digest", pin_digest(t->tool, digest) ? digest : NULL);
+	json_put_text(w, "description", node_get_text(t->tool, "description"));
+	json_open_list(w, "signs");
+	if (mcp_survey_signs(t->member->gateway->scanner, c->arena, t->tool, &found) < 0)
+		w->out->failed = true;
+	for (size_t i = 0; i < found.n; i++) {
+		if (!gateway_is_sign(&found.items[i]))
+			continue;
+		json_open_map(w, NULL);
+		json_put_text(w, "id", found.items[i].id);
+		json_put_text(w, "severity", skill_severity_name(found.items[i].severity));
+		json_put_text(w, "what", found.items[i].what);
+		json_put_text(w, "excerpt", found.items[i].excerpt);
+		json_close(w);
+	}
+	json_close(w);
+	json_close(w);
+}
+
+static void tools_put_member(struct call *c, struct json_writer *w, const struct gateway_member *m)
+{
+	json_open_map(w, NULL);
+	json_put_text(w, "name", m->config->name);
+	json_put_flag(w, "approved", gateway_is_approved(m));
+	json_put_text(w, "error", m->has_ended ? m->why : NULL);
+	json_open_list(w, "tools");
+	for (const struct node *t = m->is_listed ? m->process.upstream.tools.root->first : NULL; t;
+		t = t->next)
+		tools_put_row(c, w, &(struct tools_row){ m, t, pins_compare(&m->pins, t) });
+	for (const struct node *t = m->is_listed && m->pins.exists ? m->pins.tools->first : NULL; t;
+		t = t->next)
+		if (!gateway_listed_tool(m, node_get_text(t, "name")))
+			tools_put_row(c, w, &(struct tools_row){ m, t, PIN_GONE });
+	json_close(w);
+	json_close(w);
+}
+
+static int tools_print_json(struct call *c, const struct mcp_survey *s)
+{
+	auto_output o = output_for(STDOUT_FILENO);
+	struct json_writer w = { .out = &o.text, .style = JSON_PRETTY };
+
+	json_open_map(&w, NULL);
+	json_put_text(&w, "config", s->path);
+	json_open_list(&w, "servers");
+	for (size_t i = 0; i < s->gateway->n; i++)
+		tools_put_member(c, &w, &s->gateway->members[i]);
+	json_end_line(&w);
+	return output_write(&o, STDOUT_FILENO, c->error);
+}
+
+int mcp_tools_main(struct call *c)
+{
+	bool json = false, has_failed = false;
+	const struct options_row rows[] = { OPTIONS_JSON(&json) };
+	struct mcp_survey s = { 0 };
+	int r = options_parse(c, rows, ROWS(rows));
+
+	if (r != 0)
+		return r < 0 ? r : STATUS_YES;
+	r = mcp_survey_load(&s, c, c->words[0]);
+	if (r == 0)
+		r = mcp_survey_look(&s, c);
+	if (r == 0)
+		r = json ? tools_print_json(c, &s) : tools_print(c, &s);
+	for (size_t i = 0; r >= 0 && i < s.gateway->n; i++)
+		has_failed |= s.gateway->members[i].has_ended;
+	mcp_survey_deinit(&s);
+	return r < 0 ? r : has_failed ? STATUS_NO : STATUS_YES;
+}
