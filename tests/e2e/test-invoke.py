@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 
 import daemon_tap as daemon
 from broker_tap import beside_user, end, ok
@@ -30,6 +29,10 @@ def curl(d, name, **args):
                            d.folder + "/api.sock", "-d", json.dumps(args), "http://localhost/api/invoke/" + name],
                           capture_output=True, text=True, timeout=60, check=False)
     return json.loads(done.stdout)
+
+
+def corral(d, *words):
+    return subprocess.run([os.environ["CORRAL"], *words], env=d.env, capture_output=True, text=True, timeout=60, check=False)
 
 
 def write(path, text):
@@ -279,23 +282,48 @@ def test_grants(d, granted):
     pid = enclave_pid(d)
     ok(daemon.until(lambda: pid in [b["pid"] for b in d.get("/api/sandboxes")[2]["sandboxes"]]), "it has joined")
     own = next(b for b in d.get("/api/sandboxes")[2]["sandboxes"] if b["pid"] == pid)
-    over = threading.Event()
-
-    def call():
-        # It hears the daemon in calls.
-        while not over.wait(0.05):
-            invoke(d, "fs_read", path="/etc/gshadow")
-    caller = threading.Thread(target=call, daemon=True)
-    caller.start()
+    # It is idle: no call is under way in which it could hear the daemon.
     grants = "/api/sandboxes/" + own["id"] + "/grants"
     status = d.get(grants, method="POST", body={"action": "fs.read", "target": asked})[0]
     ok(status in (200, 201) and invoke(d, "fs_read", path=asked)[0] == 200, "granted at the daemon, it is", status)
     status, _, body = d.get(grants, method="POST", body={"action": "fs.read", "target": "/etc/passwd"})
     ok(status in (403, 409) and "ceiling" in json.dumps(body), "what its policy does not name is above its ceiling", status, body)
-    over.set()
-    caller.join()
     ok(invoke(d, "set_policy", policy=json.dumps(asks))[0] == 200 and invoke(d, "fs_read", path=asked)[0] == 409
        and daemon.until(lambda: not d.get("/api/grants")[2]["grants"]), "set_policy ends it")
+    done = corral(d, "grants", "add", own["id"], "fs.read", asked)
+    ok(done.returncode == 0 and invoke(d, "fs_read", path=asked)[0] == 200, "corral grants add: the same, while it is idle", done.stdout, done.stderr)
+    given = d.get("/api/grants")[2]["grants"]
+    done = corral(d, "grants", "remove", given[0]["id"])
+    ok(done.returncode == 0 and invoke(d, "fs_read", path=asked)[0] == 409, "corral grants remove takes it back", done.stdout, done.stderr)
+    asked_id = next(q["id"] for q in d.get("/api/questions")[2]["questions"] if q["target"] == asked)
+    done = corral(d, "questions", "allow", asked_id, "--for", "1h")
+    ok(done.returncode == 0 and invoke(d, "fs_read", path=asked)[0] == 200, "corral questions allow: the answer, while it is idle", done.stdout, done.stderr)
+
+
+def test_empty(d, path, granted):
+    """An enclave to which no file grants anything is granted a folder below its ceiling, and nothing without one."""
+    folder = os.path.realpath(granted)
+    place = os.path.dirname(path) + "/enclave-ceiling.yaml"
+    for ceiling in (None, json.dumps({"fs": {"read": [folder + "/**"]}})):
+        d.stop()
+        if ceiling:
+            write(place, ceiling)
+        d.start()
+        ok(invoke(d, "fs_read", path=folder + "/file.txt")[0] == 403, "nothing is granted")
+        pid = enclave_pid(d)
+        ok(daemon.until(lambda pid=pid: pid in [b["pid"] for b in d.get("/api/sandboxes")[2]["sandboxes"]]), "it has joined")
+        own = next(b for b in d.get("/api/sandboxes")[2]["sandboxes"] if b["pid"] == pid)
+        status, _, body = d.get("/api/sandboxes/" + own["id"] + "/grants", method="POST", body={"action": "fs.read", "target": folder + "/**"})
+        if ceiling:
+            ok(status in (200, 201) and invoke(d, "fs_read", path=folder + "/file.txt")[0] == 200, "below enclave-ceiling.yaml a folder is granted", status, body)
+            ok(invoke(d, "fs_write", path=folder + "/x", content="x")[0] == 403, "and no more than that")
+        else:
+            ok(status in (403, 409) and invoke(d, "fs_read", path=folder + "/file.txt")[0] == 403, "without enclave-ceiling.yaml nothing can be granted", status, body)
+    shown = "/api/sandboxes/" + own["id"]
+    ok(daemon.until(lambda: folder in json.dumps(d.get(shown)[2]["ceiling"])) and not d.get(shown)[2]["permissions"], "its ceiling is shown", d.get(shown))
+    d.stop()
+    os.unlink(place)
+    d.start()
 
 
 def waits(d, args):
@@ -319,8 +347,12 @@ def sleeps():
 
 
 def test_audit(d, granted):
+    invoke(d, "set_policy", policy=json.dumps({"allowed_roots": [granted], "session_id": "first-session"}))
+    invoke(d, "fs_read", path="/etc/gshadow")
     invoke(d, "set_policy", policy=grants(granted))
     invoke(d, "fs_read", path="/etc/shadow")
+    named = {e["target"]: e["sandbox"] for e in invoke(d, "get_audit_log", limit=20)[1]["entries"] if e["action"] == "fs.read"}
+    ok(named["/etc/gshadow"] == "first-session" and named["/etc/shadow"] != "first-session", "records have the session_id of the grants", named)
     status, body = invoke(d, "export_audit_log", path=granted + "/audit.json")
     log = json.load(open(granted + "/audit.json"))
     ok(status == 200 and any(e["target"] == "/etc/shadow" and e["decision"] == "denied" for e in log), "the log is exported to a JSON file", status, body)
@@ -354,8 +386,24 @@ def test_client(d, granted):
     ok(os.path.exists(granted + "/log.json"), "and a file")
 
 
+def test_hooks(d, granted):
+    """React hooks, in a page that the main process gave two functions."""
+    done = subprocess.run(["node", os.environ.get("HOOKS", HERE + "/hooks.mjs"), os.environ["HOOKS_CLIENT"], os.environ["CLIENT"],
+                           d.folder, granted], capture_output=True, text=True, timeout=120, check=False)
+    if not ok(done.returncode == 0, "sdk/js: hooks", done.stdout[-500:], done.stderr[-1500:]):
+        return
+    out = json.loads(done.stdout)
+    ok(out["read"] == "hello" and out["busy"] is False, "useEnclave has the file of a granted folder", out)
+    ok(out["denied"]["message"].startswith("Permission denied: /etc/passwd") and out["denied"]["status"] == 403 and out["denied"]["op"] == "fs.read" and out["denied"]["value"] is None,
+       "and what is denied, with the denial, and no value of before", out)
+    ok(out["last"] == "hello" and out["calm"] == 1 and out["late"] == 0, "the last call counts, the same arguments call nothing, and nothing is set after the end", out)
+    ok(out["written"] == "text" and out["thrown"].startswith("EnclaveError: Permission denied"), "useEnclaveCall writes, and throws what is denied", out)
+    ok(out["channels"] == ["corral:fs_read", "corral:fs_write"] and "exposed" not in out and out["refused"] == 4 and out["unexposed"] == 3,
+       "the page has the two functions, and no authority: set_policy cannot be exposed", out)
+
+
 def main():
-    with beside_user(__file__, PROGRAMS, DAEMON_TAP=daemon.__file__, INVOKE=HERE + "/invoke.mjs", CLIENT=os.environ["CLIENT"]):
+    with beside_user(__file__, PROGRAMS, DAEMON_TAP=daemon.__file__, INVOKE=HERE + "/invoke.mjs", HOOKS=HERE + "/hooks.mjs", CLIENT=os.environ["CLIENT"], HOOKS_CLIENT=os.environ["HOOKS_CLIENT"]):
         d = daemon.Daemon()
         granted, secret = d.place + "/granted", d.place + "/secret.txt"
         write(granted + "/file.txt", "hello")
@@ -374,7 +422,9 @@ def main():
             test_audit(d, granted)
             test_joins(d, granted)
             test_grants(d, granted)
+            test_empty(d, d.place + "/config/corral/enclave.yaml", granted)
             test_client(d, granted)
+            test_hooks(d, granted)
         finally:
             d.end()
     return end()
