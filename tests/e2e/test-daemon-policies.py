@@ -166,12 +166,30 @@ def test_config(d):
     ok(d.reads() is True and d.call("GET")[1]["mode"] == "monitor", "the mode is in force for the next run")
     ok(json.load(open(file)) == {"version": "1.0", "daemon": {"mode": "monitor", "logLevel": "debug", "heartbeat": 7, "port": 4000}} and os.stat(file).st_mode & 0o777 == 0o600,
        "the file has it", open(file).read())
+    ok(answer["success"] is True and answer["config"] == {"file": answer["file"], "daemon": answer["daemon"]}, "and has the configuration as AgenShield's answer has it", answer)
     put(mode="enforce")
     ok(d.reads() is False and json.load(open(file))["daemon"]["heartbeat"] == 7, "other keys stay")
     for keys in ({}, {"mode": "off"}, {"heartbeat": 3601}, {"host": "0.0.0.0"}, {"token": "x"}, {"mode": 1}):
         ok(put(**keys)[0] == 400, f"not a change: {keys}", put(**keys))
     for keys in ({"heartbeat": 0}, {"logFile": "relative"}):
         ok(put(**keys)[0] == 422 and isinstance(put(**keys)[2]["error"], str), f"not what the key takes: {keys}", put(**keys))
+    before = d.call("GET", "/default")[0]
+    rules = {"version": "1.0", "defaultAction": "allow", "rules": [{"id": "no-file", "name": "No file", "type": "denylist", "operations": ["file_read"],
+             "patterns": [d.work + "/file"], "enabled": True, "priority": 10}]}
+    ok(before == 404 and put(policies=[rules])[0] == 400 and put(policies="x")[0] == 400 and put(policies=rules, mode="audit")[0] == 400
+       and put(policies={"rules": 1})[0] == 422 and d.call("GET", "/default")[0] == 404, "policies that are none, or beside other keys", put(policies={"rules": 1}))
+    for none in ({}, {"fs": {"read": ["/usr/**"]}}, {"mode": "monitor"}):
+        status, _, answer = put(policies=none)
+        ok(status == 422 and "none of version, rules and defaultAction" in answer["error"] and d.call("GET", "/default")[0] == 404, f"no rules of AgenShield: {none}", status, answer)
+    status, answer = d.call("PUT", "/default", {"text": "{}", "etag": ""})
+    ok(status == 422 and "is empty" in str(answer) and d.call("GET", "/default")[0] == 404, "an empty document is not stored", status, answer)
+    status, _, answer = put(policies=rules)
+    ok(status == 200 and answer["success"] is True and answer["config"]["policies"] == rules and answer["config"]["daemon"]["mode"] == "enforce" and answer["at_once"] == ["policies"],
+       "PUT /api/config {policies}: AgenShield's call and answer", status, answer)
+    ok(json.loads(d.call("GET", "/default")[1]["text"]) == rules and json.load(open(d.policies + "/default.json")) == rules, "they are the stored policy default", d.call("GET", "/default"))
+    status, _, answer = put(policies=dict(rules, defaultAction="deny"))
+    ok(status == 200 and d.call("POST", "/default/undo", {})[0] == 200 and json.load(open(d.policies + "/default.json")) == rules, "which can be undone", status, answer)
+    d.call("DELETE", "/default")
     ok(json.load(open(file))["daemon"] == {"logLevel": "debug", "heartbeat": 7, "port": 4000, "mode": "enforce"}, "none of these was written")
     with open(file, "w") as f:
         f.write("{ broken")

@@ -291,7 +291,7 @@ def main():
         # A variable is the name of a copied file.
         has = {"HAS_DASHBOARD": folder + "/app.js"} if os.environ.get("HAS_DASHBOARD") else {}
         base = folder + "/../../base"
-        as_user(__file__, PROGRAMS, DASHBOARD=folder, DAEMON_TAP=daemon_tap.__file__, UTF8_TABLE=base + "/utf8.c",
+        as_user(__file__, PROGRAMS, DASHBOARD=folder, DAEMON_TAP=daemon_tap.__file__, UTF8_TABLE=base + "/utf8.c", OFFERED_TABLE=folder + "/../../../tests/data/audit/offered.tsv",
                 SHOWN_NAMES=base + "/test/shown-names.inc", **has)
     return end()
 

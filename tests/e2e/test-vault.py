@@ -7,7 +7,9 @@ import ctypes
 import json
 import os
 import pathlib
+import pty
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -59,6 +61,24 @@ class Place:
     def entry(self, name):
         return next(x for x in json.loads(self.corral("list", "--json").stdout)["secrets"] if x["name"] == name)
 
+    def typed(self, answers, *words):
+        """On a terminal: (status, all that it shows). Each question gets the next answer; one more than there are fails."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.path / "work")
+            os.execve(CORRAL, [CORRAL, "vault", *words], self.env)
+        text, answers = "", list(answers)
+        while select.select([fd], [], [], 120)[0]:
+            try:
+                got = os.read(fd, 4096).decode(errors="replace")
+            except OSError:  # the other end is closed
+                break
+            text += got
+            if text.rstrip("\r").endswith((": ", "[y/N] ")) and got:
+                os.write(fd, ((answers.pop(0) if answers else "") + "\n").encode())
+        os.close(fd)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text
+
     def client(self, *words):
         return subprocess.run([CLIENT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=self.env, timeout=120, check=False,
                               cwd=self.path / "work")
@@ -68,6 +88,8 @@ def keys(place):
     done = place.corral("list")
     ok(done.returncode == 5 and "there is no vault" in done.stderr, "without a vault it says how to make one", done)
     ok(place.corral("doctor").returncode == 1, "doctor finds that there is none")
+    status, text = place.typed([], "set", "TOKEN")
+    ok(status == 5 and "there is no vault" in text and "Value" not in text, "before it asks for a value", status, text)
     done = place.corral("init", passphrase=place.write("short", "1234567"))
     ok(done.returncode == 2 and "at least 8" in done.stderr, "a short passphrase is refused", done)
     done = place.corral("init", passphrase=place.write("open", "correct horse battery", 0o644))
@@ -76,6 +98,10 @@ def keys(place):
     ok(all(path.stat().st_mode & 0o077 == 0 for path in (place.vault, *place.vault.iterdir())), "for the user alone")
     done = place.corral("init", passphrase=place.passphrase)
     ok(done.returncode == 2 and "already" in done.stderr, "there is only one", done)
+    status, text = place.typed([], "init")
+    ok(status == 2 and "already" in text and "New passphrase" not in text, "which is said before it asks for a passphrase", status, text)
+    status, text = place.typed(["correct horse battery"], "list")
+    ok(status == 0 and "The vault is empty" in text and "correct" not in text, "on a terminal it asks for the passphrase, and does not show it", status, text)
     done = place.corral("list")
     ok(done.returncode == 2 and "locked" in done.stderr, "it is locked, and nothing can be asked", done)
     ok(place.corral("list", passphrase=place.passphrase).returncode == 0, "the passphrase opens it for one command")
@@ -102,7 +128,8 @@ def guesses(place):
 def values(place):
     done = place.corral("set", "TOKEN", VALUE)
     ok(done.returncode == 2 and "not given as an argument" in done.stderr, "a value as an argument is refused", done)
-    ok(place.corral("set", "TOKEN", value=VALUE + "\n").returncode == 0, "a value comes from standard input")
+    done = place.corral("set", "TOKEN", value=VALUE + "\n")
+    ok(done.returncode == 0 and "corral vault grant TOKEN" in done.stderr, "a value comes from standard input, and the next step is named", done)
     ok(place.value("TOKEN") == VALUE, "and is kept", place.value("TOKEN"))
     done = place.corral("set", "TOKEN", value=OTHER)
     ok(done.returncode == 2 and "corral vault rotate TOKEN" in done.stderr, "a name that is there is refused", done)
@@ -115,6 +142,15 @@ def values(place):
     ok(place.corral("remove", "LARGE").returncode == 0 and place.corral("remove", "LARGE").returncode == 5, "a secret is removed")
     done = place.corral("export", "TOKEN")
     ok(done.returncode == 1 and OTHER not in done.stdout + done.stderr, "nothing is printed without a confirmation", done)
+    status, text = place.typed(["n"], "export", "TOKEN")
+    ok(status == 1 and OTHER not in text and "nothing was exported" in text, "on a terminal it is asked for", status, text)
+    status, text = place.typed(["y"], "export", "TOKEN")
+    ok(status == 0 and OTHER in text, "and a yes prints it", status, text)
+    status, text = place.typed([VALUE], "set", "TYPED")
+    ok(status == 0 and VALUE not in text and place.value("TYPED") == VALUE, "a value that is typed is not shown", status, text)
+    status, text = place.typed([], "set", "TYPED")
+    ok(status == 2 and "corral vault rotate TYPED" in text and "Value" not in text, "a name that is there is refused before a value is asked for", status, text)
+    place.corral("remove", "TYPED")
     ok(place.corral("set", "OLD", "--expires-in", "1s", value="v").returncode == 0, "a value that expires")
     while time.time() < place.entry("OLD")["expires"]:
         time.sleep(0.05)
@@ -126,7 +162,15 @@ def values(place):
 def copies(place):
     file = place.write("work/.env", "# a comment\nexport A_TOKEN='one'\nB_TOKEN=two=2\n\n")
     ok(place.corral("import", file).returncode == 0 and (place.value("A_TOKEN"), place.value("B_TOKEN")) == ("one", "two=2"), "values come from a file")
-    ok(place.corral("import", file).returncode == 2, "and do not replace others")
+    done = place.corral("import", file)
+    ok(done.returncode == 2 and f"{file}:2:" in done.stderr and "--replace" in done.stderr, "and do not replace others", done)
+    lines = place.write("work/lines.env", "C_TOKEN=three # a comment\nD_TOKEN='four # no comment'\nE_TOKEN=five \n")
+    done = place.corral("import", lines)
+    ok(done.returncode == 0 and "3 secrets were imported" in done.stderr, "how many they are, and what is next", done)
+    ok([place.value(f"{x}_TOKEN") for x in "CDE"] == ["three", "four # no comment", "five"], "comments and blanks are not of the value")
+    done = place.corral("import", place.write("work/wrong.env", "F_TOKEN=six\nG_TOKEN=\n"))
+    ok(done.returncode == 2 and "wrong.env:2:" in done.stderr and "empty" in done.stderr, "what is wrong is named by its line", done)
+    place.corral("remove", "C_TOKEN", "D_TOKEN", "E_TOKEN", "F_TOKEN")
     exported = place.corral("export", "--yes").stdout
     ok(json.loads(exported)["B_TOKEN"] == "two=2", "all are exported")
     place.corral("remove", "A_TOKEN", "B_TOKEN")
@@ -268,6 +312,10 @@ def grants(place):
         done = place.client(*words)
         ok(done.stdout.startswith("! ") and OTHER not in done.stdout, f"not for {name}", done)
     ok(place.client("bad", "claude").stdout == "hung up\n", "a client can only get values")
+    uses = place.corral("uses", "TOKEN").stdout
+    ok(re.search(r"allowed .*vault\.use:TOKEN.*\n +.*api\.github\.com:443", uses), "the host stands below each use", uses)
+    done = place.corral("uses", "NOWHERE")
+    ok(done.returncode == 0 and not done.stdout and "the log has nothing about NOWHERE" in done.stderr, "without a use it says so", done)
     uses = place.corral("uses", "TOKEN", "--json").stdout
     rows = [json.loads(line) for line in uses.splitlines()]
     used = [row for row in rows if row["target"] == "vault.use:TOKEN"]
@@ -276,6 +324,24 @@ def grants(place):
     ok(used and used[1]["sandbox"] == "claude" and host in used[1]["reason"], "which says who and for which host", used[1:2])
     ok(place.corral("revoke", "TOKEN", host).returncode == 2 + 3 and place.corral("revoke", "TOKEN", host, "--to", "claude").returncode == 0, "the grant is taken back")
     ok("is not granted" in place.client(*get, host, "header").stdout, "and there is no value any more")
+
+
+def taken_over(place):
+    """An injector that was taken over gains the secrets of its sandbox, and no other that the vault would lend to that one."""
+    if place.corral(command="doctor").returncode != 0:
+        broker_tap.skip("an injector that was taken over", "kernel: no sandbox can be had here")
+        return
+    grants_of = {"LENT": ("lent.example.com:443",), "OPEN": ("open.example.com:443",), "BOUND": ("bound.example.com:443", "--to", "another"),
+                 "DATABASE": ("db.example.com:5432", "--in", "postgresql")}
+    for name, words in grants_of.items():
+        place.corral("set", name, value=f"value-of-{name}")
+        ok(place.corral("grant", name, *words).returncode == 0, f"{name} is granted")
+    place.env.update(CORRAL_INJECT=CLIENT, CORRAL_POSTGRES=CLIENT)
+    for lent, others in (("LENT", ("OPEN", "BOUND", "DATABASE")), ("DATABASE", ("LENT", "OPEN", "BOUND"))):
+        said = place.corral("--secret", lent, "--", "true", command="run").stderr
+        ok(f"value-of-{lent}" in said, f"the process that is lent {lent} has it", said)
+        ok(not any(f"value-of-{other}" in said for other in others) and said.count("is not granted") == 3, "and no secret that its run was not lent", said)
+    place.corral("remove", *grants_of)
 
 
 def sources(place):
@@ -289,6 +355,13 @@ def sources(place):
         ok(place.corral("set", "S", "--from", bad).returncode == 2, f"{bad} is not a source")
     home = pathlib.Path(place.write("token", "of-a-file\n"))
     ok(place.corral("set", "OF_FILE", "--from", f"file:{home}").returncode == 0 and place.value("OF_FILE") == "of-a-file", "a value of a file", place.value("OF_FILE"))
+    done = place.corral("set", "OF_FILE", "--from", "env:HOME")
+    ok(done.returncode == 2 and "corral vault rotate OF_FILE --from SOURCE" in done.stderr, "another source for a name that is there is refused", done)
+    place.corral("set", "SOURCED", "--from", "env:HOME")
+    done = place.corral("set", "SOURCED", value=VALUE)
+    ok(done.returncode == 2 and "corral vault remove SOURCED removes it" in done.stderr, "a value for one with a source is refused", done)
+    ok(place.corral("remove", "SOURCED").returncode == 0 and place.corral("set", "SOURCED", "--from", f"file:{home}").returncode == 0 and
+       place.value("SOURCED") == "of-a-file", "which the lines that are suggested give it")
     home.write_text("another\n")
     ok(place.value("OF_FILE") == "another", "is read when it is used")
     home.chmod(0o640)
@@ -325,6 +398,18 @@ def refresh(place):
     ok(len(got) == 16 and len(set(got)) == 1 and len(list(made.iterdir())) == 1, "sixteen at once: it is asked once, and all have that value", got)
     ok(place.value("FRESH") == got[0] and place.entry("FRESH")["expires"] > time.time(), "it was written back")
     ok(place.corral("rotate", "FRESH").returncode == 0 and place.value("FRESH") != got[0] and len(list(made.iterdir())) == 2, "rotate asks again")
+    place.corral("set", "MOVES", value=VALUE)
+    place.corral("grant", "MOVES", "x.example.com:443")
+    done = place.corral("set", "MOVES", "--from", "cmd:/usr/bin/printf second")
+    ok(done.returncode == 2 and "corral vault rotate MOVES --from SOURCE" in done.stderr, "a source for a name that is there is refused", done)
+    for source, value in (("cmd:/usr/bin/printf second", "second"), ("cmd:/usr/bin/printf third", "third")):
+        done = place.corral("rotate", "MOVES", "--from", source, "--keep", "1h")
+        ok(done.returncode == 0 and place.value("MOVES") == value and place.entry("MOVES")["grants"], f"rotate --from: {value}", done, place.entry("MOVES"))
+    ok(VALUE not in place.corral("export", "--yes").stdout, "the value that it had is gone")
+    for words, why in ((("--from", "printf x"), "printf"), (("--from", "cmd:/usr/bin/printf x", "--expires-in", "1h"), "--keep is for a source"),
+                       (("--keep", "1h"), "--keep is for a source")):
+        done = place.corral("rotate", "MOVES", *words)
+        ok(done.returncode == 2 and why in done.stderr and place.value("MOVES") == "third", f"rotate {' '.join(words)} is refused", done)
     ok(place.corral("set", "JSON", "--from", 'cmd:/usr/bin/printf {"value":"v1","expires_in":3600}').returncode == 0 and place.value("JSON") == "v1" and
        3500 < place.entry("JSON")["expires"] - time.time() <= 3600, "a program says when its value expires")
 
@@ -349,8 +434,9 @@ def kills(place):
         both.stdin.close()
         time.sleep(i * 0.003)  # any moment will do
         children = pathlib.Path(f"/proc/{both.pid}/task/{both.pid}/children")
+        # A sanitizer looks for leaks by a child of its own, for which it would wait for ever.
         try:
-            pids = children.read_text().split() if i % 2 else []
+            pids = [pid for pid in children.read_text().split() if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("corral-vault")] if i % 2 else []
         except OSError:
             pids = []
         for pid in [int(pid) for pid in pids] or [both.pid]:
@@ -391,7 +477,7 @@ def main():
     scratch = tempfile.mkdtemp(prefix="cv-")
     place = Place(scratch)
     try:
-        for part in (keys, guesses, values, copies, nowhere, damage, sandbox, process, grants, sources, refresh, many_at_once, kills, stored_key, another_passphrase):
+        for part in (keys, guesses, values, copies, nowhere, damage, sandbox, process, grants, taken_over, sources, refresh, many_at_once, kills, stored_key, another_passphrase):
             part(place)
     finally:
         place.corral("lock")
