@@ -9,6 +9,8 @@ as an ordinary user.
 
 import json
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -85,6 +87,22 @@ class Place:
         for name in found:
             os.unlink(f"{self.marks}/{name}")
         return found
+
+
+def at_terminal(words, env, folder):
+    """What a command prints at a terminal, and its status."""
+    master, slave = pty.openpty()
+    seen = b""
+    with subprocess.Popen(words, env=env, cwd=folder, stdin=slave, stdout=slave, stderr=slave, start_new_session=True) as run:
+        os.close(slave)
+        while select.select([master], [], [], 120)[0]:
+            try:
+                seen += os.read(master, 65536)
+            except OSError:
+                break
+        os.close(master)
+        run.kill()
+    return seen.decode(errors="replace").replace("\r\n", "\n"), run.returncode
 
 
 def plant(p):
@@ -202,10 +220,88 @@ def test_configured(p):
     p.configure("")
 
 
+CLIENT = "client_id=9d1c250a-e61b-44d9-88ed-5944d1962f5e"
+BACK = "redirect_uri=https%3A%2F%2Fplatform.claude.com%2Foauth%2Fcode%2Fcallback"
+LOGIN = f"https://claude.com/cai/oauth/authorize?code=true&{CLIENT}&{BACK}&scope=user%3Ainference&state="
+# What a command could want to have opened; src/services/desktop/test/test-login.c has more.
+NO_LOGINS = (
+    "file:///etc/passwd", "javascript:alert(1)", "x-evil:1", "--help", "-", "", "claude.com", LOGIN.replace("https:", "http:"),
+    LOGIN.replace("https:", "HTTPS:").replace("claude.com", "claude.com@evil.example"), LOGIN.replace("claude.com", "claude.com.evil.example"),
+    LOGIN.replace("claude.com", "cl\u0430ude.com"), LOGIN.replace("claude.com", "evil.example"), LOGIN.replace("/cai/oauth/authorize", "/logout"),
+    LOGIN.replace(CLIENT, "client_id=evil"), LOGIN.replace(BACK, "redirect_uri=https%3A%2F%2Fevil.example%2F"), LOGIN + "1&" + BACK,
+    LOGIN + "1\n--help", LOGIN + "1\t", LOGIN + "1 2", LOGIN + "x" * 20000,
+    # Of another agent's preset.
+    "https://auth.openai.com/oauth/authorize?client_id=app_EMoamEEZ73f0CkXaXp7hrann&redirect_uri=http%3A%2F%2F127.0.0.1%3A1455%2Fauth%2Fcallback",
+)
+
+
+def login(p, script, *options, agent="claude", home=None, **env):
+    """A command with an agent's preset, at a terminal of a desktop."""
+    words = [CORRAL, "run", "--with", agent, *options, "--", "/bin/sh", "-c", script]
+    home = home or p.home
+    return at_terminal(words, {**p.env, "HOME": home, "DISPLAY": ":77", "TERM": "dumb", **env}, p.project)[0]
+
+
+def test_login(p):
+    """The page of an agent's login is opened in the user's browser, and nothing else is (docs/decisions/0148-a-login-opens-the-browser.md)."""
+    seen = p.folder + "/opened"
+    show = p.program("show", f'echo "$#" "$@" >>{seen}; exit 0\n')
+
+    def opened():
+        if not os.path.exists(seen):
+            return []
+        with open(seen, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        os.unlink(seen)
+        return lines
+
+    p.configure(f"browser: {{open_with: {show}}}\n")
+    text = login(p, f"$BROWSER '{LOGIN}1'; echo status $?; PATH=/dev/corral xdg-open '{LOGIN}2'; echo status $?", "--audit", "default")
+    ok(opened() == ["1 " + LOGIN + "1", "1 " + LOGIN + "2"] and text.count("status 0") == 2, "the page of a login is opened, as one argument", text)
+    # What could be a secret is not shown, as in the log.
+    shown = LOGIN.replace("code=true", "code=[redacted]").replace(BACK, "redirect_uri=[redacted]")
+    ok(f"opened the page of a login in your browser: {shown}1" in text, "and the user sees which", text)
+    log = subprocess.run([CORRAL, "audit", "list", "--json"], env=p.env, cwd=p.project, capture_output=True, text=True, check=False).stdout
+    ok(f"browser.login:{shown}1" in log, "it is in the log", log)
+    text = login(p, f"$BROWSER '{LOGIN.replace(BACK, 'redirect_uri=http%3A%2F%2Flocalhost%3A4711%2Fcallback')}'")
+    ok(opened() == ["1 " + LOGIN], "a way back to a port that is not published becomes the page with a code", text)
+    # It stays so to the end: who reads late finds the screen as it was.
+    text = login(p, f"stty raw; $BROWSER '{LOGIN}1'; printf drawn")
+    ok(len(opened()) == 1 and f"drawncorral: opened the page of a login in your browser: {shown}1" in text,
+       "on a screen that a program draws, the user sees it at the end", text)
+    # Two in a run: five calls of it are not too many.
+    said = ""
+    for i in range(0, len(NO_LOGINS), 2):
+        with open(p.project + "/addresses.json", "w", encoding="utf-8") as file:
+            json.dump(NO_LOGINS[i:i + 2], file)
+        said += login(p, "python3 - <<'E'\nimport json, os, subprocess\nfor a in json.load(open('addresses.json')):\n"
+                         "    print('status', subprocess.run([os.environ['BROWSER'], a]).returncode)\n    p = json.dumps({'url': a})\n"
+                         "    for m in ('login', 'open'):\n        subprocess.run(['/dev/corral/sandbox-call', 'browser.' + m, p])\nE")
+    ok(opened() == [] and said.count("status 4") + said.count("status 1") == len(NO_LOGINS) and "opened the page" not in said and
+       "too often" not in said, "nothing else is, nor said to be", said)
+    many = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": "browser.login", "params": {"url": LOGIN + str(i)}}) + "\n" for i in range(1000))
+    with open(p.project + "/many.json", "w", encoding="utf-8") as file:
+        file.write(many)
+    text = login(p, "/dev/corral/sandbox-call - <many.json >answers.json; wc -l <answers.json")
+    ok("1000" in text and len(opened()) == 5 and text.count("opened the page") == 5, "of a thousand, five are", text[:2000])
+    for what, text in (("without a desktop", login(p, "echo ${BROWSER-none} $(ls /dev/corral 2>&1)", DISPLAY="")),
+                       ("with --no-broker", login(p, "echo ${BROWSER-none} $(ls /dev/corral 2>&1)", "--no-broker")),
+                       ("where no port is published for the way back", login(p, "echo ${BROWSER-none} $(ls /dev/corral 2>&1)", agent="opencode")),
+                       ("without a terminal", subprocess.run(
+                           [CORRAL, "run", "--with", "claude", "--", "/bin/sh", "-c", "echo ${BROWSER-none} $(ls /dev/corral 2>&1)"],
+                           env={**p.env, "DISPLAY": ":77"}, cwd=p.project, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           check=False).stdout)):
+        ok("none ls: " in text, f"{what} there is nothing that opens it", text)
+    p.configure("")
+    text = login(p, plant(p) + f"mkdir -p ~/.local/bin; cp .venv/bin/xdg-open ~/.local/bin/; $BROWSER '{LOGIN}1'; echo status $?", "--write",
+                 p.home + "/.local/bin", PATH=f"{p.bin}:{p.home}/.local/bin:{USUAL}")
+    ok("planted" in text and "status" in text and not p.marked() and opened() == [], "a planted xdg-open is not run", text)
+
+
 def main():
     p = Place()
     try:
-        for test in (test_it_would_run, test_this_run, test_names_of_the_folder, test_child, test_later_run, test_configured):
+        for test in (test_it_would_run, test_this_run, test_names_of_the_folder, test_child, test_later_run, test_configured, test_login):
             test(p)
     finally:
         shutil.rmtree(p.folder)

@@ -116,6 +116,24 @@ status_is 137 "more memory than was asked for: it ends"
 err_has "exceeded its memory limit of 64M" "more memory: a message"
 ! grep -q 'limit of the profile' "$scratch/err"
 ok $? "more memory: it was no limit of the profile"
+# Processes that end all the time wake the init, and put off no look.
+cat >restless.py <<'END'
+import os, time
+for _ in range(4):
+    if os.fork() == 0:
+        while True:
+            if os.fork() == 0:
+                os.fork()
+                os._exit(0)
+            os.wait()
+b = []
+for _ in range(256):
+    b.append(bytearray(b"x" * (1 << 20)))
+time.sleep(60)
+END
+run run --memory 64M -- python3 restless.py
+status_is 137 "more memory, among processes that end all the time: it ends"
+err_has "exceeded its memory limit of 64M" "the same: a message"
 
 # When memory runs out in spite of all, commands go first, and cannot change that.
 run run -- cat /proc/self/oom_score_adj

@@ -76,7 +76,7 @@ def serve(words, port, hosts=("127.0.0.1",), outer=None):
         return [ask(host, outer or port) for host in hosts]
     finally:
         child.terminate()
-        child.communicate(timeout=SECONDS)
+        serve.said = child.communicate(timeout=SECONDS)[1].decode()
 
 
 def refused(name, text, *words):
@@ -114,6 +114,7 @@ with tempfile.TemporaryDirectory() as scratch:
     ok(got == ["ConnectionRefusedError"], "inside, it is not", got)
     got = serve([CORRAL, "run", "--listen", str(port), "--"], port)
     ok(got == ["inside"], "with --listen it is", got)
+    ok("nothing outside can reach" not in serve.said, "and a visitor is not reported as a server that nobody can reach", serve.said)
     got = serve([CORRAL, "run", "--listen", str(free_port()), "--"], port)
     ok(got == ["ConnectionRefusedError"], "another port is not published by it", got)
     outer = free_port()

@@ -413,4 +413,36 @@ echo 'fs: {read: [/usr/lib/**, /usr/bin/cat]}' >"$scratch/usr.yaml"
 run run --policy "$scratch/usr.yaml" -- /bin/id
 status_is 126 "a part of what is behind it does not bring it"
 
+# --- 10,000 denials of what is not there: one look at its folder, and masked when it appears ---
+for at in many/xN many/x/fN none/xN/y /nowhereN /etc/corral-xN; do
+	case $at in /*) ;; *) at=$scratch/$at ;; esac
+	{
+		echo 'fs:'
+		echo '  read: [/**]'
+		echo '  deny:'
+		seq 10000 | sed "s|.*|    - ${at%N*}&${at#*N}/**|"
+	} >"$scratch/many.yaml"
+	run run --policy "$scratch/many.yaml" -- echo started
+	is "$(cat "$scratch/out")" started "10,000 denials of $(echo "$at" | sed "s|$scratch|.|")/**: a run starts"
+done
+mkdir "$scratch/many" "$scratch/away" && echo secret >"$scratch/away/key"
+seq 10000 | sed "s|.*|    - $scratch/many/x&/**|; 1i fs:\n  read: [/**]\n  deny:" >"$scratch/many.yaml"
+cat >"$scratch/appears.sh" <<'END'
+cd "$1/many" || exit
+echo waiting
+until [ -e x9999 ]; do sleep 0.05; done
+for try in $(seq 200); do
+	cat x9999/key >/dev/null 2>&1 || { echo "masked"; exit; }
+	sleep 0.05
+done
+END
+"$CORRAL" run --policy "$scratch/many.yaml" --timeout 60s -- sh "$scratch/appears.sh" "$scratch" >"$scratch/out" 2>"$scratch/err" </dev/null &
+for try in $(seq 200); do
+	grep -q waiting "$scratch/out" && break
+	sleep 0.05
+done
+mv "$scratch/away" "$scratch/many/x9999"
+wait
+is "$(tr '\n' ' ' <"$scratch/out")" "waiting masked " "one of 10,000 that appears is masked"
+
 done_testing

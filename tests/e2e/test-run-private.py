@@ -47,6 +47,9 @@ def test_count():
     got = run("echo x >~/.a; mkdir -p ~/.b/c ~/.config/d; echo x >~/.b/c/1; echo x >~/.b/c/2; echo x >~/.config/d/e; echo x >/tmp/report")
     ok("corral: 5 files written outside the project are gone: " in got.stderr and " …; keep them: " in got.stderr
        and "--write /tmp" not in got.stderr, "several: the number, the first names; nothing is advised for /tmp", got.stderr)
+    got = run("echo x >/tmp/corral-report; cat /tmp/corral-missing; mkdir /tmp/corral-no/d; exit 1", "--explain")
+    ok("files written" not in got.stderr and "1 file written outside the project is gone: /tmp/corral-report\n" in got.stderr
+       and "--" not in got.stderr, "nor with --explain, and not for what fails in it", got.stderr)
     ok(set(gone("mkdir -p ~/.b/c ~/.config/d; echo x >~/.b/c/1; echo x >~/.b/c/2; echo x >~/.config/d/e; ln -s a /tmp/link")["paths"])
        == {f"{home}/.b", f"{home}/.config/d", "/tmp/link"}, "paths as a grant would name them; a link counts, and is not followed")
     got = run("mkdir ~/.b; echo x >~/.b/c")

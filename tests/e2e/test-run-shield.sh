@@ -9,7 +9,8 @@ set -u
 # shellcheck source=tests/e2e/lib.sh disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
-shipped=$(cd "$(dirname "$0")/../data/manifests" && pwd)/shield-default.json
+default=$(cd "$(dirname "$0")/../data/manifests" && pwd)/shield-default.json
+shipped=$default
 answers() { # answers STATUS NAME ARGUMENT…
 	wanted=$1 name=$2 && shift 2
 	run policy check --policy "$shipped" "$@"
@@ -51,6 +52,27 @@ answers 0 "the agent's workspace may be written" --op fs.write --target /var/lib
 answers 1 "but not what lies beside it" --op fs.write --target /var/lib/agenshield/broker/x
 answers 0 "by its name, too" --set WORK_DIR=/srv/x --op fs.write --target /srv/x/y
 answers 1 "but for secrets in it" --set WORK_DIR=/srv/x --op fs.read --target /srv/x/.env
+
+# --- a denied path: exact where it is seen, the whole host where it is not; also as Corral prints it ---
+cat >"$scratch/path.json" <<'EOF'
+{"version": "1", "defaultAction": "allow", "rules": [{"id": "page", "name": "p", "type": "denylist",
+ "operations": ["http_request"], "patterns": ["https://a.example/admin"], "enabled": true, "priority": 1}]}
+EOF
+"$CORRAL" policy show "$scratch/path.json" >"$scratch/path.yaml"
+for shipped in "$scratch/path.json" "$scratch/path.yaml"; do
+	answers 1 "a denied path" --op net.connect --target https://a.example/admin
+	answers 1 "and what is below it" --op net.connect --target https://a.example/admin/x
+	answers 0 "not another one" --op net.connect --target https://a.example/v1
+	answers 1 "but a connection, whose path is not seen" --op net.connect --target a.example:443
+	answers 1 "on any port" --op net.connect --target www.a.example:8443
+done
+shipped=$default
+cat >"$scratch/default.json" <<'EOF'
+{"version": "1", "defaultAction": "deny", "rules": [], "networkConstraints": {"allowedHosts": ["a.example"], "deniedHosts": ["*"]}}
+EOF
+run policy check --policy "$scratch/default.json" --op net.connect --target a.example:443
+{ [ "$status" -eq 1 ] && ! grep -q 'networkConstraints denies' "$scratch/out"; }
+ok $? "a constraint is not the reason of what the default denies"
 
 # --- the command of run ---
 needs_sandbox
@@ -98,26 +120,81 @@ run run --policy "$scratch/own.yaml" -- echo hello
 ok $? "Corral's own formats: a rule about arguments is refused as before"
 err_has "depends on arguments, but in a sandbox only the program can be checked" "and says why"
 
-# --- a denial by a pattern, and the files that it is replaced by ---
-mkdir -p project/sub && echo secret >project/.env && echo secret >project/sub/.env && echo text >project/file
-shield() { # shield PATTERN…: the project may be written but for these
-	cat >env.json <<-END
-		{"version": "1", "defaultAction": "deny", "rules": [
-		 {"id": "all", "action": "allow", "target": "filesystem", "patterns": ["$PWD/project/**", "/usr/**", "/bin/**", "/lib/**", "/lib64/**", "/etc/**"],
-		  "operations": ["file_read", "file_write"], "priority": 10, "enabled": true},
-		 {"id": "run", "action": "allow", "target": "command", "patterns": ["*"], "priority": 10, "enabled": true},
-		 {"id": "env", "action": "deny", "target": "filesystem", "patterns": [$1], "operations": ["file_read", "file_write"], "priority": 100, "enabled": true}
-		]}
-	END
+# --- a denial by a pattern: what matches is masked, and one line says what is not enforced ---
+mkdir -p project/sub && echo secret >project/.env && echo secret >project/sub/a.key && echo text >project/file
+ln -s sub/a.key project/linked.key && ln -s /etc/nsswitch.conf project/planted.key && ln project/file project/second.key
+rules='"rules": []' constraints='"allowedPaths": ["'$PWD/project'"], "deniedPatterns": ["**/.env", "**/*.key"]'
+shield() { # shield ACTION
+	echo "{\"version\": \"1\", \"defaultAction\": \"$1\", $rules, \"fsConstraints\": {$constraints}}" >env.json
 }
-shield '"**/.env"'
-run_refuses 125 "a denial by a pattern is refused" "denies by a pattern inside" -p env.json -- true
+shield allow
+inside() { run run -p env.json --cwd "$PWD/project" -- sh -c "$1"; }
+inside 'ls sub'
+out_is a.key "a rules file alone runs a command: the system may be read"
+err_has "env.json:1: /**/.env (and 1 more pattern): " "one line names the patterns"
+err_has "not enforced: a command can create a file of such a name, rename one to it, or rename the folder of one" "and what is not enforced"
+is "$(grep -c '^corral: ' "$scratch/err")" 1 "in one line"
+inside 'cat file; cat .env sub/a.key linked.key; echo x >.env; mv sub/a.key x; rm -f .env; mv sub moved && cat moved/a.key; mv moved sub'
+out_is text "what matches is not read, also in a folder under another name"
+is "$(cat project/.env project/sub/a.key | tr '\n' ' ')" "secret secret " "nor changed, moved or removed"
+inside 'head -c 1 /etc/nsswitch.conf >/dev/null && echo here'
+out_is here "a link in a folder that may be written hides nothing of the system"
+# Something else that was put there meanwhile: a folder, a file in it, one renamed over a masked one.
+inside 'echo ready >started; i=0; until [ -e go ] || [ $i -gt 600 ]; do i=$((i + 1)); sleep 0.05; done
+i=0; while { cat .env || cat late/deep/x.key; } >/dev/null 2>&1 && [ $i -lt 600 ]; do i=$((i + 1)); sleep 0.05; done
+test -e late/deep/x.key && cat .env late/deep/x.key 2>/dev/null; echo end' &
+waited=0
+until [ -s project/started ] || [ $waited -gt 600 ]; do waited=$((waited + 1)) && sleep 0.05; done
+mkdir -p project/late/deep && echo late >project/late/deep/x.key && echo new >project/.env.new && mv project/.env.new project/.env
+touch project/go && wait
+is "$(cat "$scratch/out")" end "what appears while it runs is masked"
+is "$(cat project/.env)" new "and is what it was for others"
+# What a command could do in one run so that the next one does not find it.
+mkdir project/closed && echo secret >project/closed/.env
+inside 'chmod 0311 closed'
+inside 'cat closed/.env 2>/dev/null; chmod 0755 closed 2>/dev/null; cat closed/.env 2>/dev/null; echo end'
+out_is end "a folder that cannot be listed hides what matches in it"
+chmod 0755 project/closed && rm -r project/closed
+long=$(printf '%0250d' 0) && export long
+# shellcheck disable=SC2089
+into='i=0; while [ $i -lt 17 ]; do [ -d '"$long"' ] || mkdir '"$long"'; cd '"$long"' || exit; i=$((i + 1)); done 2>/dev/null'
+(cd project && eval "$into" && echo secret >.env)
+inside "$into; cat .env 2>/dev/null; echo end"
+{ [ ! -s "$scratch/out" ] || [ "$(cat "$scratch/out")" = end ]; }
+ok $? "nor one that is deeper than a path can name"
+(cd project && rm -r "$long")
+mkdir -p project/a/b && echo secret >project/a/b/.env
+i=0 && while [ $i -lt 1100 ]; do : >"project/$i.key" && i=$((i + 1)); done
+inside 'cat a/b/.env 2>/dev/null; echo end'
+out_is end "a folder with a match beyond the bound is masked as a whole"
+err_has "and there is more than was searched or masked" "and it is said that there are more"
+rm -r project/a project/[0-9]*.key
+run run --strict -p env.json -- true
+status_is 125 "--strict: such a pattern is refused"
+err_has "denies by a pattern inside" "and says so"
 err_has "find $PWD/project -name '.env'" "with what lists the files"
 files=$(eval "$(sed -n 's/.*`\(find [^`]*\)`.*/\1/p' "$scratch/err")" | sed 's/.*/"&"/' | paste -sd,)
-is "$(echo "$files" | tr , '\n' | wc -l)" 2 "which it does"
-shield "$files"
-run run -p env.json --cwd "$PWD/project" -- sh -c 'cat file; cat .env sub/.env; echo x >.env; mv sub/.env x; rm -f .env'
+constraints='"allowedPaths": ["'$PWD/project'"], "deniedPatterns": ['$files']' && shield allow
+run run --strict -p env.json --cwd "$PWD/project" -- sh -c 'cat file; cat .env; echo x >.env; rm -f .env'
 out_is text "with their paths it runs, and they are not read"
-is "$(cat project/.env project/sub/.env | tr '\n' ' ')" "secret secret " "nor changed, moved or removed"
+is "$(cat project/.env)" new "nor changed"
+rules='"rules": [{"id": "spared", "action": "allow", "operations": ["file_read"], "patterns": ["'$PWD'/project/sub/**"], "priority": 1, "enabled": true}]'
+constraints='"allowedPaths": ["'$PWD/project'"], "deniedPatterns": ["**/.env", "**/*.key"]' && shield allow
+echo public >project/sub/b.key
+inside 'cat sub/b.key; cat .env'
+out_is public "priorities hold: what a rule allows, a constraint does not deny"
+rules='"rules": [{"id": "run", "action": "allow", "operations": ["exec"], "patterns": ["true"], "priority": 1, "enabled": true}]' && shield deny
+run run -p env.json -- true
+status_is 0 "a file that denies all but what rules allow lets a program start"
+printf 'extends: workspace\nfs: {deny: ["**/.env"]}\n' >own.yaml
+run_refuses 125 "Corral's own formats: such a pattern is refused as before" "denies by a pattern inside" -p own.yaml -- true
+
+# --- the same files as the user's stored policy ---
+mkdir -p "$XDG_CONFIG_HOME/corral/policy.d" && rules='"rules": []' && shield allow && cp env.json "$XDG_CONFIG_HOME/corral/policy.d/default.json"
+cd project && run run -- sh -c 'cat file; cat .env' && cd ..
+out_is text "stored as default.json it lets the user run, and masks"
+cp "$shipped" "$XDG_CONFIG_HOME/corral/policy.d/default.json"
+cd project && run run -- ls late && cd ..
+out_is deep "and so does the file that AgenShield ships"
 
 done_testing
