@@ -15,9 +15,11 @@ scratch=$(mktemp -d) || exit 1
 scratch=$(cd "$scratch" && pwd -P) || exit 1
 trap 'chmod -R u+rwx "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
 mkdir "$scratch/home" "$scratch/work" "$scratch/tmp"
-export HOME="$scratch/home" TMPDIR="$scratch/tmp" LC_ALL=C.UTF-8
+# Nor does a test join a daemon of its user, or, as root, that of the system.
+mkdir -m 700 "$scratch/runtime"
+export XDG_RUNTIME_DIR="$scratch/runtime" HOME="$scratch/home" TMPDIR="$scratch/tmp" LC_ALL=C.UTF-8
 export XDG_CONFIG_HOME="$HOME/.config" XDG_DATA_HOME="$HOME/.local/share" XDG_STATE_HOME="$HOME/.local/state"
-unset NO_COLOR XDG_CACHE_HOME XDG_RUNTIME_DIR
+unset NO_COLOR XDG_CACHE_HOME
 # In a build with AddressSanitizer the search for leaks takes seconds, every time: test-leaks.sh does it.
 # shellcheck disable=SC2034
 leaks_options=${ASAN_OPTIONS-}

@@ -222,7 +222,7 @@ def test_rest(scene):
         "env.get of what is not granted": ("env.get", {"name": "HIDDEN"}, -32001),
         "open_url": ("open_url", {"url": "https://example.com/"}, 1006),
         "browser.open out of its scope": ("browser.open", {"url": "https://evilexample.com/"}, -32002),
-        "secret_inject": ("secret_inject", {"name": "k"}, 1006),
+        "secret_inject": ("secret_inject", {"name": "k"}, 1001),
         "skill_install": ("skill_install", {}, 1001),
         "events": ("events_batch", {"events": [{"type": "tool", "decision": "allowed", "v": "given-value"}]}, 0),
         "events that are none": ("events_batch", {"events": [1]}, 1003),
@@ -256,8 +256,46 @@ def test_events(scene):
     ok(sum(e.get("count", 1) for e in own) == 200 * len(taken), "events: those that were taken are in the log", len(own), len(taken))
 
 
+def test_shield(scene):
+    """AgenShield's own kind of file: what matches its denied patterns is neither read nor made, and a URL that it denies is not reached."""
+    url = "http://127.0.0.1:1"
+
+    def rule(id, type, operations, patterns, priority):
+        return {"id": id, "name": id, "type": type, "operations": operations, "patterns": patterns, "enabled": True, "priority": priority}
+
+    rules = {"version": "1.0.0", "defaultAction": "allow",
+             "rules": [rule("admin", "denylist", ["http_request"], [url + "/admin"], 10), rule("web", "allowlist", ["http_request"], [url + "/**"], 1)],
+             "fsConstraints": {"allowedPaths": [scene.top, "/usr", "/lib", "/lib64", "/bin"], "deniedPatterns": ["**/.env", "**/*.key"]}}
+    with open(scene.path("policy.yaml"), "w", encoding="utf-8") as file:
+        json.dump(rules, file)
+    with open(scene.path("work/out/old.key"), "w", encoding="utf-8") as file:
+        file.write("key\n")
+    os.symlink("old.key", scene.path("work/out/innocent"))
+    os.symlink("made.key", scene.path("work/out/dangling"))
+    calls = {
+        "a plain file is read": ("file_read", {"path": "file"}, 0),
+        "a name that matches is not read": ("file_read", {"path": "out/old.key"}, 1001),
+        "or by a link of another name": ("file_read", {"path": "out/innocent"}, 1001),
+        "or deleted": ("fs.delete", {"path": "out/old.key"}, -32001),
+        "a plain file is made": ("file_write", {"path": "out/plain", "content": "x"}, 0),
+        "a name that matches is not made": ("file_write", {"path": "out/new.key", "content": "x"}, 1001),
+        "by the other method": ("fs.write", {"path": "out/.env", "content": "x"}, -32001),
+        "by a path that climbs": ("fs.write", {"path": "out/sealed/../.env", "content": "x"}, -32001),
+        "or through a link to it": ("fs.write", {"path": "out/dangling", "content": "x"}, -32001),
+    }
+    urls = {"/granted": True, "/admin": False, "/admin?x=1": False, "/x/../%61dmin": False, "/administer": True}
+    answers = dict(zip(calls, scene.calls([[method, params] for method, params, _ in calls.values()])))
+    for name, (_, _, wanted) in calls.items():
+        ok(code(answers[name]) == wanted, f"AgenShield's rules: {name}", wanted, answers[name])
+    answers = scene.calls([["policy_check", {"operation": "net.connect", "target": url + path}] for path in urls])
+    allowed = [a[-1].get("result", {}).get("allowed") for a in answers]
+    ok(allowed == list(urls.values()), "AgenShield's rules: a URL is denied by its path, however it is spelt", answers)
+    made = sorted(os.listdir(scene.path("work/out")))
+    ok(made == ["dangling", "innocent", "old.key", "plain", "sealed"], "AgenShield's rules: nothing else was made", made)
+
+
 def main():
-    for test in (test_checks, test_links, test_files, test_programs, test_rest, test_events):
+    for test in (test_checks, test_links, test_files, test_programs, test_rest, test_events, test_shield):
         scene = Scene()
         try:
             test(scene)

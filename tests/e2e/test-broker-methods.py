@@ -130,7 +130,7 @@ def cases(scene):
         ("network.http", {"url": "https://example.com/"}, None),
         ("http_request", {"url": "https://example.com/"}, None),
         ("network.download", {"url": "https://example.com/", "saveTo": f"{work}/out/x"}, None),
-        ("secret_inject", {"name": "x"}, ("service", 1006)),
+        ("secret_inject", {"name": "x"}, ("permission", 1001)),
         ("skill_install", {}, ("permission", 1001)),
         ("skill_uninstall", {}, ("permission", 1001)),
         ("fs.read", {"paht": "x"}, ("parameters", -32602)),

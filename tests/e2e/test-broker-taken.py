@@ -25,7 +25,7 @@ INSIDE = r"""
 import json, os, socket, struct, sys, time
 
 NONE, TEXT, PATH, DATA, NUMBER, FLAG, CHOICE, TIME, WORDS, PAIRS, JSON = range(11)
-MAGIC, PROTOCOL, HEAD = 0x4c525243, 2, struct.Struct("=IIQII")  # the upper half of the type is the protocol's version
+MAGIC, PROTOCOL, HEAD = 0x4c525243, 4, struct.Struct("=IIQII")  # the upper half of the type is the protocol's version
 # As in wire/frame.h.
 (CONFIGURE, START, SIGNAL, KILL, LEASE, RETURN, READY, FAILED, STARTED, REFUSED, EXITED, STOPPED, GONE, PLAN, SPAWN, INIT, SOCKETS, RECORD,
  POLICY, WITNESS, CALL, CANCEL, ANSWER, CALL_REFUSED, NOTE, CALL_GONE, BROKER, COUNT) = range(1, 29)

@@ -132,6 +132,30 @@ fails "words: a function that the guide names and src/ does not have" "there is 
 echo 'first `one_get()`' >docs/architecture.md
 passes "words: one that is there" "$tools/check-words" .
 fresh
+mkdir -p docs/decisions && echo 'see `base/one.c`, `src/base/`, `foo/foo.c` and `src/base/gone.c`' >docs/one.md
+fails "words: a file that a document names and that is not there" "docs/one.md:1: there is no src/base/gone.c" "$tools/check-words" .
+echo 'see `base/one.c`, `src/base/`, `foo/foo.c`, `/etc/x.conf`' >docs/one.md
+passes "words: those that are there" "$tools/check-words" .
+echo 'it was in `src/base/gone.c`' >docs/decisions/0001-one.md
+passes "words: a decision may name what is gone" "$tools/check-words" .
+fresh
+# protocol VERSION FRAME: the document of a header with version 2 and the frames ONE and TWO.
+protocol() {
+	mkdir -p docs src/wire
+	{
+		echo "/* SPDX-License""-Identifier: Apache-2.0 */"
+		printf '#define FRAME_PROTOCOL 2\nenum frame_type {\n\tFRAME_NONE = 0,\n\tFRAME_ONE, /* of FRAME_X */\n\tFRAME_TWO,\n};\n'
+	} >src/wire/frame.h
+	printf 'The version is %s, and changes.\n\n| frame | body |\n|---|---|\n| ONE id | - |\n| %s | - |\n' "$1" "$2" >docs/protocol.md
+}
+protocol 2 TWO
+passes "words: the protocol is that of the code" "$tools/check-words" .
+protocol 1 TWO
+fails "words: another version" "docs/protocol.md: src/wire/frame.h has version 2" "$tools/check-words" .
+protocol 2 THREE
+fails "words: a frame that there is not" "there is no FRAME_THREE" "$tools/check-words" .
+fails "words: a frame that the document does not have" "FRAME_TWO of src/wire/frame.h is missing" "$tools/check-words" .
+fresh
 mkdir docs man
 echo 'int f(void) { return puts("a CMD is missing"); }' >>src/base/one.c
 fails "words: a message that is not plain" "src/base/one.c:8: CMD is missing: write plainly" "$tools/check-words" .
@@ -376,7 +400,7 @@ counts "no test at all" "0 passed, 1 failed"
 
 # Two files that call each other, a tag that both define, and a list of operations beside the one table.
 fresh
-ratchets() { printf '%s\n' "loops 0" "starts 0" "confinements 0" "json-by-hand 0" "field-tables 0" "operation-copies $1" \
+ratchets() { printf '%s\n' "loops 0" "starts 0" "confinements 0" "json-by-hand 0" "framings 0" "field-tables 0" "operation-copies $1" \
 	"files-in-cycles $2" "largest-cycle $2" "double-tags $3" "long-functions 0" >"$scratch/ratchets"; }
 ratchets 0 0 0
 passes "survey: a tree without knots" "$tools/survey" --check "$scratch/ratchets" .
@@ -389,6 +413,8 @@ fails "survey: a tag of two files" "double-tags: 1" "$tools/survey" --check "$sc
 ratchets 0 2 1
 printf 'static const char *const copy[] = { "fs.read", "fs.write", "exec" };\n' >>src/base/one.c
 fails "survey: a copy of the operations' names" "operation-copies: 1" "$tools/survey" --check "$scratch/ratchets" .
+printf 'static int take(struct peer *p)\n{\n\treturn recv(p->fd, p->in.data, 9, 0);\n}\n' >>src/policy/two.c
+fails "survey: another way to take messages apart" "framings: 1" "$tools/survey" --check "$scratch/ratchets" .
 ratchets 2 2 1
 fails "survey: a count that fell is written down" "lower the row" "$tools/survey" --check "$scratch/ratchets" .
 

@@ -26,6 +26,8 @@ SHOWN_HOME = "/home/anna"
 TIMEOUT = 120
 MARK = "@@end of command@@"
 # A child that shares its parent's memory until it runs a program makes AddressSanitizer say this.
+# Printed where standard error is no terminal: a program reads it. Pages show what a person sees.
+FOR_MODELS = re.compile(r"corral: (?:ask the user for the options above|no option allows this: .*); .*\n")
 SANITIZER = re.compile(r"^==\d+==WARNING: ASan is ignoring requested __asan_handle_no_return.*\n.*\n.*\n", re.MULTILINE)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"Put this into\s+`([^`]+)`:\s*$")
@@ -113,7 +115,7 @@ class Shell:
             if not line:
                 raise SystemExit(f"Bail out! the shell ended after: {command}")
             output += line
-        return SANITIZER.sub("", output[: -len(MARK) - 1])
+        return FOR_MODELS.sub("", SANITIZER.sub("", output[: -len(MARK) - 1]))
 
     def folder(self):
         return self.run("pwd").rstrip("\n")

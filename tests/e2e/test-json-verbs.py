@@ -153,10 +153,37 @@ def ask(*words):
     return document(done)
 
 
+def login_cases():
+    good({0}, "link", "list", "--json")
+    good({0}, "link", "status", "--json")
+    for words in (("link", "list", "nonsense"), ("link", "status", "none")):
+        bad(2 if words[1] == "list" else 5, *words, "--json")
+    # They succeed in test-link.py, which has a server.
+    for words in (("list", "none"), ("search", "none", "text"), ("run", "none", "tool")):
+        bad(5, "tool", *words, "--json")
+
+
 def other_cases():
     good({0}, "prompt", "--json", "--mode", "sandbox", "--data-dir", "/srv/a")
     bad(2, "prompt", "--json", "--mode", "nonsense")
+    (work / "srt.json").write_text('{"filesystem": {"allowWrite": ["."], "denyRead": []}}')
+    good({0}, "import", "--json", "srt.json")
+    bad(2, "import", "--json", "absent.json")
+    for verb in ("install", "uninstall"):
+        good({0}, "mcp", verb, "--json", "claude", "--file", "mcp.json")
+        bad(2, "mcp", verb, "--json", "nonsense")
     good({0}, "profile", "show", "--json", "workspace")
+    (work / "gateway.yaml").write_text("servers: {a: {command: ['false']}}")
+    good({1}, "mcp", "tools", "--json", "gateway.yaml")
+    bad(2, "mcp", "tools", "--json", "srt.json")
+    good({0}, "init", "--json", "--yes", "--no-run")
+    bad(2, "init", "--json", "--yes", "--no-run")  # there is one already
+    for verb in ("show", "diff", "revoke"):
+        good({0, 1}, "project", verb, "--json")
+        bad(2, "project", verb, "--json", "--bogus")
+    good({0}, "project", "approve", "--json", "--yes")
+    bad(2, "project", "approve", "--json", "nope")
+    (work / "corral.yaml").unlink()
     bad(2, "profile", "show", "--json", "nonsense")
     good({0}, "profile", "seatbelt", "--json", "--mode", "sandbox", "--data-dir", "/srv/a")
     bad(2, "profile", "seatbelt", "--json", "--mode", "nonsense")
@@ -177,6 +204,11 @@ def other_cases():
     good({0}, "vault", "list", "--json", "--passphrase-file", str(home / "passphrase"))
     good({0}, "vault", "doctor", "--json")
     bad(2, "vault", "doctor", "--json", "more")
+    for verb, words in (("unlock", ["--passphrase-file", str(home / "passphrase")]), ("status", []), ("lock", [])):
+        good({0}, "vault", verb, "--json", *words)
+        bad(2, "vault", verb, "--json", "--bogus")
+        if verb == "unlock":
+            login_cases()
     good({0}, "vault", "uses", "--json", lines=True)
     bad(2, "vault", "uses", "--json", "--bogus", lines=True)
     # No daemon runs here; test-daemon.py has what they say where one does.
@@ -239,6 +271,18 @@ def is_exec_denied(found):
         found["denied"][0]["reason"] and found["error"]["text"]
 
 
+def kept_cases():
+    """What needs a run before it."""
+    good({0}, "learn", "--json", "--", "true")
+    bad(2, "learn", "--json")
+    corral("run", "--undo", "--audit", str(scratch / "kept.db"), "--", "touch", "made")
+    good({0}, "undo", "--json", "--yes")
+    bad(2, "undo", "--json", "--bogus")
+    for verb in ("replay", "shrink"):
+        good({0, 1}, "policy", verb, "--json", "--policy", "p.yaml", str(scratch / "kept.db"))
+        bad(2, "policy", verb, "--json", "--policy", "nope.yaml", str(scratch / "kept.db"))
+
+
 def run_cases():
     run_one(0, "it succeeds", "--json", "--", "true", check=lambda o: o["error"] is None and o["denied"] == [])
     run_one(7, "it fails", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 7",
@@ -291,7 +335,11 @@ with tempfile.TemporaryDirectory() as scratch:
                        ASAN_OPTIONS=":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"])))
     groups, tried, failed = set(), set(), set()
     prepare()
-    wanted = verbs_with_json()
+    # These list the options of `corral run`, and refuse this one: what they print is the protocol.
+    wanted = verbs_with_json() - {"mcp serve", "mcp wrap", "mcp remote"}
+    for words in (["serve", "--json"], ["wrap", "--json", "--", "true"], ["remote", "--json", "http://127.0.0.1:9/"]):
+        done = corral("mcp", *words)
+        ok(done.returncode == 125 and "--json" in json.loads(done.stdout)["error"]["text"], f"mcp {words[0]} refuses --json", done)
     ok(len(wanted) > 10, f"verbs that take --json: {len(wanted)}", wanted)
     policy_cases()
     skill_cases()
@@ -300,13 +348,14 @@ with tempfile.TemporaryDirectory() as scratch:
     sandbox = corral("doctor").returncode == 0
     if sandbox:
         run_cases()
+        kept_cases()
         corral("run", "--audit", str(scratch / "log.db"), "--", "true")
     else:
         number += 1
         print(f"ok {number} - runs # SKIP kernel: no sandbox can be had here")
     audit_cases(str(scratch / "log.db") if sandbox else None)
-    # Those that need a daemon succeed in test-daemon.py and test-dashboard.py.
-    missing = wanted - tried - {"dashboard", "ps", "status", "events", "questions list", "questions allow", "questions deny", "grants list", "grants add", "grants remove"} if sandbox else set()
+    # Those that need a daemon succeed in test-daemon.py and test-dashboard.py, those that need a login in test-link.py.
+    missing = wanted - tried - {"tool list", "tool search", "tool run", "dashboard", "ps", "status", "events", "questions list", "questions allow", "questions deny", "grants list", "grants add", "grants remove"} if sandbox else set()
     ok(not missing, "each succeeded once", missing)
     ok(not wanted - failed, "each failed once", wanted - failed)
 

@@ -80,6 +80,10 @@ def denied(place, run):
     return boxes[0].get("denied", boxes[0]) if boxes else None
 
 
+def ps_row(place, run):
+    return next((line for line in place.corral("ps").stdout.splitlines() if str(run.process.pid) in line), "")
+
+
 def with_runs(place):
     place.start()
     begin(place)
@@ -87,14 +91,19 @@ def with_runs(place):
     run.joined()
     do_calls(place, run)
     ok(until(lambda: denied(place, run) == 2), "while it runs, the daemon counts what its broker denied", denied(place, run))
-    row = [line for line in place.corral("ps").stdout.splitlines() if str(run.process.pid) in line]
-    ok(row and "2" in row[0].split(), "and ps says so", row)
+    row = ps_row(place, run)
+    ok("2" in row.split(), "and ps says so", row)
+    ok("  not watched  " in row, "and that files are not watched", row)
     n = run.begin("read " + place.path + "/data/a")
     question = place.question("data/a")
     place.api("POST", "/api/questions/" + question["id"], {"answer": "once"})
     ok(content(run.answer(n)) == "first", "a call that the user agreed to is made", run.lines[n:])
     run.end()
     once(place, lambda: daemons_records(place), "a run")
+    watched = questions.Run(place, policy(place), "--broker", "--explain")
+    watched.joined()
+    ok(until(lambda: "  watched  " in ps_row(place, watched)), "with --explain, that they are", ps_row(place, watched))
+    watched.end()
     asked = ("fs.read", place.path + "/data/a", "allowed")
     ok(until(lambda: len(found(daemons_records(place), asked)) == 1), "and the call that the user agreed to, beside the approval",
        [r for r in daemons_records(place) if "data/a" in r["target"]])

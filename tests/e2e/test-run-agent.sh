@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What people run agents with: Claude Code keeps its settings in an agent mode, and the SSH agent is
-# there where it was asked for. Programs of these names stand in for the real ones.
+# What people run agents with: Claude Code keeps its settings in an agent mode. A program of this name
+# stands in for the real one.
 # shellcheck disable=SC2016,SC2034,SC2154 # dollars are for the shell inside; names come from lib.sh
 set -u
 # shellcheck source=tests/e2e/lib.sh disable=SC1091
@@ -43,6 +43,32 @@ ok $? "claude: --json has it in runs_later"
 agent -- "$scratch/bin/claude" 'no JSON'
 err_has ".claude.json" "claude: what cannot be read is told of"
 
+# --- the mode of the configuration ---
+configured() { # configured TEXT OPTION… -- WORD…
+	mkdir -p "$HOME/.config/corral" && printf '%s' "$1" >"$HOME/.config/corral/daemon.json" && shift
+	run run --data-dir "$scratch/agent" "$@"
+}
+run run --data-dir "$scratch/agent" -- sh -c 'echo x >~/elsewhere || echo held'
+out_has held "configured: without a file the mode is sandbox"
+configured '{"daemon": {}}' -- sh -c 'echo x >~/elsewhere || echo held'
+out_has held "configured: and without the key"
+configured '{"sandbox": {"mode": "rwx"}}' -- sh -c 'echo x >~/elsewhere && rm ~/elsewhere && echo wrote'
+out_has wrote "configured: sandbox.mode is the mode of a data folder alone"
+configured '{"sandbox": {"mode": "rwx"}}' --mode rx -- sh -c 'echo x >~/elsewhere || echo held'
+out_has held "configured: --mode counts more"
+configured '{"sandbox": {"mode": "rwx"}}' --tier 3 -- true
+is "$status" 125 "configured: what the mode cannot do is refused as with --mode"
+for wrong in '{"mode": "rw"}' '{}' '"rx"' '{"mode": "rx", "paths": []}' '{"mode": null}'; do
+	configured "{\"sandbox\": $wrong}" -- true
+	is "$status" 125 "configured: $wrong is refused"
+	err_has '`sandbox` must be a map with `mode` alone' "configured: $wrong, with what is expected"
+done
+configured '{ broken' -- true
+is "$status" 125 "configured: a file that cannot be read stands for no mode"
+rm "$HOME/.config/corral/daemon.json"
+run run --extra "$scratch" -- true
+err_has "--extra requires --data-dir or --mode" "configured: a further folder alone is no agent"
+
 # --- other programs ---
 agent -- sh -c 'echo x >~/.claude.json'
 [ "$status" -ne 0 ]
@@ -56,48 +82,5 @@ ok $? "and nothing is made for it"
 mkdir "$HOME/.claude"
 agent -- sh -c 'echo x >~/.claude/x && echo fine'
 out_is fine "where ~/.claude is there, all programs of the mode write in it"
-
-# --- the SSH agent ---
-if command -v ssh-agent >/dev/null && command -v ssh-add >/dev/null && command -v ssh-keygen >/dev/null; then
-	ssh-agent -D -a "$scratch/keys.sock" >/dev/null 2>&1 &
-	agent_pid=$!
-	trap 'kill "$agent_pid" 2>/dev/null; chmod -R u+rwx "$scratch"; rm -rf "$scratch"' EXIT
-	export SSH_AUTH_SOCK="$scratch/keys.sock"
-	# Its socket is there before it listens: 1 is an answer, that it has no keys.
-	for _ in $(seq 1200); do
-		ssh-add -l >/dev/null 2>&1
-		[ $? -ne 1 ] || break
-		sleep 0.05
-	done
-	ssh-keygen -q -t ed25519 -N '' -C of-the-test -f "$scratch/key" && ssh-add -q "$scratch/key"
-	list='ssh-add -l | grep -o of-the-test'
-	is "$(sh -c "$list")" of-the-test "bare the agent answers"
-	run run -- sh -c "$list"
-	out_lacks of-the-test "without a grant there is no agent inside"
-	run run --ssh-agent -- sh -c "$list"
-	out_is of-the-test "--ssh-agent: it is there"
-	err_has "log in with every key of the agent at $SSH_AUTH_SOCK" "--ssh-agent: and what that means is said"
-	err_has "ssh-add -c" "--ssh-agent: and what to do about it"
-	run run --ssh-agent -- sh -c 'cat "$SSH_AUTH_SOCK.x" ../key ~/.ssh/id_ed25519'
-	[ "$status" -ne 0 ] && [ ! -s "$scratch/out" ]
-	ok $? "--ssh-agent: the keys themselves are not"
-	run run --json --ssh-agent -- true
-	err_empty "--ssh-agent: with --json nothing is said"
-	ln -s "$SSH_AUTH_SOCK" left-behind
-	SSH_AUTH_SOCK=$PWD/left-behind run_refuses 125 "--ssh-agent: not by a link that a command could have left" \
-		"by the link $PWD/left-behind" --ssh-agent -- true
-	line=$(sed -n 's/^  set \(SSH_AUTH_SOCK=[^,]*\), if that is meant$/\1/p' "$scratch/err")
-	status=0
-	env "$line" "$CORRAL" run --ssh-agent -- sh -c "$list" >"$scratch/out" 2>"$scratch/err" </dev/null || status=$?
-	out_is of-the-test "--ssh-agent: what is advised then helps"
-	SSH_AUTH_SOCK=$scratch/key run_refuses 125 "--ssh-agent: no socket" "does not name a socket" --ssh-agent -- true
-	SSH_AUTH_SOCK=$scratch/none run_refuses 125 "--ssh-agent: nothing there" "$scratch/none" --ssh-agent -- true
-	SSH_AUTH_SOCK='' run_refuses 125 "--ssh-agent: no agent" "SSH_AUTH_SOCK is not set" --ssh-agent -- true
-	SSH_AUTH_SOCK=keys run_refuses 125 "--ssh-agent: no absolute path" "absolute path" --ssh-agent -- true
-	run_refuses 125 "--ssh-agent: not in mode rwx" "--ssh-agent" --mode rwx --ssh-agent -- true
-	kill "$agent_pid"
-else
-	number=$((number + 1)) && echo "ok $number - --ssh-agent # SKIP ssh-agent is not there"
-fi
 
 done_testing

@@ -247,7 +247,7 @@ verifies "$scratch/log/early" "and it verifies"
 # --- several at once ---
 pids=
 for i in 1 2 3 4 5 6 7 8; do
-	"$CORRAL" run --audit "$scratch/log/many" -- sh -c "exit $i" 2>>"$scratch/many.err" &
+	"$CORRAL" run --audit "$scratch/log/many" -- sh -c "exit $i" many 2>>"$scratch/many.err" &
 	pids="$pids $!"
 done
 got=

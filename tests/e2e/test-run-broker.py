@@ -297,6 +297,14 @@ def test_calls(scene):
     ok("error" in lines[2] and "the host's" not in lines[2], "and not the host's", done.stdout)
     ok('"given"' in lines[3], "a variable that is granted has the host's value", done.stdout)
     ok("error" in lines[4] and "kept" not in lines[4], "another has none", done.stdout)
+    # A profile is no file to which a line could be added.
+    for asked, hint in (("/srv/none", "the option --read /srv/none of corral run allows it; ask the user for this grant; nothing inside the sandbox"),
+                        ("/srv/a b", "the option --read '/srv/a b' of corral run allows it; ask the user"), ("/srv/**", '; ask the user for this grant')):
+        done = scene.python(["--broker"], CALLER, "fs.read " + json.dumps({"path": asked}))
+        ok(hint in done.stdout and "profile workspace" not in done.stdout, f"a denial says what to ask for: {asked}", done.stdout, done.stderr)
+    own = scene.write("own.yaml", "fs: {read: [/usr/**, /bin/**, /lib/**, /lib64/**, /etc/**]}\n")
+    done = scene.python(["--broker", "--policy", own], CALLER, 'fs.read {"path": "/srv/none"}')
+    ok("/srv/none" in done.stdout and "own.yaml; ask the user" in done.stdout, "and where it is one, the file", done.stdout, done.stderr)
     listed = scene.run("audit", "list", "--json", log)
     events = [json.loads(line) for line in listed.stdout.splitlines()]
     reads = [e for e in events if e.get("action") == "fs.read" and "mine" not in e.get("target", "")]

@@ -44,11 +44,16 @@ done
 # --- a folder in a policy ---
 echo "fs: {read: [$system, $PWD/data]}" >folder.yaml
 run run -p folder.yaml -- cat "$PWD/data/file"
-err_has "folder.yaml:1: $PWD/data is a folder, and only its own name is granted: for all in it write $PWD/data/**" "a folder without /**"
+err_has "$PWD/data is a folder, and without /** only its own name would be granted" "a folder without /**"
+err_has "for all in it write $PWD/data/**" "a folder without /**: what to write"
 run policy lint folder.yaml
 out_has "for what lies in it write $PWD/data/**" "a folder without /**: lint"
 echo "fs: {read: [$system, $PWD/data/**]}" >folder.yaml
 run_prints text "the line that is said helps" -p folder.yaml -- cat "$PWD/data/file"
+mkdir -p "$HOME/data" && echo text >"$HOME/data/file"
+echo "fs: {read: [$system, ~/data]}" >folder.yaml
+run_refuses 125 "the home's data in a file is not less than --read ~/data" "for all in it write $HOME/data/**" -p folder.yaml -- true
+run_prints text "--read ~/data" --read "$HOME/data" -- cat "$HOME/data/file"
 echo "fs: {read: [$system, $PWD/data, $PWD/data/file]}" >folder.yaml
 run_prints text "a folder on the way to a file is no mistake" -p folder.yaml -- cat "$PWD/data/file"
 
@@ -101,7 +106,10 @@ out_lacks no-limits "lint: and with the line that it suggests nothing is missing
 
 # --- what is missing ---
 run_refuses 125 "no command" "put it at the end, such as: corral run -- ls -l" --net a.example.com:443
-run_refuses 125 "no folder for the agent" "create it first: mkdir -p $PWD/none" --mode sandbox --data-dir none -- true
+run run --mode sandbox --data-dir new/.omega -- sh -c "echo x >$PWD/new/.omega/workspace/file"
+is "$status $(cat new/.omega/workspace/file) $(stat -c %a new new/.omega new/.omega/workspace | tr '\n' ' ')" "0 x 700 700 700 " "the agent's folder is made, and Omega's workspace in it"
+touch plain
+run_refuses 125 "a file is no folder" "--data-dir" --mode sandbox --data-dir plain/x -- true
 run_refuses 125 "no extra folder" "--extra: $PWD/none: No such file" --mode sandbox --data-dir agent --extra none -- true
 mkdir -p "$PWD/none"
 run run --mode sandbox --data-dir none -- sh -c "echo x >$PWD/none/file"
@@ -110,5 +118,24 @@ is "$(cat none/file)" x "created first, it is written"
 # --- what programs read has none of it ---
 run run --json --env NOT_SET --net example.com -- true
 err_empty "--json: no notes"
+
+# --- a program that is refused inside, which nothing sees but a run that is watched ---
+echo "{fs: {read: [$system]}, exec: [sh]}" >listed.yaml
+run run --audit refused.db -p listed.yaml -- sh -c id
+status_is 126 "exec list: a program that a shell starts"
+err_has "status 126: a program inside was not started" "exec list: is said"
+err_has "the next run of this command names it" "exec list: with what names it"
+run run --audit refused.db -p listed.yaml -- sh -c id
+err_has '/usr/bin/id  add exec: ["id"]' "exec list: the next run does"
+err_lacks "status 126: a program" "exec list: and does not say it again"
+run audit list --decision denied refused.db
+out_has "/usr/bin/id" "exec list: and records it"
+run run -p listed.yaml -- sh -c 'exit 1'
+err_lacks "status 126" "exec list: another status"
+run run -- sh -c /etc/passwd
+status_is 126 "no exec list: a file that is no program"
+err_lacks "status 126" "no exec list: nothing is said"
+run run -p listed.yaml --exec id -- sh -c id
+status_is 0 "the option that is named helps"
 
 done_testing

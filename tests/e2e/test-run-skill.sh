@@ -262,4 +262,30 @@ run run --skill outer --yes --write outer/data
 out_is no "--write of a folder in the skill"
 err_has "is part of the skill, and can't be written" "says so"
 
+# --- a script of the skill by its path ---
+mkdir -p by/scripts by/live
+cat >by/SKILL.md <<END
+---
+name: by
+description: scripts by their path
+permissions:
+  fs: {read: [\$SKILL_DIR/**, $programs], write: [\$SKILL_DIR/live/**]}
+  exec: [bash, cat]
+---
+END
+printf '#!/bin/bash\necho "$0 got $1"; cat "$0" | wc -l 2>/dev/null\n' >by/scripts/process.sh
+printf '#!/usr/bin/env bash\necho by env\n' >by/scripts/env.sh
+printf '#!/usr/bin/perl\nprint "x"\n' >by/scripts/other.pl
+printf 'echo plain\n' >by/scripts/plain.sh
+chmod +x by/scripts/process.sh by/scripts/env.sh by/scripts/other.pl
+printf '#!/bin/bash\necho live\n' >by/live/x.sh && chmod +x by/live/x.sh
+run run --yes --skill by -- by/scripts/process.sh one
+out_has "$here/by/scripts/process.sh got one" "a script by its path: its interpreter is granted"
+run run --yes --skill by -- "$here/by/scripts/env.sh"
+out_is "by env" "a script by its path: by env"
+for refused in scripts/other.pl scripts/plain.sh live/x.sh; do
+	run run --yes --skill by -- "$here/by/$refused"
+	is "$status" 126 "a script by its path: not $refused"
+done
+
 done_testing

@@ -334,6 +334,8 @@ def test_what_works():
     for text in "may write only in", f"{scene.top}/agent", "does not enforce", "may be read", "chmod", "extended attributes":
         TAP.ok(text in result.stderr, f"said before it runs: {text.replace(scene.top, '')}", result)
     TAP.ok(scene.inside("sh", "-c", "exit 7").returncode == 7, "the command's status")
+    result = scene.run([CORRAL, "run", "--mode", "rx", "--data-dir", f"{scene.top}/nothing", "--tier", "3", "--", "touch", f"{scene.top}/nothing/x"])
+    TAP.ok(result.returncode == 0 and os.path.exists(f"{scene.top}/nothing/x"), "a data folder that is not there is made", result)
     TAP.ok(scene.inside("nothing-of-that-name").returncode == 127, "127: no such program")
     TAP.ok(scene.inside(f"{scene.top}/outside/file").returncode == 126, "126: no program")
     result = scene.inside("sh", "-c", "grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/self/status")
@@ -354,7 +356,6 @@ def test_refusals():
             ["--policy", f"{scene.top}/policy.yaml"], ["--profile", "workspace"], ["--read", "/"], ["--write", scene.top],
             ["--deny", scene.top], ["--net", "x:1"], ["--exec", "ls"], ["--timeout", "1s"], ["--memory", "1G"], ["--pids", "9"],
             ["--max-output", "1K"], ["--explain"], ["--json"])),
-        ("a data folder that is not there", ["--mode", "rx", "--data-dir", f"{scene.top}/nothing", "--tier", "3"], "create it"),
         ("the home", ["--mode", "rx", "--data-dir", f"{scene.top}/home", "--tier", "3"], "holds your home"),
         ("what holds the home", ["--mode", "rx", "--data-dir", scene.top, "--tier", "3"], "holds your home"),
         ("Corral's own state", [*data, "--extra", f"{scene.top}/home/.config/corral", "--tier", "3"], "Corral's own settings"),

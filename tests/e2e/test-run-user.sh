@@ -6,6 +6,7 @@
 #
 #	test-run-user.sh           those that share nothing, three at a time: they mostly wait
 #	test-run-user.sh alone     those that need much of what the user has, and those on terminals
+#	test-run-user.sh once, alone-once    of both: attacks, kills and races, which have no second try
 #	test-run-user.sh one FOLDER NAME
 set -u
 
@@ -14,6 +15,7 @@ if [ "${1-}" = one ]; then
 	copy=$2 name=$3 status=0
 	case $name in *.py) with="python3" ;; *) with="sh" ;; esac
 	(cd / && PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin TMPDIR=/tmp CORRAL=$copy/corral MAKE_LOG=$copy/make-log \
+		CORRAL_WARDEN=$copy/corral-warden EXECUTE=$copy/built/examples/execute TOOLS=$copy/built/examples/tools \
 		setpriv --reuid=65534 --regid=65534 --clear-groups \
 		"$with" "$copy/tests/e2e/$name" </dev/null) >"$copy/$name.out" 2>&1 || status=$?
 	echo "$status" >"$copy/new-$name" && mv "$copy/new-$name" "$copy/$name.status"
@@ -21,6 +23,7 @@ if [ "${1-}" = one ]; then
 fi
 
 : "${CORRAL:?is the program to test}" "${MAKE_LOG:?is the program that makes logs}"
+: "${CORRAL_WARDEN:?is beside it}" "${LIBRARY:?is libcorral}" "${EXECUTE:?is an example of it}" "${TOOLS:?is another}"
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 if [ "$(id -u)" -ne 0 ]; then
 	echo "1..0 # SKIP kernel: not root, so the others ran as an ordinary user already"
@@ -30,6 +33,9 @@ copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
 # A build folder may lie where only root can look, and so may the tests.
 cp "$CORRAL" "$copy/corral" && cp "$MAKE_LOG" "$copy/make-log" && mkdir -p "$copy/tests/e2e" "$copy/tests/data"
+# The examples find the library by its place beside them.
+mkdir -p "$copy/built/examples" "$copy/built/src/lib" && cp "$CORRAL_WARDEN" "$copy/corral-warden" && cp "$LIBRARY" "$copy/built/src/lib/"
+cp "$EXECUTE" "$copy/built/examples/execute" && cp "$TOOLS" "$copy/built/examples/tools"
 cp "$here"/*.sh "$here"/*.py "$copy/tests/e2e/" && cp -R "$here/../data/cli" \
 	"$here/../data/manifests" "$here/../data/audit" "$copy/tests/data/"
 chmod -R a+rX "$copy"
@@ -38,18 +44,31 @@ run_all() {
 	at_once=$1 && shift
 	printf '%s\n' "$@" | xargs -P "$at_once" -I NAME sh "$0" one "$copy" NAME
 }
+# Those that take longest come first.
+alone="" names=""
+case ${1-} in
+alone)
+	alone="test-run-limits.sh test-run-sockets.py test-run-terminal.py"
+	;;
+once)
+	names="test-run-later.sh test-audit-verify.sh test-crash.sh test-run-links.sh test-run-linked.sh"
+	;;
+alone-once)
+	alone="test-run-appear.py"
+	;;
+*)
+	names="test-audit.sh test-run-explain.sh test-run-stdio.py test-run.sh test-suggestions.py test-json.sh
+		test-run-tier3.py test-run-audit.sh test-run-policy.sh test-inspect-approve.sh test-run-listen.py
+		test-errors.sh test-run-descriptor.sh test-policy-check.sh test-run-network.sh test-doctor.sh
+		test-run-agent.sh test-run-notes.sh test-policy-algebra.sh test-leaks.sh test-run-offline.py
+		test-formats.sh test-run-home.sh test-run-shield.sh"
+	;;
+esac
 # shellcheck disable=SC2086
-if [ "${1-}" = alone ]; then
-	single="test-run-limits.sh test-run-sockets.py" pair="test-run-appear.py test-run-terminal.py"
-	names="$single $pair"
-	{ run_all 1 $single && run_all 2 $pair; } &
+if [ -n "$alone" ]; then
+	names=$alone
+	run_all 1 $alone &
 else
-	# Those that take longest come first.
-	names="test-run-later.sh test-audit.sh test-run-explain.sh test-audit-verify.sh test-run-stdio.py test-run.sh
-		test-suggestions.py test-json.sh test-run-tier3.py test-run-audit.sh test-crash.sh test-run-policy.sh
-		test-inspect-approve.sh test-run-listen.py test-run-links.sh test-run-linked.sh test-errors.sh test-run-descriptor.sh
-		test-policy-check.sh test-run-network.sh test-doctor.sh test-run-agent.sh test-run-notes.sh test-policy-algebra.sh
-		test-leaks.sh test-run-offline.py test-formats.sh test-run-home.sh test-run-shield.sh"
 	run_all 3 $names &
 fi
 workers=$!

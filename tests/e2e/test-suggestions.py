@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import threading
@@ -257,7 +258,7 @@ def network(tap):
         tap.ok(status == 0 and "198.18." in text, "a name, and no network: what is suggested helps", text)
         status, text = s.corral("run", "--explain", "--", "getent", "ahosts", "evil.example.com")
         tap.ok("--net evil.example.com:443" in text, "--explain names it", text)
-        status, text = s.corral("run", "--profile", "offline", "--", "getent", "ahosts", "evil.example.com")
+        status, text = s.corral("run", "--profile", "offline", "--", "getent", "hosts", "evil.example.com")
         tap.ok("the profile offline never has one" in text and "--net" not in text,
                "with the profile offline, which refuses --net, that is said instead", text)
         status, text = s.corral("run", "--", "false")
@@ -421,6 +422,23 @@ def failed(tap):
             s.write(program, "#!/bin/sh\nexit 1\n", 0o755)
             status, text = s.corral("run", "--", f"./{program}")
             tap.ok(status == 1 and want in text, f"{program}: the cause", text)
+        # The real ones where they are installed; rustup's proxies fail as this does without their toolchains.
+        if os.access("/usr/bin/gdb", os.X_OK):
+            status, text = s.corral("run", "--", "gdb", "-nx", "-q", "-batch", "-ex", "run", "/bin/true")
+            tap.ok(status != 0 and "corral: gdb: a command may not trace" in text, "gdb itself: the cause", text)
+        if os.access("/usr/bin/gpg", os.X_OK):
+            os.makedirs(s.home + "/.gnupg", 0o700, exist_ok=True)
+            status, text = s.corral("run", "--", "gpg", "--batch", "--sign", "tool")
+            tap.ok(status == 2 and "corral: gpg: secret keys are kept from every command" in text and not options_in(
+                "".join(l for l in text.splitlines() if "gnupg" in l)), "gpg itself: the cause, and no grant of keys is advised", text)
+        os.makedirs(s.home + "/.rustup/toolchains/stable/bin")
+        s.write("rustup", "#!/bin/sh\ntest -d ~/.rustup/toolchains/stable && exit 0\necho 'error: rustup could not choose a version of cargo to run' >&2\n"
+                "exit 1\n", 0o755)
+        status, text = s.corral("run", "--", "./rustup")
+        ours = "".join(l + "\n" for l in text.splitlines() if l.startswith("corral: "))
+        tap.ok(status == 1 and options_in(ours) == ["--read", s.home + "/.rustup"], "rustup: what is missing", text)
+        status, text = s.corral("run", *options_in(ours), "--", "./rustup")
+        tap.ok(status == 0, "rustup: what is suggested helps", text)
         stored = s.write(s.home + "/.config/corral/policy.d/mine.yaml",
                          'fs: {read: ["/**"], write: ["/**"]}\nexec: ["*"]\nnetwork: {deny: [evil.example.com]}\n')
         status, text = s.corral("run", "--", "getent", "ahosts", "evil.example.com")
@@ -443,14 +461,49 @@ def failed(tap):
 
 # Texts in the source that suggest something, by what they suggest; and the case that applies it, or a
 # file with a test that does, and a text in it. The first that fits counts.
+def logged(tap):
+    """What `corral audit list` prints below a denied record, and what the dashboard's *Allow…* shows for the same."""
+    shown = ("import { readFileSync } from 'node:fs'; const { load } = await import(process.argv[1]); const { offerOf, optionOf } = await load('words.js');"
+             "for (const line of readFileSync(0, 'utf8').split('\\n').filter(Boolean)) { const offer = offerOf(JSON.parse(line)); if (offer) console.log(optionOf(offer.action, offer.target)); }")
+    page = os.path.join(HERE, "../../src/daemon/dashboard/test/load.mjs")
+    with Scene() as s:
+        for n, (name, path) in enumerate((("a file", "plain"), ("a file with a blank", "a b"), ("a file with a quote", "it's"), ("a folder", "folder/in"))):
+            s.write(f"{s.root}/data/{path}")
+            log, target = f"{s.root}/data/log{n}", f"{s.root}/data/{path}"
+            status, text = s.corral("run", "--explain", "--audit", log, "--", "cat", target)
+            _, listed = s.corral("audit", "list", "--decision", "denied", log)
+            more = options_in(listed.partition("to allow it: corral run ")[2])
+            tap.ok(status != 0 and more == ["--read", target], f"the log: {name}: an option", text + listed)
+            status, text = s.corral("run", *more, "--", "cat", target)
+            tap.ok(status == 0 and text == "x\n", f"the log: {name}: {' '.join(more)}: it helps", text)
+            if not shutil.which("node") or not os.path.exists(page):
+                tap.skip(f"the dashboard: {name}", "third-party cases not present: node, or the source")
+                continue
+            _, records = s.corral("audit", "list", "--json", log)
+            done = subprocess.run(["node", "--input-type=module", "-e", shown, "file://" + os.path.realpath(page)], input=records, capture_output=True, text=True, check=False, timeout=100)
+            tap.ok(options_in(done.stdout) == more, f"the dashboard: {name}: the same", done.stdout + done.stderr)
+
+
 SITES = {
+    "and give --client-id ID": 'test-link.py:"--client-id", "me:1"', "corral link auth %s": 'test-link.py:"link", "auth"', "corral link refresh %s": 'test-link.py:link("refresh"',
+    "corral tool list %s": 'test-link.py:place.call("tool", "list"', "--token-file": "test-mcp-http.py:--token-file", "run it by `corral run`, or remove": "test-secrets-policy.py:secrets: {",
+    "lend that: --secret NAME": 'test-mcp-remote.py:"--secret"', "lend it: --secret NAME": 'test-mcp-remote.py:"--secret"',
+    "without --project it is": 'test-mcp-install.py:"without --project it is done"', "if it is meant, name it: --file": "test-mcp-install.py:--file writes through it",
+    "`corral mcp serve --help` lists": 'test-mcp-install.py:"mcp", "serve", "--help"', "corral mcp uninstall %s": "test-mcp-install.py:and install it again",
+    "--project or --file names": "test-mcp-install.py:--file names the one", "another name with --name": 'test-mcp-install.py:"another name"',
+    "put the server at the end, such as": "test-mcp-wrap.py:put the server at the end",
+    "give the `command` of a server on standard input": "test-mcp-gateway.py:give the `command`",
+    "--ssh-agent plain:%s": "test-ssh-agent.py:plain_in(", "such as --ssh-agent git@github.com": "test-ssh-agent.py:--ssh-agent git@github.com", "`corral run --secret NAME` uses": 'test-run-secret.py:"--secret", "TOKEN"',
+    "use `corral policy remove %s`": 'test-stored.py:h.corral("policy", "remove", "team")',
+    "to allow it: corral run": logged, "add fs: {": explained_lines, "add exec: [": explained_lines,
+    "such as --output policy.yaml": 'test-learn.py:"--output", "policy.yaml"', "`corral project show` in its folder": "test-project.py:which a message names, shows it",
     "dangerously_allow: [": baseline, "granted: add --read ": baseline, "add --read %s": refused,
     "--no-sandbox": own_sandbox, "--sandbox danger": own_sandbox, "network: {allow: [": network,
     "(`find %s%s` lists them)": "test-run-shield.sh:find ",
     "add --yes to run it this once": "test-run-notes.sh:--yes",
     "if you mean it: ": "test-run-notes.sh:--dangerously-allow",
     " is another path: add --read ": "test-run-notes.sh:is another path", "corral run -- ls": "test-run-notes.sh:corral run -- ls",
-    "network: {private: [": "../net/attacks/names.py:--net-private",
+    "network: {private: [": "../net/attacks/names.py:--net-private", "network: {inspect: [": "test-inspect.py:the suggested line",
     "--explain": network, "add %s": explained_lines, "Or for this once": refused, "--set %s=DIR": refused,
     "--work-dir DIR": refused, "--policy FILE": refused, "--deny": refused, "%s --help": refused,
     "for a shell: corral": failed, "did you mean": refused, "corral doctor": refused, "--limits none": environment, "| corral run": refused,
@@ -458,9 +511,21 @@ SITES = {
     "entry: FILE": "test-run-skill.sh:entry", "runtime: bash": skill, "permissions:`": skill,
     "`%s: [": refused, "mode: enforce": lint, "default: deny": lint, "limits: {%s}": lint,
     "--profile workspace": lint, "add env: [": "../../src/host/test/test-environment.c:add env",
+    "--ask-denied": "test-ask.py:--ask-denied",
     "--key": "test-audit-verify.sh:--key", "corral audit verify": "test-audit-verify.sh:audit verify",
     "--output": "test-audit.sh:--output", "--strict": "test-run-shield.sh:--strict", "corral run --skill": skill,
     "allowed_hosts: [": "../../src/policy/format/test/test-nanocrab.c:allowed_hosts",
+    "network: {listen: [": "test-import.py:suggested", "fs: {write: [$WORK_DIR/.git/config]}": "test-import.py:suggested",
+    "name it: --format codex": 'test-import.py:"--format", "codex"', "further roots: add fs": "test-import.py:test_suggested_roots",
+    "add it below `commands`": "test-project.py:what is suggested helps", "the program is: corral run -- test": "test-project.py:the program is: corral ",
+    "`--profile offline` is one": 'test-project.py:"--profile", "offline", "c"',
+    "--no-project": 'test-project.py:"--no-project"', "write `preset: ": "test-project.py:preset: claude", "write `with: [": "test-project.py:with: [npm]",
+    "corral project revoke %s": 'test-project.py:"project", "revoke"', "add `github` to `with`": "test-project.py:with: [github]",
+    "add --force to replace": 'test-project.py:"--force"', "--print, then add --yes": 'test-project.py:"--print"',
+    "`corral init` proposes": 'test-project.py:"init", "--yes"', "corral project show %s": 'test-project.py:"project", "approve", "--yes"',
+    "without --undo": "test-undo.py:without --undo", "corral undo --list": 'test-undo.py:"--list"', "corral run --undo keeps": "test-undo.py:--undo",
+    "corral undo --forget --yes %u": "test-undo.py:split(\"corral undo \")", "--yes --rest": 'test-undo.py:"--yes", "--rest"', "corral undo --yes": 'test-undo.py:undo("--yes")', "--undo-limit SIZE": 'test-undo.py:"--undo-limit", "3M"',
+    "below XDG_STATE_HOME, must be yours": "test-undo.py:must be yours",
     "git push:*": "../../src/policy/format/test/test-rules.c:git push",
     "fuser %s.lock": "../../src/audit/store/test/test-store.c:lock",
     "`extends`": "test-extends.sh:extends", "`workspace`": "test-extends.sh:extends", "corral policy show": "test-extends.sh:policy show",
@@ -482,12 +547,20 @@ SITES = {
     "make one: corral vault init": 'test-vault.py:corral("init", passphrase', "--restored": 'test-vault.py:"unlock", "--restored"',
     "corral vault unlock": 'test-vault.py:corral("unlock", passphrase', "--passphrase-file FILE": 'test-vault.py:"--passphrase-file", passphrase',
     "answer y, or give --yes": 'test-vault.py:"export", "--yes"', "the file before it is `%s`": "test-vault.py:which a message names, helps",
-    "corral vault list": 'test-vault.py:corral("list"', "rotate --passphrase": 'test-vault.py:"rotate", "--passphrase"', "corral vault rotate %s": 'test-vault.py:corral("rotate", "TOKEN"',
+    "name a program of the system by its path": "test-secret-programs.py:place.vault(\"grant\", \"TOKEN\", server.place, \"--program\", CURL)",
+    "--replace gives it": 'test-vault.py:corral("import", "--replace"', "corral vault remove %s removes": 'test-vault.py:corral("remove", "SOURCED")',
+    "corral vault list": 'test-vault.py:corral("list"', "rotate --passphrase": 'test-vault.py:"rotate", "--passphrase"', "corral vault rotate %s --from": 'test-vault.py:corral("rotate", "MOVES", "--from"', "corral vault rotate %s": 'test-vault.py:corral("rotate", "TOKEN"',
+    "keep the value by `corral vault set` instead": 'test-masked-files.py:"set", "KEPT"', "corral vault set %s": 'test-run-secret.py:place.vault("set", "TOKEN"', "corral run --secret %s -- CMD": 'test-run-secret.py:"--secret", "TOKEN"',
+    "secrets: {%.*s: ": 'test-secrets-policy.py:secrets: {', "is in `secrets`: ": 'test-secrets-policy.py:secrets: {',
+    "corral vault revoke %s %s": 'test-postgres.py:place.vault("revoke", "DB_PASSWORD", server.place)',
+    "name one: --secret": 'test-postgres.py:"--secret", f"DB_PASSWORD={server.place}"',
     "corral vault grant %s %s": 'test-vault.py:corral("grant", "TOKEN"', "`ulimit -l`": "test-vault.py:ulimit -l",
+    "add secrets: {%s: {hosts": 'test-login.py:add secrets: {GH: {hosts', "corral run --login NAME=HOST:PORT/PATH": 'test-login.py:"--login", provider.login',
+    "--login NAME=HOST:PORT/PATH,HOST:PORT names": 'test-login.py:login=f"{provider.login},{api.place}"',
     "unix:/path": "../../src/jail/seatbelt/test/test-seatbelt.c:EOPNOTSUPP",
 }
 CONCRETE = re.compile(r"(?<![\w-])--[a-z]|`[^`]+`|(?<![a-z])[a-z_]+: ?[\[{]|\bcorral [a-z]+ ")
-SUGGESTS = re.compile(r"\badd (--|[a-z_]+: |%s)|\b(write|add|use) `|--no-sandbox|--sandbox|, --limits none|Or for this once")
+SUGGESTS = re.compile(r"\badd (--|[a-z_]+: |%s)|\b(write|add|use) `|--no-sandbox|--sandbox|, --limits none|Or for this once|to allow it: corral")
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 
 
@@ -530,7 +603,7 @@ def main():
     suggestions.needs_sandbox()
     tap, done = Tap(), []
     for case in (baseline, explained_options, repository, explained_lines, own_sandbox, network, refused, skill,
-                 lint, environment, failed):
+                 lint, environment, failed, logged):
         case(tap)
         done.append(case)
     guard(tap, done)

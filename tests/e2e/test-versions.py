@@ -4,6 +4,7 @@
 one of the version before is read, and replaced with a backup beside it. A run and a daemon of different builds say so. As root, once more as an ordinary user. Prints TAP."""
 
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -122,6 +123,44 @@ def vault(place):
     ok(file.read_bytes() == before, "and stays as it is")
 
 
+MCP_SERVER = """import json, sys
+for message in map(json.loads, sys.stdin):
+    result = {"initialize": {"protocolVersion": "2025-11-25"}, "tools/list": {"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}}
+    if message["method"] in result:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result[message["method"]]}), flush=True)
+"""
+
+
+def mcp_pins(place):
+    work = place.path / "work"
+    (work / "server.py").write_text(MCP_SERVER)
+    (work / "gateway.yaml").write_text(f"servers: {{a: {{command: [/usr/bin/python3, {work}/server.py]}}}}\n")
+    done = place.corral("mcp", "approve", "--yes", "gateway.yaml")
+    ok(done.returncode == 0, "an MCP server is approved", done)
+    file = next(file for file in (place.state / "mcp-pins").iterdir() if file.name != "key")
+    text = file.read_text().split("\n", 1)[1]
+    ok(json.loads(text)["version"] == 1, "its approval has a version", text)
+    text = text.replace('"version":1', '"version":2')
+    # What a newer Corral would write has a good mark.
+    mark = hashlib.blake2b((file.name + text).encode(), key=(place.state / "mcp-pins/key").read_bytes(), digest_size=32).hexdigest()
+    file.write_text(f"{mark}\n{text}")
+    for words in (("tools",), ("approve", "--yes"), ("gateway",)):
+        refused(place.corral("mcp", *words, "gateway.yaml"), file, "approval of an MCP server", 2, f"mcp {words[0]}: an approval of a newer version is refused")
+    ok(file.read_text() == f"{mark}\n{text}", "and stays as it is")
+
+
+def undo(place):
+    work = place.path / "undone"
+    work.mkdir()
+    ok(place.corral("run", "--undo", "--work-dir", str(work), "--", "touch", str(work / "new")).returncode == 0, "a run with a record")
+    file = place.state / "undo/1/run"
+    before = file.read_bytes().replace(b"corral undo 1\n", b"corral undo 2\n", 1)
+    file.write_bytes(before)
+    refused(place.corral("undo", "--yes", "1"), "undo/1/run", "record of a run with --undo", 2, "undo: a record of a newer version is refused")
+    ok(file.read_bytes() == before and (work / "new").exists(), "and stays as it is")
+    shutil.rmtree(place.state / "undo")
+
+
 def services(place):
     file = place.config / "services.yaml"
     place.corral("service", "set-up", "clipboard", "program=xclip")
@@ -167,7 +206,7 @@ def missed(place):
 
 
 HEAD = struct.Struct("=IHHQII")  # src/wire/frame.c: magic, type, version, id, bytes, descriptors
-MAGIC, PROTOCOL = 0x4c525243, 2
+MAGIC, PROTOCOL = 0x4c525243, 4
 
 
 def daemon_of_another_build(place):
@@ -259,6 +298,8 @@ def main():
         place = Place(scratch)
         if place.corral("doctor").returncode == 0:
             log(place)
+            undo(place)
+            mcp_pins(place)
         else:
             broker_tap.skip("logs", "kernel: no sandbox can be had here")
         approvals(place)
