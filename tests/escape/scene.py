@@ -15,6 +15,7 @@ The victim is the process (victim.c). Everything secret holds the canary: `canar
 
 import ctypes
 import fcntl
+import glob
 import os
 import platform
 import queue
@@ -347,6 +348,17 @@ services:
         except OSError:
             pass
         return False
+
+    def clear_work(self, name):
+        """Removes what the attempt NAME made in the workspace. False if it may have exchanged that for a part of the scene."""
+        if os.path.lexists(self.path(f"ws/sub-{name}")):
+            return False
+        for own in glob.glob(self.path(f"ws/{name}.work*")):
+            if os.path.isdir(own) and not os.path.islink(own):
+                shutil.rmtree(own)
+            else:
+                os.unlink(own)
+        return True
 
     def kill_daemon(self, name):
         """Bare, the number in the file is a process of ours: it holds the lock."""

@@ -88,12 +88,16 @@ def kind(target):
     return "folder" if os.path.isdir(target) else "file"
 
 
+# What anyone may read, opened by an init when it looks at limits for the first time: a while after its command began.
+LOOKED_AT = ("/loadavg", "/meminfo")
+
+
 def descriptors(pid):
     try:
         targets = [link(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
     except OSError:
         return None
-    counts = collections.Counter(kind(target) for target in targets if target)
+    counts = collections.Counter(kind(target) for target in targets if target and not target.endswith(LOOKED_AT))
     return ", ".join(f"{count if count <= FEW else 'several'} {name}" for name, count in sorted(counts.items())) or "none"
 
 

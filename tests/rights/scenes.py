@@ -4,9 +4,11 @@
 others are below, and ends the scene when it reads a line. Runs as the user whose processes are looked at."""
 
 import contextlib
+import http.server
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -72,10 +74,47 @@ def scene_run():
         show("run", process.pid)
 
 
+def scene_sockets():
+    """The relay of a policy that grants a Unix socket of the host."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(scratch + "/granted.sock")
+        server.listen()
+        # Not the words of another scene: the next run of a command that failed is watched.
+        with run(": sockets", "--net", f"unix:{scratch}/granted.sock") as process:
+            show("sockets", process.pid)
+
+
+def scene_names():
+    """A command without a network has asked for a name."""
+    with run("! getent hosts name.example >/dev/null", stderr=subprocess.DEVNULL) as process:
+        show("names", process.pid)
+
+
 def scene_explain():
     # What is tried within its command is explained.
     with run(":", "--explain", stderr=subprocess.DEVNULL) as process:
         show("explain", process.pid)
+
+
+def scene_mcp():
+    """A server behind its filter."""
+    policy = write(scratch + "/mcp.yaml", json.dumps({"fs": {"read": ["/usr/**", "/lib/**", "/bin/**", "/etc/**"]}, "exec": ["/**"]}))
+    process = subprocess.Popen([CORRAL, "mcp", "wrap", "--policy", policy, "--", "sh", "-c", "echo '{}'; read -r _"], cwd=home, env=environment, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout.readline() == "{}\n"
+    show("mcp", process.pid)
+    process.communicate("")
+
+
+def scene_mcp_remote():
+    """The bridge to a server over HTTP, in its sandbox."""
+    process = subprocess.Popen([CORRAL, "mcp", "remote", "http://127.0.0.1:9/mcp"], cwd=home, env=environment, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process.stdin.write("{\n")
+    process.stdin.flush()
+    assert "-32700" in process.stdout.readline()
+    show("mcp-remote", process.pid)
+    process.communicate("")
 
 
 def scene_tier3():
@@ -219,9 +258,132 @@ def scene_vault():
     process.communicate("")
 
 
-SCENES = {"run": scene_run, "explain": scene_explain, "writes": scene_tier3, "notifications": scene_notifications,
+made = []  # the vault
+
+
+@contextlib.contextmanager
+def unlocked():
+    """A vault; yields what runs `corral vault`."""
+    def vault(*words, value=""):
+        subprocess.run([CORRAL, "vault", *words], input=value, cwd=home, env=environment, check=True, text=True, stderr=subprocess.DEVNULL)
+
+    passphrase = write(home + "/passphrase", "correct horse battery\n")
+    if not made:
+        vault("init", "--passphrase-file", passphrase)
+        made.append(passphrase)
+    vault("unlock", "--passphrase-file", passphrase)
+    try:
+        yield vault
+    finally:
+        vault("lock")
+
+
+def scene_secret():
+    """The relay, the injector, the vault and who started the two."""
+    with unlocked() as vault:
+        vault("set", "TOKEN", value="ghp_0123456789abcdefghijklmnopqrstuvwxyz")
+        vault("grant", "TOKEN", "api.example.com:443")
+        # Not the words of another scene: the next run of a command that failed is watched.
+        with run("true", "--secret", "TOKEN") as process:
+            show("secret", process.pid)
+
+
+def scene_database():
+    """The same for the password of a database."""
+    with unlocked() as vault:
+        vault("set", "DB_PASSWORD", value="a-password-of-a-database")
+        vault("grant", "DB_PASSWORD", "db.example.com:5432", "--in", "postgresql")
+        with run(": database", "--secret", "DB_PASSWORD") as process:
+            show("database", process.pid)
+
+
+def asked(name, source):
+    """`corral vault rotate`, which waits for what a program prints."""
+    with unlocked() as vault:
+        vault("set", "ASKED-" + name.upper(), "--from", source)
+        process = subprocess.Popen([CORRAL, "vault", "rotate", "ASKED-" + name.upper()], cwd=home, env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        show(name, process.pid)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
+            children = [int(word) for word in file.read().split()]
+        process.kill()
+        process.wait()
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+
+
+def scene_source():
+    asked("source", "cmd:/usr/bin/sleep 50")
+
+
+def scene_secret_service():
+    """It has a bus, on which no service answers."""
+    import bus
+
+    class Quiet(bus.Bus):
+        def answer(self, serial, member, destination, arguments):
+            return super().answer(serial, member, destination, arguments) if member == "Hello" else b""
+
+    quiet = Quiet(scratch + "/bus")
+    asked("secret-service", "secret-service:service=x")
+    quiet.close()
+
+
+def scene_ssh():
+    """The filter before the user's ssh agent, of which a socket is enough here; and a relay that connects to it."""
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind(scratch + "/agent.sock")
+        agent.listen()
+        with run("echo signs", "--ssh-sign", "git", env={"SSH_AUTH_SOCK": scratch + "/agent.sock"}) as process:
+            show("ssh", process.pid)
+
+
+class Authority(http.server.BaseHTTPRequestHandler):
+    """A server of tools that wants a login, and says that it is its own authority."""
+
+    def do_GET(self):
+        origin = f"http://127.0.0.1:{self.server.server_port}"
+        known = {"/.well-known/oauth-protected-resource/mcp": {"resource": origin + "/mcp", "authorization_servers": [origin]},
+                 "/.well-known/oauth-authorization-server": {
+                     "issuer": origin, "authorization_endpoint": origin + "/authorize", "token_endpoint": origin + "/token",
+                     "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"]}}
+        answer = json.dumps(known.get(self.path, {})).encode()
+        self.send_response(200 if self.path in known else 401)
+        self.send_header("WWW-Authenticate", f'Bearer resource_metadata="{origin}/.well-known/oauth-protected-resource/mcp"')
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.do_GET()
+
+    def log_message(self, *_):
+        pass
+
+
+def scene_link():
+    """`corral link auth`, which waits for its browser."""
+    with unlocked(), http.server.ThreadingHTTPServer(("127.0.0.1", 0), Authority) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        process = subprocess.Popen([CORRAL, "link", "auth", "--no-browser", "--client-id", "me", "tools", f"http://127.0.0.1:{server.server_port}/mcp"],
+                                   cwd=home, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = [process.stderr.readline()]
+        while said[-1] and "/authorize?" not in said[-1]:
+            said.append(process.stderr.readline())
+        assert said[-1], said
+        show("link", process.pid)
+        process.terminate()
+        process.communicate()
+        server.shutdown()
+
+
+SCENES = {"run": scene_run, "link": scene_link, "sockets": scene_sockets, "names": scene_names, "explain": scene_explain, "writes": scene_tier3, "notifications": scene_notifications,
           "clipboard": scene_clipboard, "open": scene_open, "reminders": scene_reminders, "mail": scene_mail, "fetch": scene_fetch, "host": scene_host,
-          "daemon": scene_daemon, "wasm": scene_wasm, "compile": scene_compile, "inspector": scene_inspector, "vault": scene_vault}
+          "daemon": scene_daemon, "mcp": scene_mcp, "mcp-remote": scene_mcp_remote, "wasm": scene_wasm, "compile": scene_compile, "inspector": scene_inspector, "vault": scene_vault,
+          "secret": scene_secret, "database": scene_database, "source": scene_source, "secret-service": scene_secret_service, "ssh": scene_ssh}
 
 
 if __name__ == "__main__":

@@ -23,27 +23,50 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e")]
 import rights_view  # noqa: E402
 from broker_tap import USER, end, ok  # noqa: E402
 
-SCENES = ["run", "explain", "writes", "notifications", "clipboard", "open", "reminders", "mail", "fetch", "host", "daemon", "wasm", "compile",
-          "inspector", "vault"]
+SCENES = ["run", "sockets", "names", "explain", "writes", "notifications", "clipboard", "open", "reminders", "mail", "fetch", "host", "daemon", "wasm", "compile",
+          "inspector", "vault", "secret", "database", "source", "secret-service", "ssh", "mcp", "mcp-remote", "link"]
 NEEDS = {  # variables that are empty where the build has none of it
          "notifications": "BACKENDS", "clipboard": "BACKENDS", "open": "BACKENDS", "reminders": "CALENDAR", "mail": "MAIL",
          "fetch": "CORRAL_FETCH", "host": "QUESTION_HOST", "daemon": "CORRALD",
-         "wasm": "CORRAL_WASM", "compile": "CORRAL_WASM"}
+         "wasm": "CORRAL_WASM", "compile": "CORRAL_WASM", "secret": "CORRAL_INJECT", "database": "CORRAL_POSTGRES", "secret-service": "CORRAL_SECRET_SERVICE", "ssh": "CORRAL_SSH_AGENT", "mcp-remote": "CORRAL_MCP_REMOTE", "link": "CORRAL_FETCH"}
+# Where each row of the table of processes (docs/processes.md) is started; one that no scene can start has a reason.
+ROWS = {"front": ("notifications", "front"), "http": ("daemon", "corrald-http"), "relay": ("run", "relay"), "relay with sockets": ("sockets", "relay"),
+        "warden": ("host", "warden"), "holder": ("daemon", "holder"), "back end": ("notifications", "back end"), "calendar": ("reminders", "back end"),
+        "clipboard": ("clipboard", "back end"), "connector": ("mail", "connector"), "WASM worker": ("wasm", "wasm"), "WASM compiler": ("compile", "wasm"),
+        "inspector": ("inspector", "inspector"), "vault": ("vault", "vault"), "injector": ("secret", "injector"), "logins to databases": ("database", "logins to databases"), "ssh agent": ("ssh", "ssh agent"), "MCP filter": ("mcp", "MCP filter"), "MCP over HTTP": ("mcp-remote", "MCP over HTTP"), "call-back": ("link", "call-back"), "zygote and init": ("run", "zygote"),
+        "command": ("run", "command"), "names": ("names", "names"), "command of tier 3": ("writes", "command"), "corral": ("run", "corral"),
+        "broker": ("notifications", "broker"), "keeper": ("host", "keeper"), "launcher": ("open", "launcher"), "daemon": ("daemon", "corrald"),
+        "enclave": ("daemon", "corrald-enclave"), "lender": ("secret", "lender"), "source of a secret": ("source", "source")}
+# Of the programs of a row, those that no scene starts.
+WITHOUT = {"corral-browser": "it enters its row once Chromium runs, which `make test` does not need: tests/acceptance/browser.py"}
 PATIENCE = 60
+NAME_MAX = 15  # of a process
 # The role of a process by its name; those that have none of their own are named below.
 ROLES = {"corral-relay": "relay", "corral-front": "front", "corral-broker": "broker", "corral-keeper": "keeper", "corral-connect": "connector",
-         "corral-launcher": "launcher", "corral-desktop": "back end", "corral-browser": "back end", "corral-calendar": "back end",
-         "corral-mail": "back end", "corral-vault": "vault", "corral-fetch": "fetch", "corral-wasm": "wasm", "corrald": "corrald", "corrald-http": "corrald-http",
+         "corral-launcher": "launcher", "corral-desktop": "back end", "corral-calendar": "back end",
+         "corral-mail": "back end", "corral-secret-s": "back end", "corral-names": "names", "sleep": "source", "corral-vault": "vault", "corral-inject": "injector", "corral-postgres": "logins to databases", "corral-ssh-agen": "ssh agent", "corral-mcp": "MCP filter", "corral-callback": "call-back", "corral-mcp-remo": "MCP over HTTP", "corral-fetch": "fetch", "corral-wasm": "wasm", "corrald": "corrald", "corrald-http": "corrald-http",
          "corrald-enclave": "corrald-enclave", "sh": "command", "corral": "corral", "corral-warden": "warden", "corral-holder": "holder", "hold-inspector": "inspector"}
+
+
+SEEN = set()  # names of processes that were looked at
+
+
+def is_lender(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read().split(b"\0")[1:3] == [b"vault", b"lend"]
 
 
 def role(pid, top):
     got = rights_view.status(pid)
     name = got["Name"]
+    SEEN.add(name)
     depth = len(got["NSpid"].split())
     if name in ("corral", "corral-warden") and depth > 1:
         # Each has a pid namespace; of a single command the zygote becomes the init.
         return "zygote" if depth == 2 else "init"
+    # Started by /proc/self/exe.
+    if name in ("corral", "exe") and pid != top and is_lender(pid):
+        return "lender"
     # The program that runs the inspector is no process of Corral's.
     return ROLES.get(name) if name != "hold-inspector" or pid != top else None
 
@@ -178,6 +201,19 @@ def compare(who, names, command, env, writes):
            *[f"{sign} {line}" for sign, one, other in (("-", wanted, got), ("+", got, wanted)) for line in one if line not in other])
 
 
+def check_rows():
+    """Each row of the table is started by a scene, and so is each of its programs."""
+    with open(os.path.join(HERE, "..", "..", "docs", "processes.md"), encoding="utf-8") as file:
+        rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in file if line.startswith("| ") and not line.startswith("| process |")]
+    ok({name for name, _ in rows} == set(ROWS), "each process of the table has a scene", sorted({name for name, _ in rows} ^ set(ROWS)))
+    golden = read_golden("root")
+    missing = [row for row, place in ROWS.items() if place not in golden]
+    ok(not missing, "in which its rights are known", missing)
+    programs = {name for _, names in rows for name in names.split(", ")} - {"any", "that the user named"}
+    missing = sorted(name for name in programs if name[:NAME_MAX] not in SEEN and name not in WITHOUT)
+    ok(not missing, "each program of the table was looked at", missing)
+
+
 def copies():
     """For an ordinary user, who may not be able to read where the programs are: a folder, and the variables that name its files."""
     folder = tempfile.mkdtemp()
@@ -202,7 +238,8 @@ def copies():
 
 
 PROGRAMS = ("CORRAL", "CORRAL_WARDEN", "CORRAL_BROKER", "CORRAL_SANDBOX_CALL", "CORRALD", "CORRALD_HTTP", "CORRALD_ENCLAVE", "CORRAL_WASM",
-            "CORRAL_FETCH", "CORRAL_VAULT", "HOLD_INSPECTOR", "QUESTION_HOST", "VAULT_CLIENT")
+            "CORRAL_FETCH", "CORRAL_MCP_REMOTE", "CORRAL_VAULT", "CORRAL_INJECT", "CORRAL_POSTGRES", "HOLD_INSPECTOR", "QUESTION_HOST", "VAULT_CLIENT", "CORRAL_SECRET_SERVICE",
+            "CORRAL_SSH_AGENT")
 
 
 def main():
@@ -220,6 +257,8 @@ def main():
         compare("user", names, scenes, dict(os.environ), writes)
         return end()
     compare("root", names, scenes, dict(os.environ), writes)
+    if not writes and names == SCENES:
+        check_rows()
     folder, env = copies()
     compare("user", names, ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "/usr/bin/python3", folder + "/rights/scenes.py"],
             env, writes)

@@ -19,6 +19,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -162,6 +163,7 @@ struct caller {
 };
 static struct caller callers[THREADS_MAX];
 static atomic_bool stop;
+static atomic_size_t called;
 static atomic_uint churned, wrong;
 
 static void *call_in_thread(void *data)
@@ -171,6 +173,7 @@ static void *call_in_thread(void *data)
 	struct corral_error *e = NULL;
 	char text[512];
 
+	atomic_fetch_add(&called, 1);
 	if (call_once(c->input, &result, &e) < 0)
 		(void)snprintf(text, sizeof(text), "%s\n", e ? corral_error_message(e) : "error");
 	else
@@ -214,6 +217,54 @@ static void finish(size_t n)
 		free(callers[i].answer);
 }
 
+/* How often threads other than this one have run; false: one of them runs. */
+static bool are_asleep(unsigned long *ret_times)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	bool asleep = tasks != NULL;
+	const struct dirent *task;
+
+	*ret_times = 0;
+	while (asleep && (task = readdir(tasks))) {
+		char path[sizeof("/proc/self/task//status") + NAME_MAX], line[256];
+		FILE *status;
+
+		if (task->d_name[0] == '.' || strtol(task->d_name, NULL, 10) == getpid())
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
+		status = fopen(path, "re");
+		while (status && fgets(line, sizeof(line), status)) {
+			const char *times = strstr(line, "ctxt_switches:");
+
+			if (strncmp(line, "State:\t", 7) == 0)
+				asleep = asleep && line[7] == 'S';
+			if (times)
+				*ret_times += strtoul(times + strlen("ctxt_switches:"), NULL, 10);
+		}
+		asleep = asleep && status;
+		if (status)
+			(void)fclose(status);
+	}
+	if (tasks)
+		(void)closedir(tasks);
+	return asleep;
+}
+
+/* Until that many calls were made, and none of them goes on by itself. */
+static void wait_for_calls(size_t n)
+{
+	unsigned long before, after;
+
+	for (int i = 0; i < 1200; i++) {
+		const bool was_asleep = atomic_load(&called) >= n && are_asleep(&before);
+
+		(void)usleep(50 * 1000);
+		if (was_asleep && are_asleep(&after) && after == before)
+			return;
+	}
+	printf("the calls do not wait\n");
+}
+
 static void crowd(size_t n, const char *mark, const char *next)
 {
 	size_t started = start(n, call_in_thread, "{}");
@@ -222,6 +273,7 @@ static void crowd(size_t n, const char *mark, const char *next)
 		(void)usleep(10000);
 	if (access(mark, F_OK) != 0)
 		printf("no mark\n");
+	wait_for_calls(started);
 	run_line(next);
 	reload();
 	call("{}");
