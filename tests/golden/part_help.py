@@ -6,7 +6,7 @@ import re
 import subprocess
 
 # Those of optional parts of the build (meson_options.txt).
-OPTIONAL = ("corral-wasm", "corral-fetch", "corral-broker", "corral-browser", "corral-calendar", "corral-desktop", "corral-mail", "corral-secret-service",
+OPTIONAL = ("corral-wasm", "corral-fetch", "corral-broker", "corral-browser", "corral-calendar", "corral-desktop", "corral-inject", "corral-mail", "corral-mcp-remote", "corral-postgres", "corral-secret-service", "corral-ssh-agent",
             "corrald", "corrald-enclave", "corrald-http", "sandbox-call")
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "ASAN_OPTIONS": "detect_leaks=0"}
 
