@@ -42,7 +42,7 @@ def desktop(scratch):
     """An X server, a bus, and dunst, which prints what it shows."""
     env = {**os.environ, "HOME": scratch, "XDG_RUNTIME_DIR": os.path.join(scratch, "runtime"),
            "XDG_CONFIG_HOME": os.path.join(scratch, "config")}
-    for name in ("WAYLAND_DISPLAY", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "BROWSER"):
+    for name in ("WAYLAND_DISPLAY", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "BROWSER", "CI"):
         env.pop(name, None)
     os.makedirs(env["XDG_RUNTIME_DIR"], 0o700)
     out, into = os.pipe()
@@ -116,6 +116,17 @@ def test_dunst(run, env, shown):
     answers, err = run({"clipboard": {"access": "read"}}, ["notifications.send", "title=Not granted"])
     ok([code(a) for a in answers] == [-32001] and "Not granted" not in read(shown), "what is not granted is not shown",
        answers, err)
+
+
+def test_asks(run, env, shown):
+    """A command fails where there is no terminal: dunst shows that there is a question."""
+    folder = os.path.join(run.scratch, "asks")
+    os.makedirs(folder)
+    with open(os.path.join(run.scratch, "asked-about"), "w", encoding="utf-8") as file:
+        file.write("content")
+    done = subprocess.run([run.corral, "run", "--ask-denied", "--", "cat", os.path.join(run.scratch, "asked-about")], env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+    ok(until(60, lambda: "asked-about" in read(shown)) and "a command failed" in read(shown), "a question is shown on the desktop", read(shown), done.stderr)
 
 
 def outside(env, *words, text=None):
@@ -236,6 +247,7 @@ def main():
         env, shown = desktop(scratch)
         run = Runner(os.path.abspath(options.corral), scratch, env)
         test_dunst(run, env, shown)
+        test_asks(run, env, shown)
         test_xclip(run, env)
         env = wayland(scratch, env)
         test_wayland(Runner(run.corral, scratch, env), env)

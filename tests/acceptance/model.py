@@ -36,7 +36,7 @@ RUNNERS = {
     "Bash": lambda command: {"command": command, "description": "the command"},
     "bash": lambda command: {"command": command, "description": "the command"},
     "run_shell_command": lambda command: {"command": command, "description": "the command"},
-    "exec_command": lambda command: {"cmd": command},
+    "exec_command": lambda command: {"cmd": command, "yield_time_ms": 30000},
     "shell_command": lambda command: {"command": command},
     "shell": lambda command: {"command": ["sh", "-c", command]},
     "exec": lambda command: {"command": command},
@@ -56,7 +56,7 @@ class Plan:
         if tools.get("exec") == "custom" and n_results < 2:
             # Codex: one tool, whose input is a program that calls the others.
             patch = json.dumps(WRITERS["apply_patch"](FILE, cwd)["input"])
-            call = f"tools.exec_command({{cmd: {json.dumps(command)}}})" if n_results else f"tools.apply_patch({patch})"
+            call = f"tools.exec_command({{cmd: {json.dumps(command)}, yield_time_ms: 30000}})" if n_results else f"tools.apply_patch({patch})"
             self.name, self.arguments, self.is_free = "exec", {"input": f"text(await {call});\n"}, True
             return
         if not runner or tools.get("exec") == "custom":
@@ -182,7 +182,7 @@ def chat(body, cwd):
 
 def edit_by_text(prompt):
     """aider has no tools: its model writes the new file into its answer, or blocks of edits."""
-    return f"{FILE}\n```\n{TEXT}\n```\n" if "aider" in prompt else WORD
+    return f"{WORD}\n\n{FILE}\n```\n{TEXT}\n```\n" if "*file listing*" in prompt else WORD
 
 
 # Gemini
