@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "daemon-client.h"
+#include "daemon-holder.h"
 #include "daemon-host.h"
 #include "join-peer.h"
 #include "measure.h"
@@ -254,6 +255,7 @@ int main(int argc, char **argv)
 	daemon_host_start(&host, measure_path(argv[1]));
 	met = bench_memory("memory of a daemon that is idle");
 	met &= bench_joining(rounds);
+	daemon_holder_bench(rounds);
 	bench_requests();
 	met &= bench_listeners();
 	met &= bench_memory("memory after all that");

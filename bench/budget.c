@@ -16,6 +16,7 @@
 #include "audit/redact/redact.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "jail/limits/tally.h"
 #include "measure.h"
 #include "policy/format/manifest.h"
 #include "policy/policy.h"
@@ -138,6 +139,21 @@ static void tell(unsigned n)
 	redactor_free(r);
 }
 
+/* Looks at limits that the machine is far from: what each idle command costs, several times a
+ * second. */
+static void look(unsigned n)
+{
+	const struct tally_limits wide = { .memory = UINT64_C(1) << 60, .pids = UINT64_C(1) << 60 };
+	struct tally_proc proc;
+
+	if (tally_open(&proc) < 0)
+		measure_die("/proc");
+	while (n-- > 0)
+		if (tally_check(&proc, &wide, NULL) != TALLY_WITHIN)
+			measure_die("tally_check");
+	tally_close(&proc);
+}
+
 static struct corral_builder *make_builder(void)
 {
 	struct corral_builder *b = NULL;
@@ -203,13 +219,14 @@ int main(int argc, char **argv)
 		{ "rules", compile_rules },
 		{ "decide", decide },
 		{ "tell", tell },
+		{ "look", look },
 		{ "command", run_commands },
 		{ "session", build_sessions },
 	};
 	unsigned n = argc == 4 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 
 	if (n == 0 || n > MOST)
-		measure_die("usage: budget parse|rules|decide|tell|command|session N WARDEN");
+		measure_die("usage: budget parse|rules|decide|tell|look|command|session N WARDEN");
 	warden = measure_path(argv[3]);
 	for (size_t i = 0; i < ROWS(kinds); i++) {
 		if (strcmp(kinds[i].name, argv[1]) == 0) {
