@@ -17,6 +17,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 SOAK_COMMANDS ?= 1000000
 SOAK_KILLS ?= 1000
+SOAK_SECRETS ?= 1000
 SOAK_DAEMON_KILLS ?= 200
 JOBS ?=
 
@@ -36,7 +37,7 @@ define compile
 endef
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test golden acceptance check asan fuzz coverage bench soak install uninstall format clean
+.PHONY: help build demo test golden acceptance agents learn check asan fuzz coverage bench soak packages dist install uninstall format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -67,14 +68,25 @@ acceptance: fetched build ## run third-party clients that are slow to install: C
 	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance dashboard-test agents
 	@tools/run-tests $(BUILD) --suite acceptance --timeout-multiplier=3
 
+agents: fetched build ## run all coding agents, OpenClaw among them, which takes minutes and 650 MB to install
+	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance agents openclaw
+	@tools/run-tests $(BUILD) --timeout-multiplier=3 $(foreach name,aider claude codex gemini opencode openclaw,acceptance-agent-$(name))
+
+learn: fetched build ## `corral learn` with all programs of tests/acceptance/learn.py; installs packages of PyPI, and PostgreSQL
+	@CORRAL_SETUP=$${CORRAL_SETUP:-try} tools/setup acceptance net agents
+	@CORRAL_LEARN=all tests/acceptance/learn.py --corral $(BUILD)/src/cli/corral --agents build-agents
+
 check: fetched ## the static checks: format, clang-tidy, cppcheck, layers, symbols, words, scripts, manuals, budgets
 	@tools/setup $(toolchain) check man
 	$(call compile,$(BUILD))
 	@tools/check $(BUILD)
 
-asan: fetched ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer; WITHOUT=programs leaves a suite out
+.PHONY: asan-build
+asan-build: fetched
 	@tools/setup $(toolchain) $(if $(findstring clang,$(compiler)),clang-rt)
 	$(call compile,$(BUILD)-asan,$(sanitize))
+
+asan: asan-build ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer; WITHOUT=programs leaves a suite out
 	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		tools/run-tests $(BUILD)-asan $(addprefix --no-suite ,acceptance $(WITHOUT)) --timeout-multiplier=8
@@ -96,7 +108,7 @@ bench: fetched ## measure, in an optimised build
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@meson test -C $(BUILD)-release --no-rebuild --benchmark --verbose
 
-soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow; 1,000 sandboxes and runs at once; kill a log's writer, and processes of a broker, 1,000 times, those of the daemon 200 times
+soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow; 1,000 sandboxes and runs at once; kill a log's writer, and processes of a broker, 1,000 times, those of the daemon 200 times; lend a secret for 1,000 rounds of requests
 	@tools/setup $(toolchain)
 	$(call compile,$(BUILD)-release,--buildtype=release)
 	@$(BUILD)-release/bench/soak $(BUILD)-release/src/warden/corral-warden $(SOAK_COMMANDS)
@@ -110,9 +122,17 @@ soak: ## run SOAK_COMMANDS (a million) commands in one sandbox: nothing may grow
 		CORRALD_ENCLAVE=$(abspath $(BUILD)-release/src/daemon/corrald-enclave) python3 tests/e2e/test-daemon-kills.py $(SOAK_DAEMON_KILLS)
 	@CORRAL=$(BUILD)-release/src/cli/corral CORRALD=$(BUILD)-release/src/daemon/corrald \
 		CORRALD_HTTP=$(abspath $(BUILD)-release/src/daemon/corrald-http) python3 tests/e2e/test-daemon-full.py $(SOAK_DAEMON_KILLS)
+	@CORRAL=$(BUILD)-release/src/cli/corral CORRAL_VAULT=$(abspath $(BUILD)-release/src/vault/corral-vault) \
+		CORRAL_INJECT=$(abspath $(BUILD)-release/src/inject/corral-inject) python3 bench/soak-secrets.py $(SOAK_SECRETS)
 	@tools/setup net
 	@CORRAL_NET_QUERIES=$(SOAK_COMMANDS) tests/net/run.py --programs $(BUILD)-release/tests/net \
 		--corral $(BUILD)-release/src/cli/corral --parts attacks --only "in great number"
+
+packages: ## build the Debian packages of this commit into packages/
+	@tools/make-packages packages
+
+dist: build ## the sources of this commit, a list of what they are built with (SBOM) and digests, in packages/
+	@tools/make-dist packages $(BUILD)
 
 # Where the compiler and the loader of this system look for libraries; Meson asks dpkg-dev, which may not be there. The
 # loader finds new ones after ldconfig.
@@ -136,7 +156,10 @@ install: ## build for use and install under PREFIX (/usr/local); DESTDIR is hono
 	@echo "next: corral doctor; docs/tutorial.md"
 
 uninstall: ## remove what `make install` installed from this tree
+	@test -f $(BUILD)-install/build.ninja || { echo "make: nothing was installed from this tree: $(BUILD)-install is not there" >&2; exit 1; }
 	@ninja -C $(BUILD)-install uninstall
+	@to=$$(meson introspect --buildoptions $(BUILD)-install | python3 -c 'import json, sys; print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"))'); \
+		for folder in share libexec include; do find "$(DESTDIR)$$to/$$folder/corral" -type d -empty -delete 2>/dev/null || true; done
 
 format: ## reformat all C sources in place
 	@tools/setup format

@@ -30,6 +30,12 @@ TEXTS = re.compile(STRING.pattern + r"(?:\s*" + STRING.pattern + ")*")
 READS = {"src/services/browser/cdp.c"}
 # The row of a table of typed fields: it begins with the field's name. One that begins with a struct schema_field has that row.
 FIELD_ROW = re.compile(r"^struct \w*(?:_field|_key|options_row) \{\s*const char \*name;", re.MULTILINE)
+# It takes the messages of a peer apart: it receives from a socket, and has a buffer `in` for what came of them, or a header
+# with a magic number. What commands send to others (src/net, src/inject,
+# src/sshagent) and what the kernel sends is not counted.
+RECEIVE = re.compile(r"\brecv(?:msg)?\(")
+FRAME = re.compile(r"(?:->|\.)in\b(?=[.,;) ])|->magic\b")
+NOT_FRAMED = ("src/net/", "src/inject/", "src/postgres/", "src/sshagent/", "src/jail/")
 OPERATIONS = {"fs.read", "fs.write", "net.connect", "exec", "env", "service"}
 # The names themselves; the actions of the log, which has more of them and is a stored format; the lists of a policy.
 NAMED = {"src/policy/operation-names.c", "src/audit/event.c", "src/policy/operation.c", "src/advice/lint/entry.c"}
@@ -51,6 +57,11 @@ def files_with(pattern, texts):
         if pattern.search(STRING.sub('""', body)):
             found.append(path)
     return found
+
+
+def framings(texts):
+    found = set(files_with(RECEIVE, texts)) & set(files_with(FRAME, texts))
+    return [path for path in found if not path.startswith(NOT_FRAMED)]
 
 
 def without_whole_json(text):
@@ -155,6 +166,7 @@ def measure(texts, exported):
         "starts": listed(files_with(START, texts)),
         "confinements": listed([p for p in files_with(CONFINE, texts) if not p.startswith("src/jail/")]),
         "json-by-hand": listed([p for p in json_by_hand(texts) if p not in READS]),
+        "framings": listed(framings(texts)),
         "field-tables": listed([p for p in files_with(FIELD_ROW, texts) if p.endswith(".h")]),
         "operation-copies": listed(operation_copies(texts, NAMED)),
         "files-in-cycles": (sum(map(len, groups)), [" ".join(group) for group in groups]),
