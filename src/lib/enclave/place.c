@@ -269,8 +269,8 @@ static int check_outside(const struct search *s, struct corral_error **e)
 	const struct corral_enclave *enclave = s->call->enclave;
 	const char *path = s->place->path;
 
-	/* Where there is no tree but the host's, the baseline says so. */
-	if (enclave->root != BENEATH_HOST && own_has(path, s->op == OPERATION_FS_WRITE))
+	/* The baseline has the usual places only. */
+	if (own_has(path, s->op == OPERATION_FS_WRITE))
 		return enclave_refuse(s->call, -EACCES, e, "it belongs to Corral itself");
 	for (size_t i = 0; s->op == OPERATION_FS_WRITE && i < enclave->n_guarded; i++)
 		if (guarded_has(enclave->guarded[i], path))

@@ -270,6 +270,39 @@ static void make_socket(const char *name)
 }
 
 /* Nobody writes to the FIFO: whoever opens it as a file would wait here for ever. */
+/* Tokens of the daemon and of MCP servers lie there, and a log: no grant leads to them. */
+static void test_own_folders(void **state)
+{
+	static const char *const variables[] = { "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+		"XDG_CACHE_HOME" };
+	static const char *const lines[] = { "read @/in/**", "write @/in/**", NULL };
+
+	(void)state;
+	test_tree_folder("@/in/own");
+	test_tree_folder("@/in/own/corral");
+	test_tree_file("@/in/own/corral/token", "SECRET");
+	test_tree_file("@/in/own/other", "other");
+	test_tree_link("@/in/to-own", "own");
+	for (size_t i = 0; i < ROWS(variables); i++) {
+		const char *was = getenv(variables[i]);
+		char *before = was ? strdup(was) : NULL;
+		struct corral_enclave *enclave;
+
+		assert_int_equal(setenv(variables[i], test_tree("@/in/to-own"), 1), 0);
+		enclave = test_files_enclave(lines);
+		assert_int_equal(test_files_read(enclave, "@/in/own/other", NULL), 0);
+		assert_int_equal(test_files_read(enclave, "@/in/own/corral/token", NULL), -EACCES);
+		assert_int_equal(test_files_read(enclave, "@/in/to-own/corral/token", NULL), -EACCES);
+		assert_int_equal(test_files_write(enclave, "@/in/own/corral/new", "x"), -EACCES);
+		assert_int_equal(test_files_delete(enclave, "@/in/own/corral/token"), -EACCES);
+		corral_enclave_free(enclave);
+		assert_int_equal(
+			before ? setenv(variables[i], before, 1) : unsetenv(variables[i]), 0);
+		free(before);
+	}
+	assert_true(test_tree_says("@/in/own/corral/token", "SECRET"));
+}
+
 static void test_kinds(void **state)
 {
 	static const char *const all[] = { "write @/in/**", "read /dev/**", NULL };
@@ -829,6 +862,7 @@ int main(void)
 		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_nothing_told),
 		cmocka_unit_test(test_proc),
+		cmocka_unit_test(test_own_folders),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_size),
 		cmocka_unit_test(test_growing),
