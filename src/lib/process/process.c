@@ -142,6 +142,10 @@ static enum process_state process_hear(struct corral_process *p)
 	state = p->state;
 	master = fd_take(&p->master);
 	(void)pthread_mutex_unlock(&p->sandbox->lock);
+	/* The sink may have read on (corral_sandbox_stats()): what came by that, with the end, is
+	 * told before the end. */
+	if (state > PROCESS_RUNNING)
+		sandbox_tell_news(p->sandbox);
 	if (master >= 0) {
 		int copy = fcntl(master, F_DUPFD_CLOEXEC, 3);
 

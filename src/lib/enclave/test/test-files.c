@@ -292,7 +292,8 @@ static void test_own_folders(void **state)
 		enclave = test_files_enclave(lines);
 		assert_int_equal(test_files_read(enclave, "@/in/own/other", NULL), 0);
 		assert_int_equal(test_files_read(enclave, "@/in/own/corral/token", NULL), -EACCES);
-		assert_int_equal(test_files_read(enclave, "@/in/to-own/corral/token", NULL), -EACCES);
+		assert_int_equal(
+			test_files_read(enclave, "@/in/to-own/corral/token", NULL), -EACCES);
 		assert_int_equal(test_files_write(enclave, "@/in/own/corral/new", "x"), -EACCES);
 		assert_int_equal(test_files_delete(enclave, "@/in/own/corral/token"), -EACCES);
 		corral_enclave_free(enclave);

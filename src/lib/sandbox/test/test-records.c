@@ -95,6 +95,21 @@ static void flood(uint64_t id)
 	send_end(id);
 }
 
+/* Of the command that is started; the first is its program. */
+static const char *const *started;
+
+/* The rest when the host has been told of the first. What comes after the end shows that the end
+ * was read. */
+static void deny_while_told(uint64_t id)
+{
+	send_record(&template);
+	while (access(started[2], F_OK) < 0)
+		(void)usleep(1000);
+	send_record(&template);
+	send_end(id);
+	send_record(&template);
+}
+
 static void transfer(uint64_t id)
 {
 	struct record r = template;
@@ -159,6 +174,7 @@ static const struct {
 	{ "deny-twice", deny_twice },
 	{ "deny-late", deny_late },
 	{ "flood", flood },
+	{ "deny-while-told", deny_while_told },
 	{ "transfer", transfer },
 	{ "nonsense", send_nonsense },
 	{ "with-id", send_with_id },
@@ -176,6 +192,7 @@ static void on_start(const struct frame *f)
 	if (start_decode(&start, f->body, f->len, &arena) < 0 || start.n_argv < 2)
 		_exit(2);
 	(void)frame_send(CONTROL, FRAME_STARTED, f->id, NULL, 0, NULL, 0);
+	started = start.argv;
 	for (size_t i = 0; i < ROWS(acts); i++) {
 		if (strcmp(acts[i].word, start.argv[1]) == 0)
 			acts[i].act(f->id);
@@ -191,6 +208,8 @@ struct seen {
 	uint64_t tried; /* the sum of all counts */
 	uint64_t command;
 	char target[64], program[64];
+	const char
+		*meet; /* made when the first denial is told, which lasts until three have come */
 };
 
 static void on_event(void *context, const struct corral_event *e)
@@ -214,6 +233,11 @@ static void on_event(void *context, const struct corral_event *e)
 	/* No lock of the library is held. */
 	if (seen->sandbox)
 		corral_sandbox_stats(seen->sandbox, &stats, sizeof(stats));
+	if (seen->sandbox && seen->meet && e->kind == CORRAL_EVENT_DENIED && seen->denied == 1) {
+		(void)test_file(seen->meet, "", 0600);
+		while (stats.denials < 3)
+			corral_sandbox_stats(seen->sandbox, &stats, sizeof(stats));
+	}
 }
 
 static struct corral_sandbox *open_sandbox(struct seen *seen)
@@ -340,6 +364,26 @@ static void test_freeing_tells_the_last(void **state)
 	} while (stats.denials == 0);
 	close_sandbox(&seen);
 	assert_int_equal(seen.denied, 1);
+}
+
+/* Who asks for numbers while it is told reads on; what is read by that comes before the end, too.
+ */
+static void test_what_comes_while_telling_is_told(void **state)
+{
+	struct seen seen;
+	struct corral_sandbox *s = open_sandbox(&seen);
+	char path[4096];
+	const char *const argv[] = { "/usr/bin/env", "deny-while-told", path, NULL };
+	struct corral_result *r = NULL;
+
+	(void)state;
+	seen.meet = "told";
+	(void)snprintf(path, sizeof(path), "%s/%s", test_folder, seen.meet);
+	assert_int_equal(corral_sandbox_execute_argv(s, argv, NULL, &r, NULL), 0);
+	assert_int_equal(seen.denied, 3);
+	assert_int_equal(seen.ended, 1);
+	corral_result_free(r);
+	close_sandbox(&seen);
 }
 
 static void test_several_commands_share_a_denial(void **state)
@@ -560,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_the_same_is_counted),
 		cmocka_unit_test(test_a_late_denial_is_not_lost),
 		cmocka_unit_test(test_freeing_tells_the_last),
+		cmocka_unit_test(test_what_comes_while_telling_is_told),
 		cmocka_unit_test(test_several_commands_share_a_denial),
 		cmocka_unit_test(test_a_flood_has_bounds),
 		cmocka_unit_test(test_destinations),
