@@ -283,8 +283,9 @@ class Pass:
                 code = self.wait(process)
                 trouble = Result(None, f"no result, exit {code}: {self.complaint(errors)}")
             names = [name for name in names if name not in results]
-            if names and GIVEN_UP in trouble.note and given_up[names[0]] < GIVEN_UP_MAX and self.scene.clear_work(names[0]):
+            if names and GIVEN_UP in trouble.note and given_up[names[0]] < GIVEN_UP_MAX:
                 given_up[names[0]] += 1
+                self.scene.clear_work(names[0])
                 continue
             # Nothing at all came: it will not come the next time either.
             for name in names if not results else names[:1]:

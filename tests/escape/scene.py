@@ -350,15 +350,20 @@ services:
         return False
 
     def clear_work(self, name):
-        """Removes what the attempt NAME made in the workspace. False if it may have exchanged that for a part of the scene."""
-        if os.path.lexists(self.path(f"ws/sub-{name}")):
-            return False
-        for own in glob.glob(self.path(f"ws/{name}.work*")):
-            if os.path.isdir(own) and not os.path.islink(own):
-                shutil.rmtree(own)
+        """Removes what the attempt NAME made in the workspace, and takes back what it exchanged with that."""
+        part, own = self.path(f"ws/sub-{name}"), self.path(f"ws/{name}.work")
+        if os.path.isdir(part) and os.path.isdir(own) and not self.has_canary(f"{part}/denied.txt"):
+            os.rename(part, f"{own}.made")
+            os.rename(own, part)
+        for made in glob.glob(f"{own}*"):
+            if os.path.isdir(made) and not os.path.islink(made):
+                shutil.rmtree(made)
             else:
-                os.unlink(own)
-        return True
+                os.unlink(made)
+
+    def has_canary(self, path):
+        with open(path, encoding="ascii") as file:
+            return self.canary in file.read()
 
     def kill_daemon(self, name):
         """Bare, the number in the file is a process of ours: it holds the lock."""
