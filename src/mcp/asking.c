@@ -51,9 +51,13 @@ enum mcp_word mcp_asking_word(const struct mcp_call *c, enum operation op, const
  * another. */
 static void asking_identify(const struct mcp_call *c, unsigned char ret[MCP_DIGEST])
 {
+	static const char *const kinds[] = { [MCP_CALL_TOOL] = "tool ",
+		[MCP_CALL_PROMPT] = "prompt ",
+		[MCP_CALL_READ] = "resource ",
+		[MCP_CALL_COMPLETE] = "completion " };
 	auto_buffer text = { 0 };
 
-	buffer_adds(&text, c->is_prompt ? "prompt " : "tool ");
+	buffer_adds(&text, kinds[c->kind]);
 	buffer_add(&text, c->name, strlen(c->name) + 1);
 	if (!c->tool && c->arguments)
 		mcp_canonical_print(&text, c->arguments);

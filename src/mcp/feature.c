@@ -37,7 +37,7 @@ static bool feature_have_prompts(const struct mcp_server *s)
 
 static bool feature_have_completion(const struct mcp_server *s)
 {
-	return feature_of(s)->complete;
+	return feature_of(s)->complete || feature_of(s)->has_completion;
 }
 
 static bool feature_have_logs(const struct mcp_server *s)
@@ -145,21 +145,16 @@ static int feature_read(struct mcp_server *s, const char *uri, struct buffer *ou
 	return json_end(&w);
 }
 
-static void feature_fail_read(
-	struct mcp_server *s, const struct mcp_message *m, const char *uri, int r)
+void mcp_feature_fail_missing(struct mcp_server *s, const struct node *id, const char *uri)
 {
 	const bool is_modern = s->era == MCP_ERA_MODERN;
 	auto_buffer data = { 0 };
 	struct json_writer w = { .out = &data };
 
-	if (r != -ENOENT) {
-		mcp_server_fail(s, m->id, MCP_INTERNAL_ERROR, "the resource cannot be read");
-		return;
-	}
 	json_open_map(&w, NULL);
 	json_put_text(&w, "uri", uri);
 	(void)json_end(&w);
-	mcp_server_fail_with(s, m->id, is_modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND,
+	mcp_server_fail_with(s, id, is_modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND,
 		"there is no such resource; resources/list has all", &data);
 }
 
@@ -170,14 +165,33 @@ static void feature_read_resource(struct mcp_server *s, struct mcp_message *m)
 	struct json_writer w;
 	int r = feature_read(s, uri, &contents);
 
+	if (r == -ENOENT) {
+		mcp_feature_fail_missing(s, m->id, uri);
+		return;
+	}
 	if (r < 0 || contents.failed) {
-		feature_fail_read(s, m, uri, r < 0 ? r : -ENOMEM);
+		mcp_server_fail(s, m->id, MCP_INTERNAL_ERROR, "the resource cannot be read");
 		return;
 	}
 	mcp_server_open_result(s, &w, m->id, "complete");
 	json_put_raw(&w, "contents", contents.data);
 	mcp_server_put_cache(s, &w, 0);
 	json_end_line(&w);
+}
+
+static bool feature_begin_read(struct mcp_server *s, struct mcp_message *m, struct mcp_call *ret)
+{
+	const char *uri = node_get_text(m->params, "uri");
+
+	*ret = (struct mcp_call){ .kind = MCP_CALL_READ, .name = uri };
+	if (!feature_of(s)->has_resource) {
+		feature_read_resource(s, m);
+		return false;
+	}
+	if (feature_of(s)->has_resource(s->backend.context, uri))
+		return true;
+	mcp_feature_fail_missing(s, m->id, uri);
+	return false;
 }
 
 /* Prompts */
@@ -187,10 +201,24 @@ static void feature_list_prompts(struct mcp_server *s, struct mcp_message *m)
 	feature_answer_list(s, m, "prompts", feature_of(s)->prompts);
 }
 
-bool mcp_feature_has_prompt(const struct mcp_server *s, const struct node *name)
+static bool feature_begin_prompt(struct mcp_server *s, struct mcp_message *m, struct mcp_call *ret)
 {
-	return name && name->type == NODE_STRING &&
-	       feature_of(s)->has_prompt(s->backend.context, name->text);
+	const struct node *name = node_get(m->params, "name");
+
+	*ret = (struct mcp_call){ .kind = MCP_CALL_PROMPT,
+		.name = node_get_text(m->params, "name") };
+	if (name && name->type == NODE_STRING &&
+		feature_of(s)->has_prompt(s->backend.context, name->text))
+		return true;
+	mcp_server_fail(
+		s, m->id, MCP_INVALID_PARAMS, "there is no such prompt; prompts/list has all");
+	return false;
+}
+
+static void feature_fail_completion(struct mcp_server *s, const struct mcp_message *m)
+{
+	mcp_server_fail(s, m->id, MCP_INVALID_PARAMS,
+		"`ref` and `argument` name nothing that can be completed");
 }
 
 static void feature_complete(struct mcp_server *s, struct mcp_message *m)
@@ -199,8 +227,7 @@ static void feature_complete(struct mcp_server *s, struct mcp_message *m)
 	struct json_writer w;
 
 	if (feature_of(s)->complete(s->backend.context, m->params, &values) < 0 || values.failed) {
-		mcp_server_fail(s, m->id, MCP_INVALID_PARAMS,
-			"`ref` and `argument` name nothing that can be completed");
+		feature_fail_completion(s, m);
 		return;
 	}
 	mcp_server_open_result(s, &w, m->id, "complete");
@@ -209,6 +236,29 @@ static void feature_complete(struct mcp_server *s, struct mcp_message *m)
 	json_put_flag(&w, "hasMore", false);
 	json_close(&w);
 	json_end_line(&w);
+}
+
+static bool feature_begin_completion(
+	struct mcp_server *s, struct mcp_message *m, struct mcp_call *ret)
+{
+	const struct node *ref = node_get(m->params, "ref"), *name;
+	const struct node *argument = node_get(m->params, "argument");
+	const bool is_prompt = strcmp(node_get_text(ref, "type"), "ref/prompt") == 0;
+	const bool is_known = is_prompt || strcmp(node_get_text(ref, "type"), "ref/resource") == 0;
+
+	if (!feature_of(s)->has_completion) {
+		feature_complete(s, m);
+		return false;
+	}
+	name = node_get(ref, is_prompt ? "name" : "uri");
+	*ret = (struct mcp_call){ .kind = MCP_CALL_COMPLETE,
+		.name = node_get_text(ref, is_prompt ? "name" : "uri") };
+	if (is_known && name && name->type == NODE_STRING && argument &&
+		argument->type == NODE_MAP &&
+		feature_of(s)->has_completion(s->backend.context, name->text, is_prompt))
+		return true;
+	feature_fail_completion(s, m);
+	return false;
 }
 
 /* Messages for the log */
@@ -271,21 +321,26 @@ void mcp_feature_log(struct mcp_call *c, enum mcp_level level, const char *text)
 
 static const struct {
 	const char *name;
-	void (*run)(struct mcp_server *s, struct mcp_message *m);
 	bool (*is_there)(const struct mcp_server *s);
 	bool handshake, modern; /* the eras that have it */
+	void (*run)(struct mcp_server *s, struct mcp_message *m);
+	/* In place of it: whether it is a call; if not, it was answered. */
+	bool (*begin)(struct mcp_server *s, struct mcp_message *m, struct mcp_call *ret);
 } rows[] = {
-	{ "resources/list", feature_list_resources, feature_have_resources, true, true },
-	{ "resources/templates/list", feature_list_templates, feature_have_resources, true, true },
-	{ "resources/read", feature_read_resource, feature_have_resources, true, true },
-	{ "resources/subscribe", mcp_listen_subscribe, feature_have_subscriptions, true, false },
-	{ "resources/unsubscribe", mcp_listen_unsubscribe, feature_have_subscriptions, true,
-		false },
-	{ "prompts/list", feature_list_prompts, feature_have_prompts, true, true },
-	{ "prompts/get", NULL, feature_have_prompts, true, true },
-	{ "completion/complete", feature_complete, feature_have_completion, true, true },
-	{ "logging/setLevel", feature_set_level, feature_have_logs, true, false },
-	{ "subscriptions/listen", mcp_listen_begin, feature_have_changes, false, true },
+	{ "resources/list", feature_have_resources, true, true, feature_list_resources, NULL },
+	{ "resources/templates/list", feature_have_resources, true, true, feature_list_templates,
+		NULL },
+	{ "resources/read", feature_have_resources, true, true, NULL, feature_begin_read },
+	{ "resources/subscribe", feature_have_subscriptions, true, false, mcp_listen_subscribe,
+		NULL },
+	{ "resources/unsubscribe", feature_have_subscriptions, true, false, mcp_listen_unsubscribe,
+		NULL },
+	{ "prompts/list", feature_have_prompts, true, true, feature_list_prompts, NULL },
+	{ "prompts/get", feature_have_prompts, true, true, NULL, feature_begin_prompt },
+	{ "completion/complete", feature_have_completion, true, true, NULL,
+		feature_begin_completion },
+	{ "logging/setLevel", feature_have_logs, true, false, feature_set_level, NULL },
+	{ "subscriptions/listen", feature_have_changes, false, true, mcp_listen_begin, NULL },
 };
 
 static size_t feature_find(const struct mcp_server *s, const char *method)
@@ -304,12 +359,12 @@ bool mcp_feature_knows(const struct mcp_server *s, const char *method)
 	return feature_find(s, method) < ROWS(rows);
 }
 
-bool mcp_feature_run(struct mcp_server *s, struct mcp_message *m)
+bool mcp_feature_run(struct mcp_server *s, struct mcp_message *m, struct mcp_call *ret)
 {
 	const size_t i = feature_find(s, m->method);
 
-	if (i == ROWS(rows) || !rows[i].run)
-		return false;
+	if (rows[i].begin)
+		return !rows[i].begin(s, m, ret);
 	rows[i].run(s, m);
 	return true;
 }

@@ -4,7 +4,8 @@
  * What a server may have beside tools: resources, templates of them, prompts, completion, messages
  * for the client's log, and word of changes. A back end has a row of functions; what is NULL or
  * false is not there, and is not announced. prompts/get is a call, as one of a tool is
- * (mcp/server.h): it may take its time, and ask for inputs.
+ * (mcp/server.h): it may take its time, and ask for inputs. So are resources/read and
+ * completion/complete of a back end that says so.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,10 @@ struct mcp_features {
 	/* Appends values for an argument of a prompt or template: a list as JSON; negative errno.
 	 */
 	int (*complete)(void *context, const struct node *params, struct buffer *out);
+	/* In place of `read` and `complete`: they are calls. false: there is no such. name: what
+	 * is completed. */
+	bool (*has_resource)(void *context, const char *uri);
+	bool (*has_completion)(void *context, const char *name, bool is_prompt);
 	bool logs;       /* it sends messages for the log (mcp_feature_log()) */
 	bool subscribes; /* clients may ask to hear of one resource (mcp_listen_updated()) */
 	bool changes;    /* its lists change (mcp_listen_changed()) */
@@ -52,9 +57,9 @@ void mcp_feature_log(struct mcp_call *c, enum mcp_level level, const char *text)
 
 /* What is announced. */
 void mcp_feature_put(const struct mcp_server *s, struct json_writer *w);
-/* Whether there is such a method, in this era; and its answer. false: it is prompts/get, which is a
- * call. */
+/* Whether there is such a method, in this era; and its answer. false: it is a call, whose kind and
+ * name are in *ret. */
 bool mcp_feature_knows(const struct mcp_server *s, const char *method);
-bool mcp_feature_run(struct mcp_server *s, struct mcp_message *m);
-/* Only of a server with prompts. */
-bool mcp_feature_has_prompt(const struct mcp_server *s, const struct node *name);
+bool mcp_feature_run(struct mcp_server *s, struct mcp_message *m, struct mcp_call *ret);
+/* The answer to one that reads what is not there. */
+void mcp_feature_fail_missing(struct mcp_server *s, const struct node *id, const char *uri);

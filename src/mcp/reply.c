@@ -148,12 +148,18 @@ void mcp_server_drop(struct mcp_call *c)
 static void server_put_content(
 	const struct mcp_call *c, struct json_writer *w, const struct mcp_result *r)
 {
-	if (c->is_prompt) {
-		json_put_raw(w, "messages", r->content.len ? r->content.data : "[]");
-		return;
-	}
-	if (r->content.len) {
-		json_put_raw(w, "content", r->content.data);
+	static const struct {
+		const char *key, *empty;
+	} kinds[] = { [MCP_CALL_TOOL] = { "content", NULL },
+		[MCP_CALL_PROMPT] = { "messages", "[]" },
+		[MCP_CALL_READ] = { "contents", "[]" },
+		[MCP_CALL_COMPLETE] = { "completion", "{\"values\":[]}" } };
+
+	if (c->kind == MCP_CALL_PROMPT && r->text.len)
+		json_put_text(w, "description", buffer_text(&r->text));
+	if (r->content.len || c->kind != MCP_CALL_TOOL) {
+		json_put_raw(w, kinds[c->kind].key,
+			r->content.len ? r->content.data : kinds[c->kind].empty);
 		return;
 	}
 	json_open_list(w, "content");
@@ -172,16 +178,22 @@ void mcp_server_answer(struct mcp_call *c, struct mcp_result *r)
 	mcp_server_turn_to(s, c->reply);
 	if (r->text.failed || r->structured.failed || r->content.failed) {
 		mcp_server_fail(s, c->message.id, MCP_INTERNAL_ERROR, "out of memory");
-	} else if (c->is_prompt && r->is_error) {
-		/* A prompt has no way to say it otherwise. */
-		mcp_server_fail(s, c->message.id, MCP_INVALID_PARAMS, buffer_text(&r->text));
+	} else if (c->kind == MCP_CALL_READ && r->code == MCP_RESOURCE_NOT_FOUND) {
+		mcp_feature_fail_missing(s, c->message.id, c->name);
+	} else if (c->kind != MCP_CALL_TOOL && r->is_error) {
+		/* They have no way to say it otherwise. */
+		mcp_server_fail(s, c->message.id,
+			r->code ? (enum mcp_error_code)r->code : MCP_INVALID_PARAMS,
+			buffer_text(&r->text));
 	} else {
 		mcp_server_open_result(s, &w, c->message.id, "complete");
 		server_put_content(c, &w, r);
 		if (r->structured.len)
 			json_put_raw(&w, "structuredContent", r->structured.data);
-		if (!c->is_prompt)
+		if (c->kind == MCP_CALL_TOOL)
 			json_put_flag(&w, "isError", r->is_error);
+		if (c->kind == MCP_CALL_READ)
+			mcp_server_put_cache(s, &w, 0);
 		json_end_line(&w);
 	}
 	buffer_deinit(&r->text);

@@ -159,12 +159,12 @@ static struct mcp_call *server_new_call(
 	}
 	*c = (struct mcp_call){ .server = s,
 		.tool = what->tool,
-		.is_prompt = what->is_prompt,
+		.kind = what->kind,
+		.name = what->name,
 		.reply = s->reply,
 		.message = *m,
 		.next = s->calls };
 	*m = (struct mcp_message){ 0 };
-	c->name = node_get_text(c->message.params, "name");
 	c->shows_forms = mcp_asking_can(mcp_server_declared(c));
 	c->arguments = arguments;
 	if (token && (token->type == NODE_STRING || token->type == NODE_NUMBER))
@@ -178,7 +178,7 @@ static struct mcp_call *server_new_call(
 static void server_begin_call(
 	struct mcp_server *s, struct mcp_message *m, const struct mcp_tool *tool)
 {
-	const struct mcp_call what = { .tool = tool };
+	const struct mcp_call what = { .tool = tool, .name = node_get_text(m->params, "name") };
 	struct mcp_call *c = server_new_call(s, m, &what);
 	struct mcp_result refused = { .is_error = true };
 	struct error e = { 0 };
@@ -196,18 +196,13 @@ static void server_begin_call(
 	mcp_server_answer(c, &refused);
 }
 
-static void server_get_prompt(struct mcp_server *s, struct mcp_message *m)
+static void server_run_feature(struct mcp_server *s, struct mcp_message *m)
 {
-	const struct mcp_call what = { .is_prompt = true };
-	struct mcp_call *c;
+	struct mcp_call what, *c;
 
-	if (!mcp_feature_has_prompt(s, node_get(m->params, "name"))) {
-		mcp_server_fail(s, m->id, MCP_INVALID_PARAMS,
-			"there is no such prompt; prompts/list has all");
+	if (mcp_feature_run(s, m, &what))
 		return;
-	}
 	c = server_new_call(s, m, &what);
-
 	if (c)
 		s->backend.call(s->backend.context, c);
 }
@@ -263,8 +258,8 @@ static void server_run_method(struct mcp_server *s, struct mcp_message *m)
 		return;
 	}
 	if (mcp_feature_knows(s, m->method)) {
-		if (server_is_begun(s, m) && !mcp_feature_run(s, m))
-			server_get_prompt(s, m);
+		if (server_is_begun(s, m))
+			server_run_feature(s, m);
 		return;
 	}
 	mcp_server_fail(s, m->id, MCP_METHOD_NOT_FOUND, "there is no such method");

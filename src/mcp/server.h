@@ -44,12 +44,15 @@ struct mcp_reply {
 	int code;          /* of the error that answered it; 0: none */
 };
 
-/* A call of a tool, or of a prompt, until it is answered. */
+/* What a call is of; all but tools only with mcp_features. */
+enum mcp_call_kind { MCP_CALL_TOOL, MCP_CALL_PROMPT, MCP_CALL_READ, MCP_CALL_COMPLETE };
+
+/* A call until it is answered. */
 struct mcp_call {
 	struct mcp_server *server;
-	const struct mcp_tool *tool;  /* NULL: it is of the back end's own set */
-	const char *name;             /* of the tool or prompt */
-	bool is_prompt;               /* prompts/get; only with mcp_features.prompts */
+	const struct mcp_tool *tool; /* NULL: it is of the back end's own set */
+	enum mcp_call_kind kind;
+	const char *name; /* of the tool or prompt; else the URI, or what is completed */
 	const struct node *arguments; /* a map, checked by the table; NULL: none */
 	void *state;                  /* the back end's */
 	/* Private. */
@@ -64,12 +67,19 @@ struct mcp_call {
 	struct mcp_call *next;
 };
 
-/* What came of a call. */
+/*
+ * What came of a call. Of a prompt `text` is its description and `content` the list of its
+ * messages; of a resource, `content` is the list of its contents, and of a completion the map. An
+ * error of these is one of JSON-RPC.
+ */
 struct mcp_result {
 	struct buffer text;       /* for a model to read */
 	struct buffer content;    /* in place of it: a list of contents as JSON */
 	struct buffer structured; /* the same as a JSON map; empty: there is none */
 	bool is_error;
+	/* Of such an error; 0: MCP_INVALID_PARAMS. MCP_RESOURCE_NOT_FOUND is said as the era has
+	 * it. */
+	int code;
 	bool asks; /* the back end's own: it was not done, for want of an answer */
 };
 

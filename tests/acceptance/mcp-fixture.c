@@ -536,7 +536,7 @@ static int fixture_complete(void *context, const struct node *params, struct buf
 static void fixture_call(void *context, struct mcp_call *c)
 {
 	(void)context;
-	if (c->is_prompt)
+	if (c->kind == MCP_CALL_PROMPT)
 		fixture_prompt(c);
 	else
 		fixture_find(c->name)->run(c);

@@ -77,7 +77,7 @@ static void call(void *context, struct mcp_call *c)
 		mcp_feature_log(c, MCP_INFO, "said");
 		mcp_feature_log(c, MCP_ALERT, "alarm");
 	}
-	if (c->is_prompt)
+	if (c->kind == MCP_CALL_PROMPT)
 		buffer_adds(&r.content, "[{\"role\":\"user\"}]");
 	else
 		buffer_printf(&r.text, "%s %s", node_get_text(answer, "model"),
@@ -297,10 +297,102 @@ static void test_replies(void **state)
 	mcp_server_deinit(&s);
 }
 
+/* A back end whose reads and completions are calls: what each comes to is its own. */
+static bool has_resource(void *context, const char *uri)
+{
+	(void)context;
+	return strncmp(uri, "test://", 7) == 0;
+}
+
+static bool has_completion(void *context, const char *name, bool is_prompt)
+{
+	(void)context;
+	return is_prompt == (strcmp(name, "p") == 0);
+}
+
+static void call_feature(void *context, struct mcp_call *c)
+{
+	struct mcp_result r = { .is_error = strstr(c->name, "bad") != NULL };
+
+	(void)context;
+	if (strcmp(c->name, "test://gone") == 0) {
+		r.is_error = true;
+		r.code = MCP_RESOURCE_NOT_FOUND;
+	} else if (r.is_error) {
+		buffer_adds(&r.text, "denied");
+		r.code = strstr(c->name, "worse") ? MCP_INTERNAL_ERROR : 0;
+	} else if (c->kind == MCP_CALL_COMPLETE) {
+		buffer_adds(&r.content, "{\"values\":[\"x\"]}");
+	} else {
+		buffer_adds(&r.text, "about");
+		buffer_printf(&r.content, "[{\"of\":\"%s\"}]", c->name);
+	}
+	mcp_server_answer(c, &r);
+}
+
+static const char *const called[][2] = {
+	{ INITIALIZE, "\"resources\":{},\"prompts\":{},\"completions\":{}}" },
+	{ REQUEST("1", "resources/read", "\"uri\":\"test://a\""),
+		"\"result\":{\"contents\":[{\"of\":\"test://a\"}]}}\n" },
+	{ REQUEST("2", "resources/read", "\"uri\":\"other://a\""), "-32002" },
+	{ REQUEST("3", "resources/read", "\"uri\":\"test://gone\""),
+		"-32002,\"message\":\"there is no such resource; resources/list has "
+		"all\",\"data\":{\"uri\":\"test://gone\"}" },
+	{ REQUEST("4", "resources/read", "\"uri\":\"test://bad\""),
+		"\"code\":-32602,\"message\":\"denied\"" },
+	{ REQUEST("5", "resources/read", "\"uri\":\"test://bad/worse\""), "\"code\":-32603" },
+	{ REQUEST("6", "resources/read", ""), "-32002" },
+	{ REQUEST("7", "prompts/get", "\"name\":\"log\""),
+		"{\"description\":\"about\",\"messages\":[{\"of\":\"log\"}]}" },
+	{ REQUEST("8", "completion/complete",
+		  "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},\"argument\":{}"),
+		"\"result\":{\"completion\":{\"values\":[\"x\"]}}}\n" },
+	{ REQUEST("9", "completion/complete",
+		  "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"p\"},\"argument\":{}"),
+		"-32602" },
+	{ REQUEST("10", "completion/complete", "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"}"),
+		"-32602" },
+	{ REQUEST("11", "completion/complete",
+		  "\"ref\":{\"type\":\"x\",\"uri\":\"a\"},\"argument\":{}"),
+		"-32602" },
+	{ REQUEST("12", "completion/complete", "\"ref\":[],\"argument\":[]"), "-32602" },
+};
+
+static void test_calls(void **state)
+{
+	static const struct mcp_features features = { .resources = print,
+		.prompts = print,
+		.has_prompt = has,
+		.has_resource = has_resource,
+		.has_completion = has_completion };
+	struct mcp_server s = { .version = "0",
+		.backend = { .call = call_feature, .cancel = cancel, .features = &features } };
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(called); i++) {
+		mcp_server_line(&s, called[i][0], strlen(called[i][0]));
+		if (!strstr(buffer_text(&s.out), called[i][1]))
+			fail_msg("%s: %s", called[i][0], buffer_text(&s.out));
+		buffer_clear(&s.out);
+	}
+	mcp_server_deinit(&s);
+	/* The other era has one code for all, and says how long an answer may be kept. */
+	s = (struct mcp_server){ .version = "0",
+		.backend = { .call = call_feature, .cancel = cancel, .features = &features } };
+	mcp_server_line(&s, MODERN("1", "resources/read", "\"uri\":\"test://gone\","),
+		strlen(MODERN("1", "resources/read", "\"uri\":\"test://gone\",")));
+	assert_non_null(strstr(s.out.data, "-32602"));
+	mcp_server_line(&s, MODERN("2", "resources/read", "\"uri\":\"test://a\","),
+		strlen(MODERN("2", "resources/read", "\"uri\":\"test://a\",")));
+	assert_non_null(strstr(s.out.data, "\"ttlMs\":0,\"cacheScope\":\"private\""));
+	mcp_server_deinit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_note), cmocka_unit_test(test_replies) };
+		cmocka_unit_test(test_note), cmocka_unit_test(test_replies),
+		cmocka_unit_test(test_calls) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
