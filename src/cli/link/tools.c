@@ -171,7 +171,7 @@ void link_tools_close(struct link_tools *t)
 
 const struct node *link_tools_all(const struct link_tools *t)
 {
-	return t->process.upstream.tools.root;
+	return upstream_listed(&t->process.upstream, UPSTREAM_TOOLS);
 }
 
 const struct node *link_tools_find(const struct link_tools *t, const char *tool)
@@ -187,7 +187,7 @@ int link_tools_run(struct link_tools *t, const char *tool, const struct node *ar
 	struct buffer *out)
 {
 	struct upstream_request request = {
-		.tool = tool, .arguments = arguments, .owner = (void *)(uintptr_t)tool
+		.name = tool, .arguments = arguments, .owner = (void *)(uintptr_t)tool
 	};
 	int r;
 

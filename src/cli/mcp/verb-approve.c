@@ -58,10 +58,10 @@ static void approve_show_command(struct output *o, const struct gateway_member *
 static bool approve_show_tool(struct call *c, struct output *o, const struct gateway_member *m,
 	const char *name, const struct node *now)
 {
-	const struct node *old = pins_find(&m->pins, name);
+	const struct node *old = pins_find(&m->pins, GATEWAY_TOOL, name);
 	auto_buffer before = { 0 }, after = { 0 };
 
-	if (old && now && pins_compare(&m->pins, now) == PIN_APPROVED)
+	if (old && now && pins_compare(&m->pins, GATEWAY_TOOL, now) == PIN_APPROVED)
 		return false;
 	if (old)
 		pin_print(old, &before);
@@ -83,7 +83,7 @@ static bool approve_show_tool(struct call *c, struct output *o, const struct gat
 static bool approve_show(struct call *c, struct output *o, const struct approve_one *one)
 {
 	const struct gateway_member *m = one->member;
-	const struct node *tools = m->process.upstream.tools.root;
+	const struct node *tools = upstream_listed(&m->process.upstream, UPSTREAM_TOOLS);
 	bool differs = !gateway_is_approved(m);
 
 	output_styled(o, OUTPUT_BOLD, m->config->name);
@@ -95,7 +95,7 @@ static bool approve_show(struct call *c, struct output *o, const struct approve_
 		if (!one->tool || strcmp(one->tool, name) == 0)
 			differs |= approve_show_tool(c, o, m, name, t);
 	}
-	for (const struct node *t = m->pins.exists ? m->pins.tools->first : NULL; t; t = t->next) {
+	for (const struct node *t = pins_first(&m->pins, GATEWAY_TOOL); t; t = t->next) {
 		const char *name = node_get_text(t, "name");
 
 		if ((!one->tool || strcmp(one->tool, name) == 0) && !gateway_listed_tool(m, name))
@@ -115,11 +115,13 @@ static struct node *approve_collect(struct call *c, const struct approve_one *on
 	struct node *list = node_new(c->arena, NODE_LIST);
 	const bool keeps = one->tool && gateway_is_approved(m);
 
-	for (const struct node *t = keeps ? m->pins.tools->first : NULL; t && list; t = t->next)
+	for (const struct node *t = keeps ? pins_first(&m->pins, GATEWAY_TOOL) : NULL; t && list;
+		t = t->next)
 		if (strcmp(node_get_text(t, "name"), one->tool) != 0 &&
 			!node_append(list, node_copy(c->arena, t)))
 			list = NULL;
-	for (const struct node *t = m->process.upstream.tools.root->first; t && list; t = t->next)
+	for (const struct node *t = upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)->first;
+		t && list; t = t->next)
 		if ((!one->tool || strcmp(node_get_text(t, "name"), one->tool) == 0) &&
 			!node_append(list, node_copy(c->arena, t)))
 			list = NULL;
@@ -133,7 +135,7 @@ static int approve_one(
 	const struct gateway_member *m = one->member;
 	const bool differs = approve_show(c, &o, one);
 	auto_buffer question = { 0 };
-	struct node *list;
+	const struct node *defined[PIN_KINDS] = { NULL };
 	int r = output_write(&o, STDOUT_FILENO, c->error);
 
 	if (r < 0 || !differs)
@@ -144,8 +146,8 @@ static int approve_one(
 		return error_no_memory(c->error);
 	if (!yes && !output_agrees(question.data))
 		return STATUS_NO;
-	list = approve_collect(c, one);
-	r = list ? pins_write(s->path, m->config, list) : -ENOMEM;
+	defined[GATEWAY_TOOL] = approve_collect(c, one);
+	r = defined[GATEWAY_TOOL] ? pins_write(s->path, m->config, defined) : -ENOMEM;
 	return r < 0 ? error_set(c->error, r, NULL, "the approval of %s cannot be stored: %s",
 			       m->config->name, strerror(-r))
 		     : STATUS_YES;
@@ -177,7 +179,7 @@ static int approve_find(
 		return error_set(c->error, -ECONNREFUSED, NULL, "%s: %s", ret->member->config->name,
 			ret->member->why);
 	if (ret->tool && !gateway_listed_tool(ret->member, ret->tool) &&
-		!pins_find(&ret->member->pins, ret->tool))
+		!pins_find(&ret->member->pins, GATEWAY_TOOL, ret->tool))
 		return error_set(c->error, -ENOENT, NULL, "the server %s has no tool `%s`",
 			ret->member->config->name, ret->tool);
 	if (ret->tool && ret->member->pins.exists && ret->member->pins.is_other)

@@ -32,7 +32,7 @@ static const char *tools_state(const struct tools_row *t)
 		return "gone";
 	if (tools_is_quarantined(t))
 		return "quarantined";
-	return words[gateway_best(t->member->config, node_get_text(t->tool, "name"))];
+	return words[gateway_best(t->member->config, GATEWAY_TOOL, node_get_text(t->tool, "name"))];
 }
 
 static const char *tools_why(const struct tools_row *t)
@@ -78,10 +78,13 @@ static void tools_print_member(struct call *c, struct output *o, const struct ga
 		output_foreign(o, m->why);
 	}
 	buffer_addc(&o->text, '\n');
-	for (const struct node *t = m->is_listed ? m->process.upstream.tools.root->first : NULL; t;
-		t = t->next)
-		tools_print_row(c, o, &(struct tools_row){ m, t, pins_compare(&m->pins, t) });
-	for (const struct node *t = m->is_listed && m->pins.exists ? m->pins.tools->first : NULL; t;
+	for (const struct node *t =
+			m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)->first
+				     : NULL;
+		t; t = t->next)
+		tools_print_row(
+			c, o, &(struct tools_row){ m, t, pins_compare(&m->pins, GATEWAY_TOOL, t) });
+	for (const struct node *t = m->is_listed ? pins_first(&m->pins, GATEWAY_TOOL) : NULL; t;
 		t = t->next)
 		if (!gateway_listed_tool(m, node_get_text(t, "name")))
 			tools_print_row(c, o, &(struct tools_row){ m, t, PIN_GONE });
@@ -96,10 +99,13 @@ static int tools_print(struct call *c, const struct mcp_survey *s)
 		const struct gateway_member *m = &s->gateway->members[i];
 
 		tools_print_member(c, &o, m);
-		for (const struct node *t = m->is_listed ? m->process.upstream.tools.root->first
-							 : NULL;
+		for (const struct node *t =
+				m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)
+						       ->first
+					     : NULL;
 			t; t = t->next)
-			held |= m->pins.is_other || pins_compare(&m->pins, t) != PIN_APPROVED;
+			held |= m->pins.is_other ||
+				pins_compare(&m->pins, GATEWAY_TOOL, t) != PIN_APPROVED;
 	}
 	if (held)
 		buffer_printf(&o.text,
@@ -148,10 +154,13 @@ static void tools_put_member(struct call *c, struct json_writer *w, const struct
 	json_put_flag(w, "approved", gateway_is_approved(m));
 	json_put_text(w, "error", m->has_ended ? m->why : NULL);
 	json_open_list(w, "tools");
-	for (const struct node *t = m->is_listed ? m->process.upstream.tools.root->first : NULL; t;
-		t = t->next)
-		tools_put_row(c, w, &(struct tools_row){ m, t, pins_compare(&m->pins, t) });
-	for (const struct node *t = m->is_listed && m->pins.exists ? m->pins.tools->first : NULL; t;
+	for (const struct node *t =
+			m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)->first
+				     : NULL;
+		t; t = t->next)
+		tools_put_row(
+			c, w, &(struct tools_row){ m, t, pins_compare(&m->pins, GATEWAY_TOOL, t) });
+	for (const struct node *t = m->is_listed ? pins_first(&m->pins, GATEWAY_TOOL) : NULL; t;
 		t = t->next)
 		if (!gateway_listed_tool(m, node_get_text(t, "name")))
 			tools_put_row(c, w, &(struct tools_row){ m, t, PIN_GONE });

@@ -215,7 +215,7 @@ static void call_send(struct gateway_call *x)
 	const struct node *meta = node_get(x->call->message.params, "_meta");
 	const char *tool = node_get_text(x->pinned, "name");
 	const char *tracestate = node_get_text(meta, "tracestate");
-	const struct upstream_request request = { .tool = tool,
+	const struct upstream_request request = { .name = tool,
 		.arguments = x->call->arguments,
 		.traceparent = call_trace(x->call),
 		.tracestate = *tracestate && strlen(tracestate) <= STATE_BYTES ? tracestate : NULL,
@@ -348,7 +348,8 @@ static void call_judge(
 	struct gateway *g, struct gateway_member *m, const struct node *pinned, struct mcp_call *c)
 {
 	const char *tool = node_get_text(pinned, "name");
-	const struct gateway_decision d = gateway_decide(m->config, tool, c->arguments);
+	const struct gateway_decision d =
+		gateway_decide(m->config, GATEWAY_TOOL, tool, c->arguments);
 	struct call_outcome o = { .decision = AUDIT_ALLOWED, .reason = d.reason, .rule = d.rule };
 	enum mcp_word word = MCP_WORD_NONE;
 	auto_buffer object = { 0 };

@@ -17,7 +17,9 @@ enum server_key {
 	KEY_TIMEOUT,
 	KEY_START,
 	KEY_RESULT,
-	KEY_TOOLS,
+	KEY_TOOLS, /* and on: in the order of enum gateway_kind */
+	KEY_PROMPTS,
+	KEY_RESOURCES,
 	KEY_URL,
 	KEY_SECRET,
 	KEY_HEADERS,
@@ -34,6 +36,8 @@ static const struct schema_field server_keys[KEYS + 1] = {
 	[KEY_START] = { "start_timeout", SCHEMA_DURATION, .max = DAY_MS, .min = 1 },
 	[KEY_RESULT] = { "result_max", SCHEMA_SIZE, .max = RESULT_LIMIT, .min = 1024 },
 	[KEY_TOOLS] = { "tools", SCHEMA_MAP },
+	[KEY_PROMPTS] = { "prompts", SCHEMA_OTHER },
+	[KEY_RESOURCES] = { "resources", SCHEMA_OTHER },
 	[KEY_URL] = { "url", SCHEMA_TEXT, .max = ENDPOINT_URL_MAX },
 	[KEY_SECRET] = { "secret", SCHEMA_TEXT, .max = 256 },
 	[KEY_HEADERS] = { "headers", SCHEMA_MAP },
@@ -87,17 +91,19 @@ static bool config_has_pattern(const struct node *schema)
 }
 
 static int config_read_rule(const struct gateway_reader *r, struct gateway_server *s,
-	enum verdict v, const struct node *n)
+	enum gateway_kind kind, enum verdict v, const struct node *n)
 {
+	struct gateway_rules *rules = &s->rules[kind];
 	struct gateway_rule rule = { .verdict = v, .line = n->line };
 	const struct node *name = n->type == NODE_MAP ? node_get(n, "name") : n;
 	int ret;
 
 	if (!name || name->type != NODE_STRING || !*name->text)
 		return CONFIG_REFUSE(r, n,
-			"a rule is the name of a tool, with * and ?, or a map of `name` and "
-			"`arguments`");
-	rule.tool = name->text;
+			"a rule is the %s of a %s, with * and ?, or a map of `name` and "
+			"`arguments`",
+			kind == GATEWAY_RESOURCE ? "URI" : "name", gateway_kind_name(kind));
+	rule.name = name->text;
 	for (const struct node *k = n->type == NODE_MAP ? n->first : NULL; k; k = k->next) {
 		static const struct schema_field keys[] = { { .name = "name", .type = SCHEMA_TEXT },
 			{ .name = "arguments", .type = SCHEMA_MAP }, { .name = NULL } };
@@ -106,33 +112,42 @@ static int config_read_rule(const struct gateway_reader *r, struct gateway_serve
 			return config_unknown(r, keys, k);
 	}
 	rule.arguments = n->type == NODE_MAP ? node_get(n, "arguments") : NULL;
+	if (rule.arguments && kind == GATEWAY_RESOURCE)
+		return CONFIG_REFUSE(r, rule.arguments, "a resource has no arguments");
 	ret = rule.arguments ? shape_check(rule.arguments, &r->config->document, r->e) : 0;
 	if (ret < 0)
 		return ret;
-	s->has_patterns |= rule.arguments && config_has_pattern(rule.arguments);
-	if (s->n_rules == GATEWAY_RULES_MAX)
+	rules->has_patterns |= rule.arguments && config_has_pattern(rule.arguments);
+	if (rules->n == GATEWAY_RULES_MAX)
 		return CONFIG_REFUSE(r, n, "%s has too many rules", s->name);
-	ret = ARENA_PUSH(&r->config->document.arena, s->rules, s->n_rules, s->cap_rules, rule);
+	ret = ARENA_PUSH(&r->config->document.arena, rules->items, rules->n, rules->cap, rule);
 	return ret < 0 ? error_no_memory(r->e) : 0;
 }
 
-static int config_read_rules(
-	const struct gateway_reader *r, struct gateway_server *s, const struct node *tools)
+static int config_read_rules(const struct gateway_reader *r, struct gateway_server *s,
+	enum gateway_kind kind, const struct node *lists)
 {
-	if (tools->type != NODE_MAP)
-		return CONFIG_REFUSE(r, tools, "`tools` is a map of allow, ask and deny");
-	node_for_each(list, tools) {
+	struct gateway_rules *rules = &s->rules[kind];
+
+	if (kind != GATEWAY_TOOL && node_boolean(lists, &rules->is_on) == 0)
+		return 0;
+	if (lists->type != NODE_MAP)
+		return CONFIG_REFUSE(r, lists, "`%s` is %sa map of allow, ask and deny", lists->key,
+			kind == GATEWAY_TOOL ? "" : "true, or ");
+	rules->is_on = true;
+	node_for_each(list, lists) {
 		const struct schema_field *f = schema_find(list_keys, list->key);
 		enum verdict v;
 
 		if (!f)
 			return config_unknown(r, list_keys, list);
 		if (list->type != NODE_LIST)
-			return CONFIG_REFUSE(r, list, "`%s` is a list of tools", list->key);
+			return CONFIG_REFUSE(r, list, "`%s` is a list of %ss", list->key,
+				gateway_kind_name(kind));
 		v = list_verdicts[f - list_keys];
-		s->has_allow |= v == VERDICT_ALLOW;
+		rules->has_allow |= v == VERDICT_ALLOW;
 		node_for_each(rule, list) {
-			int ret = config_read_rule(r, s, v, rule);
+			int ret = config_read_rule(r, s, kind, v, rule);
 
 			if (ret < 0)
 				return ret;
@@ -310,7 +325,8 @@ static int config_read_server(
 
 		if (!f)
 			return config_unknown(r, server_keys, k);
-		if (schema_parse_node(f, k, &values[f - server_keys]) < 0)
+		if (f->type != SCHEMA_OTHER &&
+			schema_parse_node(f, k, &values[f - server_keys]) < 0)
 			return schema_refuse_node(f, f->name, k, &where, r->e);
 	}
 	ret = config_check_server(r, n);
@@ -323,8 +339,13 @@ static int config_read_server(
 			      : config_read_words(r, node_get(n, "command"), &s->command);
 	if (ret == 0)
 		ret = config_read_words(r, node_get(n, "options"), &s->options);
-	if (ret == 0 && node_get(n, "tools"))
-		ret = config_read_rules(r, s, node_get(n, "tools"));
+	s->rules[GATEWAY_TOOL].is_on = true;
+	for (int i = 0; ret == 0 && i < GATEWAY_KINDS; i++) {
+		const struct node *rules = node_get(n, server_keys[KEY_TOOLS + i].name);
+
+		if (rules)
+			ret = config_read_rules(r, s, (enum gateway_kind)i, rules);
+	}
 	return ret;
 }
 

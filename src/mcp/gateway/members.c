@@ -52,8 +52,9 @@ bool gateway_find(struct gateway *g, const char *name, struct gateway_member **r
 		if (strlen(m->config->name) != len || memcmp(m->config->name, name, len) != 0)
 			continue;
 		*ret = m;
-		for (const struct node *t = gateway_is_approved(m) ? m->pins.tools->first : NULL; t;
-			t = t->next) {
+		for (const struct node *t =
+				gateway_is_approved(m) ? pins_first(&m->pins, GATEWAY_TOOL) : NULL;
+			t; t = t->next) {
 			char shown[GATEWAY_TOOL_BYTES];
 
 			gateway_name(m->config->name, node_get_text(t, "name"), shown);
@@ -71,7 +72,8 @@ bool gateway_find(struct gateway *g, const char *name, struct gateway_member **r
 
 const struct node *gateway_listed_tool(const struct gateway_member *m, const char *tool)
 {
-	const struct node *tools = m->is_listed ? m->process.upstream.tools.root : NULL;
+	const struct node *tools =
+		m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS) : NULL;
 
 	for (const struct node *t = tools ? tools->first : NULL; t; t = t->next)
 		if (strcmp(node_get_text(t, "name"), tool) == 0)
@@ -86,13 +88,13 @@ enum pin_state gateway_state(const struct gateway_member *m, const struct node *
 	if (!m->is_listed)
 		return PIN_APPROVED;
 	now = gateway_listed_tool(m, node_get_text(pinned, "name"));
-	return now ? pins_compare(&m->pins, now) : PIN_GONE;
+	return now ? pins_compare(&m->pins, GATEWAY_TOOL, now) : PIN_GONE;
 }
 
 static bool gateway_shows(const struct gateway_member *m, const struct node *pinned)
 {
 	return gateway_state(m, pinned) == PIN_APPROVED &&
-	       gateway_best(m->config, node_get_text(pinned, "name")) != VERDICT_DENY;
+	       gateway_best(m->config, GATEWAY_TOOL, node_get_text(pinned, "name")) != VERDICT_DENY;
 }
 
 /* What clients see of a member, as a number. */
@@ -100,8 +102,9 @@ uint64_t gateway_look(const struct gateway_member *m)
 {
 	uint64_t hash = HASH_START;
 
-	for (const struct node *t = gateway_is_approved(m) ? m->pins.tools->first : NULL; t;
-		t = t->next) {
+	for (const struct node *t = gateway_is_approved(m) ? pins_first(&m->pins, GATEWAY_TOOL)
+							   : NULL;
+		t; t = t->next) {
 		const char *name = node_get_text(t, "name");
 
 		if (gateway_shows(m, t))
@@ -164,8 +167,9 @@ void gateway_print(void *context, struct json_writer *w, const char *key)
 	for (size_t i = 0; i < g->n; i++) {
 		const struct gateway_member *m = &g->members[i];
 
-		for (const struct node *t = gateway_is_approved(m) ? m->pins.tools->first : NULL; t;
-			t = t->next)
+		for (const struct node *t =
+				gateway_is_approved(m) ? pins_first(&m->pins, GATEWAY_TOOL) : NULL;
+			t; t = t->next)
 			if (gateway_shows(m, t))
 				gateway_print_tool(m, t, w);
 	}
@@ -179,7 +183,8 @@ void gateway_describe_member(const struct gateway_member *m, struct buffer *out)
 {
 	const struct gateway *g = m->gateway;
 	const char *name = m->config->name;
-	const struct node *tools = m->is_listed ? m->process.upstream.tools.root : NULL;
+	const struct node *tools =
+		m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS) : NULL;
 	auto_buffer held = { 0 };
 
 	if (!gateway_is_approved(m)) {
@@ -202,7 +207,7 @@ void gateway_describe_member(const struct gateway_member *m, struct buffer *out)
 	if (!m->is_listed && m->has_ended)
 		buffer_printf(out, "  %s; it is started again\n", m->why);
 	for (const struct node *t = tools ? tools->first : NULL; t; t = t->next) {
-		const enum pin_state state = pins_compare(&m->pins, t);
+		const enum pin_state state = pins_compare(&m->pins, GATEWAY_TOOL, t);
 
 		if (state == PIN_APPROVED)
 			continue;
@@ -210,7 +215,7 @@ void gateway_describe_member(const struct gateway_member *m, struct buffer *out)
 		buffer_add_name(&held, node_get_text(t, "name"), strlen(node_get_text(t, "name")));
 		buffer_printf(&held, " (%s since it was approved)\n", pin_state_name(state));
 	}
-	node_for_each(t, m->pins.tools) {
+	for (const struct node *t = pins_first(&m->pins, GATEWAY_TOOL); t; t = t->next) {
 		if (gateway_state(m, t) != PIN_GONE)
 			continue;
 		buffer_printf(&held, "  gone: ");

@@ -23,6 +23,8 @@ enum {
 	KEY_BYTES = crypto_generichash_KEYBYTES,
 };
 
+static const char *const pins_keys[PIN_KINDS] = { "tools", "prompts" };
+
 static void pins_hex(const char *text, size_t len, char ret[PIN_DIGEST_BYTES])
 {
 	unsigned char hash[crypto_hash_sha256_BYTES];
@@ -92,8 +94,11 @@ static bool pins_take(struct pins *p, int folder, const char *name, const char *
 	p->command = node_get(p->document.root, "command");
 	p->url = node_get(p->document.root, "url");
 	p->options = node_get(p->document.root, "options");
-	p->tools = node_get(p->document.root, "tools");
-	return p->tools && p->tools->type == NODE_LIST;
+	for (int i = 0; i < PIN_KINDS; i++)
+		p->defined[i] = node_get(p->document.root, pins_keys[i]);
+	/* Before there were prompts, their list was not written. */
+	return p->defined[GATEWAY_TOOL] && p->defined[GATEWAY_TOOL]->type == NODE_LIST &&
+	       (!p->defined[GATEWAY_PROMPT] || p->defined[GATEWAY_PROMPT]->type == NODE_LIST);
 }
 
 /* It has a version, which this build reads. */
@@ -161,7 +166,8 @@ static void pins_put_words(struct json_writer *w, const char *key, const char *c
 	json_close(w);
 }
 
-int pins_write(const char *config_path, const struct gateway_server *s, const struct node *tools)
+int pins_write(const char *config_path, const struct gateway_server *s,
+	const struct node *const defined[PIN_KINDS])
 {
 	auto_fd folder = state_cache_open(PINS_FOLDER, true);
 	char name[PIN_DIGEST_BYTES], mark[MARK_DIGITS + 1];
@@ -176,7 +182,9 @@ int pins_write(const char *config_path, const struct gateway_server *s, const st
 	json_put_text(&w, "server", s->name);
 	pins_put_words(&w, s->is_remote ? "url" : "command", s->command);
 	pins_put_words(&w, "options", s->options);
-	json_put_node(&w, "tools", tools);
+	for (int i = 0; i < PIN_KINDS; i++)
+		if (defined[i])
+			json_put_node(&w, pins_keys[i], defined[i]);
 	json_end_line(&w);
 	if (json.failed || !pins_name(config_path, s, name))
 		return -ENOMEM;
@@ -197,25 +205,28 @@ void pins_deinit(struct pins *p)
 	*p = (struct pins){ 0 };
 }
 
-const struct node *pins_find(const struct pins *p, const char *tool)
+const struct node *pins_first(const struct pins *p, enum gateway_kind kind)
 {
-	if (!p->exists)
-		return NULL;
-	node_for_each(t, p->tools) {
-		if (strcmp(node_get_text(t, "name"), tool) == 0)
-			return t;
-	}
+	return p->exists && p->defined[kind] ? p->defined[kind]->first : NULL;
+}
+
+const struct node *pins_find(const struct pins *p, enum gateway_kind kind, const char *name)
+{
+	for (const struct node *d = pins_first(p, kind); d; d = d->next)
+		if (strcmp(node_get_text(d, "name"), name) == 0)
+			return d;
 	return NULL;
 }
 
-enum pin_state pins_compare(const struct pins *p, const struct node *tool)
+enum pin_state pins_compare(
+	const struct pins *p, enum gateway_kind kind, const struct node *definition)
 {
-	const struct node *pinned = pins_find(p, node_get_text(tool, "name"));
+	const struct node *pinned = pins_find(p, kind, node_get_text(definition, "name"));
 	auto_buffer a = { 0 }, b = { 0 };
 
 	if (!pinned)
 		return PIN_NEW;
-	mcp_canonical_print(&a, tool);
+	mcp_canonical_print(&a, definition);
 	mcp_canonical_print(&b, pinned);
 	if (a.failed || b.failed || a.len != b.len || memcmp(a.data, b.data, a.len) != 0)
 		return PIN_CHANGED;

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * What the user approved of a server: its command or URL, and options as the file of the gateway
- * has them, and its tools, all of them, each as it was defined. Clients see these definitions and
- * no others.
+ * has them, and its tools and prompts, all of them, each as it was defined. Clients see these
+ * definitions and no others.
  *
  * One file for each server in corral/mcp-pins of the state folder (host/state-cache.h), named by
  * the path of the gateway's file and the server's name. It begins with a mark, made with the
@@ -14,7 +14,8 @@
 
 #include "mcp/gateway/config.h"
 
-enum { PIN_DIGEST_BYTES = 65 };
+/* What is pinned: tools and prompts. */
+enum { PIN_DIGEST_BYTES = 65, PIN_KINDS = GATEWAY_PROMPT + 1 };
 
 struct pins {
 	bool exists;
@@ -22,7 +23,7 @@ struct pins {
 	bool is_other;   /* the command or the options were others */
 	struct document document;
 	const struct node *command, *url, *options; /* lists of words, as they were approved */
-	const struct node *tools;                   /* a list of definitions; NULL: none */
+	const struct node *defined[PIN_KINDS];      /* lists of definitions; NULL: none */
 };
 
 enum pin_state {
@@ -36,14 +37,18 @@ enum pin_state {
  * Corral wrote it; -ENOMEM. */
 int pins_read(
 	struct pins *p, const char *config_path, const struct gateway_server *s, struct error *e);
-/* tools: a list of definitions. Negative errno. */
-int pins_write(const char *config_path, const struct gateway_server *s, const struct node *tools);
+/* Lists of definitions; NULL: there are none. Negative errno. */
+int pins_write(const char *config_path, const struct gateway_server *s,
+	const struct node *const defined[PIN_KINDS]);
 void pins_deinit(struct pins *p);
 
+/* The first definition of a kind; NULL: nothing was approved. */
+const struct node *pins_first(const struct pins *p, enum gateway_kind kind);
 /* The definition that was approved; NULL: none of that name was. */
-const struct node *pins_find(const struct pins *p, const char *tool);
-/* Of a tool as the server has it now. */
-enum pin_state pins_compare(const struct pins *p, const struct node *tool);
+const struct node *pins_find(const struct pins *p, enum gateway_kind kind, const char *name);
+/* Of one as the server has it now. */
+enum pin_state pins_compare(
+	const struct pins *p, enum gateway_kind kind, const struct node *definition);
 const char *pin_state_name(enum pin_state s);
 /* SHA-256 of the definition (mcp/canonical.h), as digits. false: out of memory. */
 bool pin_digest(const struct node *tool, char ret[PIN_DIGEST_BYTES]);

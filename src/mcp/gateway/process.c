@@ -79,7 +79,7 @@ static void process_clear(struct gateway_process *p)
 	mcp_lines_deinit(&p->lines);
 	mcp_lines_deinit(&p->errors);
 	p->lines = p->errors = (struct mcp_lines){ 0 };
-	upstream_deinit(&p->upstream);
+	upstream_reset(&p->upstream);
 	p->at = 0;
 }
 
@@ -340,4 +340,5 @@ void gateway_process_wait(struct gateway_process *p, uint64_t until_ms)
 	if (end >= 0)
 		(void)wait_for_one(end, POLLIN, until_ms);
 	process_kill(p);
+	upstream_deinit(&p->upstream);
 }

@@ -46,5 +46,5 @@ void gateway_process_start(struct gateway_process *p);
 void gateway_process_flush(struct gateway_process *p);
 /* Has it end; answers that it did not give are lost. */
 void gateway_process_stop(struct gateway_process *p);
-/* After that: until it has ended, or was killed. */
+/* After that: until it has ended, or was killed. Nothing of it is left. */
 void gateway_process_wait(struct gateway_process *p, uint64_t until_ms);

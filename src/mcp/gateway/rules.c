@@ -40,28 +40,40 @@ static bool rule_has_long(const struct node *n)
 	return false;
 }
 
-struct gateway_decision gateway_decide(
-	const struct gateway_server *s, const char *tool, const struct node *arguments)
+const char *gateway_kind_name(enum gateway_kind kind)
 {
+	static const char *const names[GATEWAY_KINDS] = { "tool", "prompt", "resource" };
+
+	return names[kind];
+}
+
+struct gateway_decision gateway_decide(const struct gateway_server *s, enum gateway_kind kind,
+	const char *name, const struct node *arguments)
+{
+	static const char *const approved[GATEWAY_KINDS] = { "the user approved the tool",
+		"the user approved the prompt", "the gateway's file has resources of the server" };
+	const struct gateway_rules *rules = &s->rules[kind];
 	static const struct node none = { .type = NODE_MAP };
 	struct gateway_decision d = { VERDICT_DENY, NULL,
 		"no rule of the gateway's file allows it" };
 	const struct node *given = arguments ? arguments : &none;
 
-	if (s->has_patterns && rule_has_long(given)) {
+	if (!rules->is_on)
+		return d;
+	if (rules->has_patterns && rule_has_long(given)) {
 		d.reason = "an argument is longer than the patterns of the rules may look at";
 		return d;
 	}
-	if (!s->has_allow) {
+	if (!rules->has_allow) {
 		d.verdict = VERDICT_ALLOW;
-		d.reason = "the user approved the tool";
+		d.reason = approved[kind];
 	}
-	for (size_t i = 0; i < s->n_rules; i++) {
-		const struct gateway_rule *r = &s->rules[i];
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct gateway_rule *r = &rules->items[i];
 
 		if (d.rule && r->verdict >= d.rule->verdict)
 			continue;
-		if (!rule_names(r->tool, tool) ||
+		if (!rule_names(r->name, name) ||
 			(r->arguments && !shape_fits(r->arguments, given)))
 			continue;
 		d = (struct gateway_decision){ r->verdict, r,
@@ -72,15 +84,16 @@ struct gateway_decision gateway_decide(
 	return d;
 }
 
-enum verdict gateway_best(const struct gateway_server *s, const char *tool)
+enum verdict gateway_best(const struct gateway_server *s, enum gateway_kind kind, const char *name)
 {
-	enum verdict best = s->has_allow ? VERDICT_DENY : VERDICT_ALLOW;
+	const struct gateway_rules *rules = &s->rules[kind];
+	enum verdict best = rules->has_allow || !rules->is_on ? VERDICT_DENY : VERDICT_ALLOW;
 	bool asks = false;
 
-	for (size_t i = 0; i < s->n_rules; i++) {
-		const struct gateway_rule *r = &s->rules[i];
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct gateway_rule *r = &rules->items[i];
 
-		if (!rule_names(r->tool, tool))
+		if (!rule_names(r->name, name))
 			continue;
 		if (r->verdict == VERDICT_DENY && !r->arguments)
 			return VERDICT_DENY;

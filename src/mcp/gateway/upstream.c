@@ -7,10 +7,16 @@
 
 #include "codec/json-writer.h"
 #include "mcp/error-code.h"
+#include "mcp/gateway/listing.h"
 
 #define META "io.modelcontextprotocol/"
 #define HANDSHAKE "2025-11-25"
 #define MODERN "2026-07-28"
+
+const struct node *upstream_listed(const struct upstream *u, enum upstream_list list)
+{
+	return u->lists[list].document.root;
+}
 
 static void upstream_break(struct upstream *u, const char *why)
 {
@@ -90,28 +96,63 @@ static void upstream_ask_page(struct upstream *u, const char *cursor)
 {
 	struct json_writer w;
 
-	u->waits = upstream_open_request(u, &w, "tools/list");
+	u->waits = upstream_open_request(u, &w, listing_kinds[u->at].method);
 	if (cursor)
 		json_put_text(&w, "cursor", cursor);
 	upstream_put_meta(u, &w);
 	json_end_line(&w);
 }
 
+/* The first page of u->at. */
+static void upstream_ask_list(struct upstream *u)
+{
+	u->pages = 0;
+	upstream_ask_page(u, NULL);
+}
+
+/* Beside tools. */
+static bool upstream_is_wanted(const struct upstream *u, enum upstream_list list)
+{
+	return u->wants[list] && u->has[list];
+}
+
+/* One with neither tools nor anything else that is wanted is asked for tools, too. */
+static enum upstream_list upstream_first(const struct upstream *u)
+{
+	for (int i = UPSTREAM_PROMPTS; !u->has[UPSTREAM_TOOLS] && i < UPSTREAM_LISTS; i++)
+		if (upstream_is_wanted(u, (enum upstream_list)i))
+			return (enum upstream_list)i;
+	return UPSTREAM_TOOLS;
+}
+
 void upstream_list(struct upstream *u)
 {
-	document_deinit(&u->coming);
-	u->coming = (struct document){ .arena.budget = (size_t)8 * UPSTREAM_TOOLS_BYTES };
-	u->coming.root = node_new(&u->coming.arena, NODE_LIST);
-	u->pages = u->bytes = 0;
+	for (int i = 0; i < UPSTREAM_LISTS; i++) {
+		if (listing_begin(&u->coming[i], (enum upstream_list)i))
+			continue;
+		upstream_break(u, "out of memory");
+		return;
+	}
 	u->is_stale = false;
 	u->state = UPSTREAM_LISTING;
-	if (u->coming.root)
-		upstream_ask_page(u, NULL);
-	else
-		upstream_break(u, "out of memory");
+	u->at = upstream_first(u);
+	upstream_ask_list(u);
 }
 
 /* What is answered */
+
+static void upstream_take_capabilities(struct upstream *u, const struct mcp_message *m)
+{
+	const struct node *capabilities = node_get(m->body, "capabilities");
+	const struct node *completions = node_get(capabilities, "completions");
+
+	for (int i = 0; i < UPSTREAM_LISTS; i++) {
+		const struct node *n = node_get(capabilities, listing_kinds[i].capability);
+
+		u->has[i] = n && n->type == NODE_MAP;
+	}
+	u->completes = completions && completions->type == NODE_MAP;
+}
 
 static void upstream_greeted(struct upstream *u, const struct mcp_message *m)
 {
@@ -134,6 +175,7 @@ static void upstream_greeted(struct upstream *u, const struct mcp_message *m)
 	upstream_open(u, &w);
 	json_put_text(&w, "method", "notifications/initialized");
 	json_end_line(&w);
+	upstream_take_capabilities(u, m);
 	upstream_list(u);
 }
 
@@ -145,6 +187,7 @@ static void upstream_discovered(struct upstream *u, const struct mcp_message *m)
 		node_for_each(v, versions) {
 			if (v->type != NODE_STRING || strcmp(v->text, MODERN) != 0)
 				continue;
+			upstream_take_capabilities(u, m);
 			upstream_list(u);
 			return;
 		}
@@ -152,68 +195,54 @@ static void upstream_discovered(struct upstream *u, const struct mcp_message *m)
 	upstream_break(u, "it speaks neither " HANDSHAKE " nor " MODERN);
 }
 
-/* Whether it is a tool as clients take it, and none of that name was before it. */
-static const char *upstream_check_tool(const struct upstream *u, const struct node *tool)
+/* All lists are there. */
+static void upstream_got_all(struct upstream *u)
 {
-	const struct node *name = node_get(tool, "name"), *schema = node_get(tool, "inputSchema");
-
-	if (!name || name->type != NODE_STRING || !*name->text || strlen(name->text) > 128)
-		return "one of its tools has no name, or one of more than 128 bytes";
-	if (!schema || schema->type != NODE_MAP)
-		return "one of its tools has no inputSchema";
-	node_for_each(other, u->coming.root) {
-		if (strcmp(node_get_text(other, "name"), name->text) == 0)
-			return "two of its tools have the same name";
-	}
-	return NULL;
-}
-
-static const char *upstream_add_tools(struct upstream *u, const struct node *tools)
-{
-	node_for_each(tool, tools) {
-		const char *why = upstream_check_tool(u, tool);
-		auto_buffer text = { 0 };
-
-		if (why)
-			return why;
-		json_print(&text, tool, JSON_COMPACT);
-		u->bytes += text.len;
-		if (u->coming.root->count == UPSTREAM_TOOLS_MAX || u->bytes > UPSTREAM_TOOLS_BYTES)
-			return "it has too many tools, or their definitions are too long";
-		if (text.failed || !node_append(u->coming.root, node_copy(&u->coming.arena, tool)))
-			return "out of memory";
-	}
-	return NULL;
-}
-
-static void upstream_got_page(struct upstream *u, const struct mcp_message *m)
-{
-	const struct node *tools = node_get(m->body, "tools");
-	const struct node *next = node_get(m->body, "nextCursor");
-	const char *why = m->kind == MCP_RESULT && tools && tools->type == NODE_LIST
-				  ? upstream_add_tools(u, tools)
-				  : "it does not list its tools";
-
-	if (!why && next && next->type == NODE_STRING && ++u->pages == UPSTREAM_PAGES_MAX)
-		why = "the list of its tools does not end";
-	if (why) {
-		upstream_break(u, why);
-		return;
-	}
-	if (next && next->type == NODE_STRING) {
-		upstream_ask_page(u, next->text);
-		return;
-	}
 	if (u->is_stale) {
 		u->state = UPSTREAM_STALE;
 		return;
 	}
-	document_deinit(&u->tools);
-	u->tools = u->coming;
-	u->coming = (struct document){ 0 };
+	for (int i = 0; i < UPSTREAM_LISTS; i++) {
+		listing_deinit(&u->lists[i]);
+		u->lists[i] = u->coming[i];
+		u->coming[i] = (struct listing){ 0 };
+	}
 	u->waits = 0;
 	u->state = UPSTREAM_READY;
 	u->host.listed(u->host.context);
+}
+
+static void upstream_got_list(struct upstream *u)
+{
+	for (int i = (int)u->at + 1; i < UPSTREAM_LISTS; i++) {
+		u->at = (enum upstream_list)i;
+		if (!upstream_is_wanted(u, u->at))
+			continue;
+		upstream_ask_list(u);
+		return;
+	}
+	upstream_got_all(u);
+}
+
+static void upstream_got_page(struct upstream *u, const struct mcp_message *m)
+{
+	const struct node *items = node_get(m->body, listing_kinds[u->at].key);
+	const struct node *next = node_get(m->body, "nextCursor");
+	const bool is_list = m->kind == MCP_RESULT && items && items->type == NODE_LIST;
+	const bool goes_on = is_list && next && next->type == NODE_STRING;
+	const char *why = is_list ? listing_add(&u->coming[u->at], items) : NULL;
+
+	/* Servers that have resources often have no method for templates. */
+	if (!is_list && u->at == UPSTREAM_TOOLS)
+		why = "it does not list its tools";
+	if (!why && goes_on && ++u->pages == UPSTREAM_PAGES_MAX)
+		why = "a list of what it has does not end";
+	if (why)
+		upstream_break(u, why);
+	else if (goes_on)
+		upstream_ask_page(u, next->text);
+	else
+		upstream_got_list(u);
 }
 
 /* Takes it out of the list. */
@@ -280,7 +309,10 @@ static void upstream_notified(struct upstream *u, const struct mcp_message *m)
 	const struct node *token = node_get(m->params, "progressToken");
 	int64_t id;
 
-	if (strcmp(m->method, "notifications/tools/list_changed") == 0) {
+	for (int i = 0; i < UPSTREAM_LISTS; i++) {
+		if (strcmp(m->method, listing_kinds[i].changed) != 0 ||
+			(i != UPSTREAM_TOOLS && !u->wants[i]))
+			continue;
 		if (u->state == UPSTREAM_READY)
 			u->state = UPSTREAM_STALE;
 		else if (u->state == UPSTREAM_LISTING)
@@ -323,8 +355,50 @@ void upstream_line(struct upstream *u, const char *line, size_t len)
 
 /* Calls */
 
+static void upstream_put_arguments(struct json_writer *w, const struct upstream_request *r)
+{
+	if (r->arguments) {
+		json_put_node(w, "arguments", r->arguments);
+	} else {
+		json_open_map(w, "arguments");
+		json_close(w);
+	}
+}
+
+static void upstream_put_completion(struct json_writer *w, const struct upstream_request *r)
+{
+	json_open_map(w, "ref");
+	json_put_text(w, "type", r->is_prompt ? "ref/prompt" : "ref/resource");
+	json_put_text(w, r->is_prompt ? "name" : "uri", r->name);
+	json_close(w);
+	json_put_node(w, "argument", r->argument);
+	if (r->context)
+		json_put_node(w, "context", r->context);
+}
+
+static void upstream_put_what(struct json_writer *w, const struct upstream_request *r)
+{
+	switch (r->method) {
+	case UPSTREAM_CALL:
+	case UPSTREAM_GET:
+		json_put_text(w, "name", r->name);
+		upstream_put_arguments(w, r);
+		break;
+	case UPSTREAM_READ:
+		json_put_text(w, "uri", r->name);
+		break;
+	case UPSTREAM_COMPLETE:
+		upstream_put_completion(w, r);
+		break;
+	}
+}
+
 int upstream_call(struct upstream *u, const struct upstream_request *r)
 {
+	static const char *const methods[] = { [UPSTREAM_CALL] = "tools/call",
+		[UPSTREAM_GET] = "prompts/get",
+		[UPSTREAM_READ] = "resources/read",
+		[UPSTREAM_COMPLETE] = "completion/complete" };
 	struct upstream_call *c;
 	struct json_writer w;
 
@@ -333,14 +407,8 @@ int upstream_call(struct upstream *u, const struct upstream_request *r)
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->id = upstream_open_request(u, &w, "tools/call");
-	json_put_text(&w, "name", r->tool);
-	if (r->arguments) {
-		json_put_node(&w, "arguments", r->arguments);
-	} else {
-		json_open_map(&w, "arguments");
-		json_close(&w);
-	}
+	c->id = upstream_open_request(u, &w, methods[r->method]);
+	upstream_put_what(&w, r);
 	json_open_map(&w, "_meta");
 	if (u->is_modern)
 		upstream_put_modern(u, &w);
@@ -376,15 +444,24 @@ void upstream_cancel(struct upstream *u, const void *owner, const char *reason)
 	json_end_line(&w);
 }
 
-void upstream_deinit(struct upstream *u)
+void upstream_reset(struct upstream *u)
 {
 	while (u->calls)
 		(void)upstream_take_call(u, u->calls->id);
 	buffer_deinit(&u->out);
-	document_deinit(&u->tools);
-	document_deinit(&u->coming);
+	for (int i = 0; i < UPSTREAM_LISTS; i++) {
+		listing_deinit(&u->coming[i]);
+		u->has[i] = false;
+	}
 	u->state = UPSTREAM_NEW;
-	u->pages = u->bytes = 0;
-	u->is_modern = u->is_stale = false;
+	u->pages = 0;
+	u->is_modern = u->is_stale = u->completes = false;
 	u->waits = 0;
+}
+
+void upstream_deinit(struct upstream *u)
+{
+	upstream_reset(u);
+	for (int i = 0; i < UPSTREAM_LISTS; i++)
+		listing_deinit(&u->lists[i]);
 }

@@ -27,12 +27,13 @@ static void fuzz_config(const char *text, size_t size)
 	}
 	for (size_t i = 0; i < c.n; i++) {
 		const struct gateway_server *s = &c.servers[i];
-		const struct gateway_decision d = gateway_decide(s, "read_file", NULL);
+		const struct gateway_decision d =
+			gateway_decide(s, GATEWAY_TOOL, "read_file", NULL);
 
 		if (!*s->name || strstr(s->name, "_") || strlen(s->name) > GATEWAY_NAME_MAX ||
 			!s->command[0] || !d.reason || !s->timeout_ms || !s->result_max ||
 			(d.verdict == VERDICT_ALLOW &&
-				gateway_best(s, "read_file") == VERDICT_DENY))
+				gateway_best(s, GATEWAY_TOOL, "read_file") == VERDICT_DENY))
 			abort();
 	}
 	gateway_config_deinit(&c);

@@ -27,7 +27,7 @@ static void fuzz_require(bool holds)
 
 static void fuzz_call(struct fuzz *f)
 {
-	const struct upstream_request r = { .tool = "a", .wants_progress = true, .owner = f };
+	const struct upstream_request r = { .name = "a", .wants_progress = true, .owner = f };
 
 	if (f->is_open)
 		return;
@@ -40,7 +40,7 @@ static void fuzz_listed(void *context)
 	struct fuzz *f = context;
 
 	fuzz_require(f->u.state == UPSTREAM_READY);
-	node_for_each(t, f->u.tools.root) {
+	node_for_each(t, upstream_listed(&f->u, UPSTREAM_TOOLS)) {
 		fuzz_require(*node_get_text(t, "name") && node_get(t, "inputSchema"));
 	}
 	fuzz_call(f);

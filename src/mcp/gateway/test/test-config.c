@@ -34,7 +34,8 @@ static void test_whole(void **state)
 	assert_string_equal(c.servers[0].options[1], "/home/me/notes");
 	assert_int_equal(c.servers[0].timeout_ms, 120000);
 	assert_int_equal(c.servers[0].result_max, 64 << 10);
-	assert_true(c.servers[0].has_allow && !c.servers[1].has_allow);
+	assert_true(c.servers[0].rules[GATEWAY_TOOL].has_allow &&
+		    !c.servers[1].rules[GATEWAY_TOOL].has_allow);
 	assert_null(c.servers[1].options[0]);
 	gateway_config_deinit(&c);
 }
@@ -89,6 +90,15 @@ static const struct {
 	{ SERVER("a", "    tools: {allow: [{arguments: {}}]}\n"), "a rule is" },
 	{ SERVER("a", "    tools: {allow: [{name: x, args: {}}]}\n"), "unknown key `args`" },
 	{ SERVER("a", "    tools: {deny: [{name: x, arguments: {typ: string}}]}\n"), "no keyword" },
+	{ SERVER("a", "    tools: true\n"), "tools" },
+	{ SERVER("a", "    prompts: all\n"), "`prompts` is true, or a map" },
+	{ SERVER("a", "    prompts: [a]\n"), "`prompts` is true, or a map" },
+	{ SERVER("a", "    resources: 1\n"), "`resources` is true, or a map" },
+	{ SERVER("a", "    resources: {alow: [x]}\n"), "unknown key `alow`" },
+	{ SERVER("a", "    resources: {allow: ['']}\n"), "the URI of a resource" },
+	{ SERVER("a", "    resources: {allow: [{name: x, arguments: {}}]}\n"), "no arguments" },
+	{ SERVER("a", "    prompts: {deny: [{name: x, arguments: {typ: string}}]}\n"),
+		"no keyword" },
 };
 
 /* Of a server over HTTP: the words of `corral mcp remote`. */
@@ -179,12 +189,54 @@ static void test_decided(void **state)
 			fail_msg("%s: %s", decided[i].tools, e.text);
 		if (json)
 			assert_int_equal(json_read(&arguments, NULL, json, strlen(json), NULL), 0);
-		d = gateway_decide(c.servers, decided[i].tool, json ? arguments.root : NULL);
+		d = gateway_decide(
+			c.servers, GATEWAY_TOOL, decided[i].tool, json ? arguments.root : NULL);
 		if (d.verdict != decided[i].verdict ||
-			gateway_best(c.servers, decided[i].tool) != decided[i].best)
+			gateway_best(c.servers, GATEWAY_TOOL, decided[i].tool) != decided[i].best)
 			fail_msg("%s: %s %s: %d", decided[i].tools, decided[i].tool,
 				json ? json : "", d.verdict);
 		assert_non_null(d.reason);
+		gateway_config_deinit(&c);
+	}
+}
+
+/* What there is beside tools is denied, unless the file has it. */
+static const struct {
+	const char *text, *name;
+	enum gateway_kind kind;
+	enum verdict verdict;
+} offered[] = {
+	{ "", "p", GATEWAY_PROMPT, VERDICT_DENY },
+	{ "", "a:b", GATEWAY_RESOURCE, VERDICT_DENY },
+	{ "    tools: {allow: ['*']}\n", "p", GATEWAY_PROMPT, VERDICT_DENY },
+	{ "    prompts: true\n", "p", GATEWAY_PROMPT, VERDICT_ALLOW },
+	{ "    prompts: true\n", "a:b", GATEWAY_RESOURCE, VERDICT_DENY },
+	{ "    prompts: false\n", "p", GATEWAY_PROMPT, VERDICT_DENY },
+	{ "    prompts: {}\n", "p", GATEWAY_PROMPT, VERDICT_ALLOW },
+	{ "    prompts: {ask: [p]}\n", "p", GATEWAY_PROMPT, VERDICT_ASK },
+	{ "    prompts: {allow: [q]}\n", "p", GATEWAY_PROMPT, VERDICT_DENY },
+	{ "    resources: true\n", "a:b", GATEWAY_RESOURCE, VERDICT_ALLOW },
+	{ "    resources: {allow: ['a:*']}\n", "a:b", GATEWAY_RESOURCE, VERDICT_ALLOW },
+	{ "    resources: {allow: ['a:*']}\n", "b:a:b", GATEWAY_RESOURCE, VERDICT_DENY },
+	{ "    resources: {deny: ['file:*']}\n", "file:///etc/passwd", GATEWAY_RESOURCE,
+		VERDICT_DENY },
+};
+
+static void test_offered(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(offered); i++) {
+		auto_buffer text = { 0 };
+		struct gateway_config c;
+
+		buffer_printf(&text, SERVER("s", "%s"), offered[i].text);
+		assert_int_equal(
+			gateway_config_read(&c, "g.yaml", text.data, text.len, NULL, NULL), 0);
+		if (gateway_decide(c.servers, offered[i].kind, offered[i].name, NULL).verdict !=
+				offered[i].verdict ||
+			gateway_best(c.servers, offered[i].kind, offered[i].name) !=
+				offered[i].verdict)
+			fail_msg("%s: %s", offered[i].text, offered[i].name);
 		gateway_config_deinit(&c);
 	}
 }
@@ -204,10 +256,10 @@ static void test_long(void **state)
 	assert_int_equal(gateway_config_read(&c, "g", text, strlen(text), NULL, NULL), 0);
 	memset(value, 'x', GATEWAY_TEXT_MAX + 1);
 	node_put(&a, map, "p", node_new_text(&a, value));
-	assert_int_equal(gateway_decide(c.servers, "a", map).verdict, VERDICT_DENY);
+	assert_int_equal(gateway_decide(c.servers, GATEWAY_TOOL, "a", map).verdict, VERDICT_DENY);
 	map = node_new(&a, NODE_MAP);
 	node_put(&a, map, "p", node_new_text(&a, value + 1));
-	assert_int_equal(gateway_decide(c.servers, "a", map).verdict, VERDICT_ALLOW);
+	assert_int_equal(gateway_decide(c.servers, GATEWAY_TOOL, "a", map).verdict, VERDICT_ALLOW);
 	gateway_config_deinit(&c);
 }
 
@@ -215,7 +267,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_remote), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_decided), cmocka_unit_test(test_long) };
+		cmocka_unit_test(test_decided), cmocka_unit_test(test_offered),
+		cmocka_unit_test(test_long) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static int write_tools(const struct place *p)
+{
+	const struct node *const defined[PIN_KINDS] = { p->tools.root };
+
+	return pins_write("/c.yaml", &server, defined);
+}
+
 static void test_written(void **state)
 {
 	const struct place *p = *state;
@@ -60,14 +67,14 @@ static void test_written(void **state)
 
 	assert_int_equal(pins_read(&pins, "/c.yaml", &server, NULL), 0);
 	assert_false(pins.exists || pins.is_damaged);
-	assert_null(pins_find(&pins, "a"));
+	assert_null(pins_find(&pins, GATEWAY_TOOL, "a"));
 	pins_deinit(&pins);
-	assert_int_equal(pins_write("/c.yaml", &server, p->tools.root), 0);
+	assert_int_equal(write_tools(p), 0);
 	assert_int_equal(pins_read(&pins, "/c.yaml", &server, NULL), 0);
 	assert_true(pins.exists && !pins.is_other);
-	assert_int_equal(pins.tools->count, 2);
-	assert_non_null(pins_find(&pins, "b"));
-	assert_null(pins_find(&pins, "c"));
+	assert_int_equal(pins.defined[GATEWAY_TOOL]->count, 2);
+	assert_non_null(pins_find(&pins, GATEWAY_TOOL, "b"));
+	assert_null(pins_find(&pins, GATEWAY_TOOL, "c"));
 	pins_deinit(&pins);
 	/* Another file of a gateway, and another server in it, have approvals of their own. */
 	assert_int_equal(pins_read(&pins, "/d.yaml", &server, NULL), 0);
@@ -122,7 +129,7 @@ static void test_compared(void **state)
 	const struct place *p = *state;
 	struct pins pins;
 
-	assert_int_equal(pins_write("/c.yaml", &server, p->tools.root), 0);
+	assert_int_equal(write_tools(p), 0);
 	assert_int_equal(pins_read(&pins, "/c.yaml", &server, NULL), 0);
 	for (size_t i = 0; i < ROWS(compared); i++) {
 		auto_document d = { 0 };
@@ -131,13 +138,34 @@ static void test_compared(void **state)
 
 		assert_int_equal(
 			json_read(&d, NULL, compared[i].tool, strlen(compared[i].tool), NULL), 0);
-		if (pins_compare(&pins, d.root) != compared[i].state)
+		if (pins_compare(&pins, GATEWAY_TOOL, d.root) != compared[i].state)
 			fail_msg("%s", compared[i].tool);
 		assert_true(pin_digest(d.root, digest));
 		assert_int_equal(strlen(digest), PIN_DIGEST_BYTES - 1);
 		pin_print(d.root, &text);
 		assert_non_null(strstr(buffer_text(&text), "name: \""));
 	}
+	pins_deinit(&pins);
+}
+
+/* Prompts are pinned as tools are, and what was approved before there were any still holds. */
+static void test_prompts(void **state)
+{
+	const struct place *p = *state;
+	const struct node *const both[PIN_KINDS] = { p->tools.root, p->tools.root };
+	auto_document d = { 0 };
+	struct pins pins;
+
+	assert_int_equal(json_read(&d, NULL, "{\"name\":\"b\"}", 12, NULL), 0);
+	assert_int_equal(write_tools(p), 0);
+	assert_int_equal(pins_read(&pins, "/c.yaml", &server, NULL), 0);
+	assert_null(pins_first(&pins, GATEWAY_PROMPT));
+	assert_int_equal(pins_compare(&pins, GATEWAY_TOOL, d.root), PIN_APPROVED);
+	assert_int_equal(pins_compare(&pins, GATEWAY_PROMPT, d.root), PIN_NEW);
+	pins_deinit(&pins);
+	assert_int_equal(pins_write("/c.yaml", &server, both), 0);
+	assert_int_equal(pins_read(&pins, "/c.yaml", &server, NULL), 0);
+	assert_int_equal(pins_compare(&pins, GATEWAY_PROMPT, d.root), PIN_APPROVED);
 	pins_deinit(&pins);
 }
 
@@ -166,7 +194,7 @@ static void test_forged(void **state)
 		struct pins pins;
 		DIR *dir;
 
-		assert_int_equal(pins_write("/c.yaml", &server, p->tools.root), 0);
+		assert_int_equal(write_tools(p), 0);
 		buffer_printf(&folder, "%s/corral/mcp-pins", p->folder);
 		dir = opendir(folder.data);
 		assert_non_null(dir);
@@ -176,7 +204,7 @@ static void test_forged(void **state)
 		(void)closedir(dir);
 		assert_int_equal(pins_read(&pins, "/c.yaml", &server, NULL), 0);
 		assert_true(!pins.exists && pins.is_damaged);
-		assert_null(pins_find(&pins, "a"));
+		assert_null(pins_find(&pins, GATEWAY_TOOL, "a"));
 		pins_deinit(&pins);
 	}
 }
@@ -186,6 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_compared, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_prompts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_forged, set_up, tear_down),
 	};
 
