@@ -174,7 +174,7 @@ void gateway_answered(void *context, void *owner, const struct mcp_message *m)
 	struct gateway_member *member = context;
 	struct gateway_call *x = owner;
 	struct gateway_result result = { .server = member->config->name,
-		.tool = node_get_text(x->pinned, "name"),
+		.name = node_get_text(x->pinned, "name"),
 		.max = member->config->result_max,
 		.has_schema = node_get(x->pinned, "outputSchema") != NULL };
 	struct call_outcome o = { .decision = AUDIT_NONE, .cost_ns = call_cost(x) };
@@ -188,7 +188,7 @@ void gateway_answered(void *context, void *owner, const struct mcp_message *m)
 		   : result.is_cut   ? "answered, cut"
 		   : answer.is_error ? "answered, with an error"
 				     : "answered";
-	call_record(member, result.tool, x->call, &o);
+	call_record(member, result.name, x->call, &o);
 	mcp_server_answer(call_take(x), &answer);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines of a server: whatever it says, what is sent to it are messages, each call ends at most
- * once, its tools have names and schemas, and what clients get of an answer is JSON.
+ * once, its tools have names and schemas, its resources URIs, and what clients get of an answer is
+ * JSON, whatever it was asked.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -43,18 +44,21 @@ static void fuzz_listed(void *context)
 	node_for_each(t, upstream_listed(&f->u, UPSTREAM_TOOLS)) {
 		fuzz_require(*node_get_text(t, "name") && node_get(t, "inputSchema"));
 	}
+	node_for_each(r, upstream_listed(&f->u, UPSTREAM_RESOURCES)) {
+		fuzz_require(upstream_is_uri(node_get_text(r, "uri")));
+	}
 	fuzz_call(f);
 }
 
-static void fuzz_answered(void *context, void *owner, const struct mcp_message *m)
+static void fuzz_make(enum gateway_kind kind, bool completes, const struct mcp_message *m)
 {
-	struct fuzz *f = context;
-	struct gateway_result result = { .server = "s", .tool = "t", .max = 1024 };
+	struct gateway_result result = { .kind = kind, .server = "s", .name = "t", .max = 1024 };
 	struct mcp_result r = { 0 };
 
-	fuzz_require(owner == f && f->is_open);
-	f->is_open = false;
-	gateway_result_make(&result, m, NULL, &r);
+	if (completes)
+		gateway_completion_make(&result, m, NULL, &r);
+	else
+		gateway_result_make(&result, m, NULL, &r);
 	for (int i = 0; i < 2; i++) {
 		const struct buffer *b = i ? &r.structured : &r.content;
 		auto_document d = { 0 };
@@ -64,6 +68,17 @@ static void fuzz_answered(void *context, void *owner, const struct mcp_message *
 	buffer_deinit(&r.text);
 	buffer_deinit(&r.content);
 	buffer_deinit(&r.structured);
+}
+
+static void fuzz_answered(void *context, void *owner, const struct mcp_message *m)
+{
+	struct fuzz *f = context;
+
+	fuzz_require(owner == f && f->is_open);
+	f->is_open = false;
+	for (int kind = 0; kind < GATEWAY_KINDS; kind++)
+		fuzz_make((enum gateway_kind)kind, false, m);
+	fuzz_make(GATEWAY_PROMPT, true, m);
 }
 
 static void fuzz_progressed(void *context, void *owner, const struct node *params)
@@ -98,6 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len;
 
 	f.u.host = (struct upstream_host){ fuzz_listed, fuzz_answered, fuzz_progressed, &f };
+	for (int i = UPSTREAM_PROMPTS; i < UPSTREAM_LISTS; i++)
+		f.u.wants[i] = true;
 	upstream_begin(&f.u);
 	mcp_lines_add(&lines, (const char *)data, size);
 	while ((what = mcp_lines_next(&lines, &line, &len)) != MCP_LINE_NONE) {
