@@ -14,10 +14,10 @@
 #include "codec/schema.h"
 #include "mcp/gateway/result.h"
 
-/* What is asked for: a server, or one tool of it. */
+/* What is asked for: a server, or one tool or prompt of it. */
 struct approve_one {
 	struct gateway_member *member;
-	const char *tool; /* NULL: all */
+	const char *name; /* NULL: all */
 };
 
 /* Showing */
@@ -54,14 +54,14 @@ static void approve_show_command(struct output *o, const struct gateway_member *
 	diff_print(o, "  ", buffer_text(&old), old.len, buffer_text(&new), new.len);
 }
 
-/* One tool, as far as it differs from what was approved. Returns whether it does. */
-static bool approve_show_tool(struct call *c, struct output *o, const struct gateway_member *m,
-	const char *name, const struct node *now)
+/* One tool or prompt, as far as it differs from what was approved. Returns whether it does. */
+static bool approve_show_one(struct call *c, struct output *o, const struct gateway_member *m,
+	enum gateway_kind kind, const char *name, const struct node *now)
 {
-	const struct node *old = pins_find(&m->pins, GATEWAY_TOOL, name);
+	const struct node *old = pins_find(&m->pins, kind, name);
 	auto_buffer before = { 0 }, after = { 0 };
 
-	if (old && now && pins_compare(&m->pins, GATEWAY_TOOL, now) == PIN_APPROVED)
+	if (old && now && pins_compare(&m->pins, kind, now) == PIN_APPROVED)
 		return false;
 	if (old)
 		pin_print(old, &before);
@@ -71,6 +71,8 @@ static bool approve_show_tool(struct call *c, struct output *o, const struct gat
 		o->text.failed = true;
 	buffer_adds(&o->text, "  ");
 	output_styled(o, OUTPUT_BOLD, !old ? "new: " : now ? "changed: " : "gone: ");
+	if (kind == GATEWAY_PROMPT)
+		buffer_adds(&o->text, "prompt ");
 	output_name(o, name);
 	buffer_addc(&o->text, '\n');
 	diff_print(o, "    ", buffer_text(&before), before.len, buffer_text(&after), after.len);
@@ -79,28 +81,41 @@ static bool approve_show_tool(struct call *c, struct output *o, const struct gat
 	return true;
 }
 
+static bool approve_is_meant(const struct approve_one *one, const struct node *definition)
+{
+	return !one->name || strcmp(one->name, node_get_text(definition, "name")) == 0;
+}
+
+/* Of one kind. Returns whether anything differs. */
+static bool approve_show_kind(
+	struct call *c, struct output *o, const struct approve_one *one, enum gateway_kind kind)
+{
+	const struct gateway_member *m = one->member;
+	bool differs = false;
+
+	for (const struct node *t = gateway_first(m, kind); t; t = t->next)
+		if (approve_is_meant(one, t))
+			differs |= approve_show_one(c, o, m, kind, node_get_text(t, "name"), t);
+	for (const struct node *t = pins_first(&m->pins, kind); t; t = t->next) {
+		const char *name = node_get_text(t, "name");
+
+		if (approve_is_meant(one, t) && !gateway_listed(m, kind, name))
+			differs |= approve_show_one(c, o, m, kind, name, NULL);
+	}
+	return differs;
+}
+
 /* Whether there is anything to approve. */
 static bool approve_show(struct call *c, struct output *o, const struct approve_one *one)
 {
 	const struct gateway_member *m = one->member;
-	const struct node *tools = upstream_listed(&m->process.upstream, UPSTREAM_TOOLS);
 	bool differs = !gateway_is_approved(m);
 
 	output_styled(o, OUTPUT_BOLD, m->config->name);
 	buffer_addc(&o->text, '\n');
 	approve_show_command(o, m);
-	node_for_each(t, tools) {
-		const char *name = node_get_text(t, "name");
-
-		if (!one->tool || strcmp(one->tool, name) == 0)
-			differs |= approve_show_tool(c, o, m, name, t);
-	}
-	for (const struct node *t = pins_first(&m->pins, GATEWAY_TOOL); t; t = t->next) {
-		const char *name = node_get_text(t, "name");
-
-		if ((!one->tool || strcmp(one->tool, name) == 0) && !gateway_listed_tool(m, name))
-			differs |= approve_show_tool(c, o, m, name, NULL);
-	}
+	for (int kind = 0; kind < PIN_KINDS; kind++)
+		differs |= approve_show_kind(c, o, one, (enum gateway_kind)kind);
 	if (!differs)
 		buffer_adds(&o->text, "  approved as it is\n");
 	return differs;
@@ -108,22 +123,20 @@ static bool approve_show(struct call *c, struct output *o, const struct approve_
 
 /* Pinning */
 
-/* What is approved from now on: all that the server has, or one tool beside those before. */
-static struct node *approve_collect(struct call *c, const struct approve_one *one)
+/* What is approved from now on: all that the server has, or one beside those before. */
+static struct node *approve_collect(
+	struct call *c, const struct approve_one *one, enum gateway_kind kind)
 {
 	const struct gateway_member *m = one->member;
 	struct node *list = node_new(c->arena, NODE_LIST);
-	const bool keeps = one->tool && gateway_is_approved(m);
+	const bool keeps = one->name && gateway_is_approved(m);
 
-	for (const struct node *t = keeps ? pins_first(&m->pins, GATEWAY_TOOL) : NULL; t && list;
+	for (const struct node *t = keeps ? pins_first(&m->pins, kind) : NULL; t && list;
 		t = t->next)
-		if (strcmp(node_get_text(t, "name"), one->tool) != 0 &&
-			!node_append(list, node_copy(c->arena, t)))
+		if (!approve_is_meant(one, t) && !node_append(list, node_copy(c->arena, t)))
 			list = NULL;
-	for (const struct node *t = upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)->first;
-		t && list; t = t->next)
-		if ((!one->tool || strcmp(node_get_text(t, "name"), one->tool) == 0) &&
-			!node_append(list, node_copy(c->arena, t)))
+	for (const struct node *t = gateway_first(m, kind); t && list; t = t->next)
+		if (approve_is_meant(one, t) && !node_append(list, node_copy(c->arena, t)))
 			list = NULL;
 	return list;
 }
@@ -135,19 +148,23 @@ static int approve_one(
 	const struct gateway_member *m = one->member;
 	const bool differs = approve_show(c, &o, one);
 	auto_buffer question = { 0 };
-	const struct node *defined[PIN_KINDS] = { NULL };
+	const struct node *defined[PIN_KINDS];
 	int r = output_write(&o, STDOUT_FILENO, c->error);
 
 	if (r < 0 || !differs)
 		return r < 0 ? r : STATUS_YES;
 	buffer_printf(&question, "Approve %s%s%s as shown? [y/N] ", m->config->name,
-		one->tool ? "." : "", one->tool ? one->tool : "");
+		one->name ? "." : "", one->name ? one->name : "");
 	if (question.failed)
 		return error_no_memory(c->error);
 	if (!yes && !output_agrees(question.data))
 		return STATUS_NO;
-	defined[GATEWAY_TOOL] = approve_collect(c, one);
-	r = defined[GATEWAY_TOOL] ? pins_write(s->path, m->config, defined) : -ENOMEM;
+	r = 0;
+	for (int kind = 0; kind < PIN_KINDS; kind++) {
+		defined[kind] = approve_collect(c, one, (enum gateway_kind)kind);
+		r = defined[kind] ? r : -ENOMEM;
+	}
+	r = r < 0 ? r : pins_write(s->path, m->config, defined);
 	return r < 0 ? error_set(c->error, r, NULL, "the approval of %s cannot be stored: %s",
 			       m->config->name, strerror(-r))
 		     : STATUS_YES;
@@ -160,8 +177,9 @@ static int approve_find(
 {
 	const size_t len = strcspn(word, ".");
 	struct schema_names names = { .n = 0 };
+	bool is_there = false;
 
-	*ret = (struct approve_one){ .tool = word[len] ? word + len + 1 : NULL };
+	*ret = (struct approve_one){ .name = word[len] ? word + len + 1 : NULL };
 	for (size_t i = 0; i < s->gateway->n; i++) {
 		struct gateway_member *m = &s->gateway->members[i];
 
@@ -178,11 +196,13 @@ static int approve_find(
 	if (!ret->member->is_listed)
 		return error_set(c->error, -ECONNREFUSED, NULL, "%s: %s", ret->member->config->name,
 			ret->member->why);
-	if (ret->tool && !gateway_listed_tool(ret->member, ret->tool) &&
-		!pins_find(&ret->member->pins, GATEWAY_TOOL, ret->tool))
+	for (int kind = 0; ret->name && kind < PIN_KINDS; kind++)
+		is_there |= gateway_listed(ret->member, (enum gateway_kind)kind, ret->name) ||
+			    pins_find(&ret->member->pins, (enum gateway_kind)kind, ret->name);
+	if (ret->name && !is_there)
 		return error_set(c->error, -ENOENT, NULL, "the server %s has no tool `%s`",
-			ret->member->config->name, ret->tool);
-	if (ret->tool && ret->member->pins.exists && ret->member->pins.is_other)
+			ret->member->config->name, ret->name);
+	if (ret->name && ret->member->pins.exists && ret->member->pins.is_other)
 		return error_set(c->error, -EINVAL, NULL,
 			"the command, URL or options of %s changed; approve it as a whole",
 			ret->member->config->name);

@@ -62,16 +62,17 @@ static int gateway_turn(void *context)
 
 static void gateway_tell_changed(struct mcp_server *s, void *context)
 {
-	(void)context;
-	mcp_server_tools_changed(s);
+	const enum mcp_change *what = context;
+
+	mcp_listen_changed(s, *what);
 }
 
-static void gateway_changed(void *context)
+static void gateway_changed(void *context, enum mcp_change what)
 {
 	struct mcp_gateway *x = context;
 
 	if (x->web.web)
-		web_each(x->web.web, gateway_tell_changed, NULL);
+		web_each(x->web.web, gateway_tell_changed, &what);
 }
 
 static int gateway_open(struct mcp_gateway *x, struct call *c)

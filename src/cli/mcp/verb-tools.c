@@ -11,12 +11,54 @@
 #include "codec/json-writer.h"
 #include "mcp/gateway/result.h"
 
-/* One tool: what the process has, or what was approved and is gone. */
+/* One tool or prompt: what the process has, or what was approved and is gone. */
 struct tools_row {
 	const struct gateway_member *member;
+	enum gateway_kind kind;
 	const struct node *tool;
 	enum pin_state pin;
 };
+
+/* That it lists, of any state; and templates of them. */
+static size_t tools_resources(const struct gateway_member *m)
+{
+	const struct node *resources = upstream_listed(&m->process.upstream, UPSTREAM_RESOURCES);
+	const struct node *templates = upstream_listed(&m->process.upstream, UPSTREAM_TEMPLATES);
+
+	return (resources ? resources->count : 0) + (templates ? templates->count : 0);
+}
+
+/* Leads to the next row of the same kind: first what the process has, then what is gone. */
+static bool tools_settle(struct tools_row *t, const struct node *at)
+{
+	const struct gateway_member *m = t->member;
+
+	if (t->pin != PIN_GONE && at) {
+		t->tool = at;
+		t->pin = pins_compare(&m->pins, t->kind, at);
+		return true;
+	}
+	if (t->pin != PIN_GONE) {
+		t->pin = PIN_GONE;
+		at = m->is_listed && m->config->rules[t->kind].is_on ? pins_first(&m->pins, t->kind)
+								     : NULL;
+	}
+	while (at && gateway_listed(m, t->kind, node_get_text(at, "name")))
+		at = at->next;
+	t->tool = at;
+	return at;
+}
+
+static bool tools_begin(const struct gateway_member *m, enum gateway_kind kind, struct tools_row *t)
+{
+	*t = (struct tools_row){ .member = m, .kind = kind };
+	return tools_settle(t, gateway_first(m, kind));
+}
+
+static bool tools_next(struct tools_row *t)
+{
+	return tools_settle(t, t->tool->next);
+}
 
 static bool tools_is_quarantined(const struct tools_row *t)
 {
@@ -32,7 +74,7 @@ static const char *tools_state(const struct tools_row *t)
 		return "gone";
 	if (tools_is_quarantined(t))
 		return "quarantined";
-	return words[gateway_best(t->member->config, GATEWAY_TOOL, node_get_text(t->tool, "name"))];
+	return words[gateway_best(t->member->config, t->kind, node_get_text(t->tool, "name"))];
 }
 
 static const char *tools_why(const struct tools_row *t)
@@ -63,6 +105,8 @@ static void tools_print_row(struct call *c, struct output *o, const struct tools
 	buffer_adds(&o->text, "  ");
 	output_styled(o, style, state);
 	output_pad(o, NAME);
+	if (t->kind == GATEWAY_PROMPT)
+		buffer_adds(&o->text, "prompt ");
 	output_name(o, node_get_text(t->tool, "name"));
 	if (*why)
 		buffer_printf(&o->text, "  (%s)", why);
@@ -70,24 +114,27 @@ static void tools_print_row(struct call *c, struct output *o, const struct tools
 	mcp_survey_print_signs(c, o, t->member, t->tool, "sign: ");
 }
 
-static void tools_print_member(struct call *c, struct output *o, const struct gateway_member *m)
+/* Returns whether something of it is quarantined. */
+static bool tools_print_member(struct call *c, struct output *o, const struct gateway_member *m)
 {
+	struct tools_row t;
+	bool held = false;
+
 	output_styled(o, OUTPUT_BOLD, m->config->name);
 	if (m->has_ended) {
 		buffer_adds(&o->text, ": ");
 		output_foreign(o, m->why);
 	}
 	buffer_addc(&o->text, '\n');
-	for (const struct node *t =
-			m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)->first
-				     : NULL;
-		t; t = t->next)
-		tools_print_row(
-			c, o, &(struct tools_row){ m, t, pins_compare(&m->pins, GATEWAY_TOOL, t) });
-	for (const struct node *t = m->is_listed ? pins_first(&m->pins, GATEWAY_TOOL) : NULL; t;
-		t = t->next)
-		if (!gateway_listed_tool(m, node_get_text(t, "name")))
-			tools_print_row(c, o, &(struct tools_row){ m, t, PIN_GONE });
+	for (int kind = 0; kind < PIN_KINDS; kind++)
+		for (bool more = tools_begin(m, (enum gateway_kind)kind, &t); more;
+			more = tools_next(&t)) {
+			tools_print_row(c, o, &t);
+			held |= t.pin != PIN_GONE && tools_is_quarantined(&t);
+		}
+	if (m->config->rules[GATEWAY_RESOURCE].is_on && m->is_listed)
+		buffer_printf(&o->text, "  %zu resources\n", tools_resources(m));
+	return held;
 }
 
 static int tools_print(struct call *c, const struct mcp_survey *s)
@@ -98,14 +145,7 @@ static int tools_print(struct call *c, const struct mcp_survey *s)
 	for (size_t i = 0; i < s->gateway->n; i++) {
 		const struct gateway_member *m = &s->gateway->members[i];
 
-		tools_print_member(c, &o, m);
-		for (const struct node *t =
-				m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)
-						       ->first
-					     : NULL;
-			t; t = t->next)
-			held |= m->pins.is_other ||
-				pins_compare(&m->pins, GATEWAY_TOOL, t) != PIN_APPROVED;
+		held |= tools_print_member(c, &o, m);
 	}
 	if (held)
 		buffer_printf(&o.text,
@@ -147,24 +187,28 @@ static void tools_put_row(struct call *c, struct json_writer *w, const struct to
 	json_close(w);
 }
 
+static void tools_put_kind(struct call *c, struct json_writer *w, const struct gateway_member *m,
+	enum gateway_kind kind)
+{
+	struct tools_row t;
+
+	json_open_list(w, kind == GATEWAY_TOOL ? "tools" : "prompts");
+	for (bool more = tools_begin(m, kind, &t); more; more = tools_next(&t))
+		tools_put_row(c, w, &t);
+	json_close(w);
+}
+
 static void tools_put_member(struct call *c, struct json_writer *w, const struct gateway_member *m)
 {
 	json_open_map(w, NULL);
 	json_put_text(w, "name", m->config->name);
 	json_put_flag(w, "approved", gateway_is_approved(m));
 	json_put_text(w, "error", m->has_ended ? m->why : NULL);
-	json_open_list(w, "tools");
-	for (const struct node *t =
-			m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS)->first
-				     : NULL;
-		t; t = t->next)
-		tools_put_row(
-			c, w, &(struct tools_row){ m, t, pins_compare(&m->pins, GATEWAY_TOOL, t) });
-	for (const struct node *t = m->is_listed ? pins_first(&m->pins, GATEWAY_TOOL) : NULL; t;
-		t = t->next)
-		if (!gateway_listed_tool(m, node_get_text(t, "name")))
-			tools_put_row(c, w, &(struct tools_row){ m, t, PIN_GONE });
-	json_close(w);
+	tools_put_kind(c, w, m, GATEWAY_TOOL);
+	if (m->config->rules[GATEWAY_PROMPT].is_on)
+		tools_put_kind(c, w, m, GATEWAY_PROMPT);
+	if (m->config->rules[GATEWAY_RESOURCE].is_on)
+		json_put_count(w, "resources", tools_resources(m));
 	json_close(w);
 }
 

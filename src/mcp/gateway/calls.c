@@ -13,23 +13,17 @@
 #include "mcp/gateway/gateway.h"
 #include "mcp/gateway/result.h"
 
-enum {
-	PROGRESS_MS = 50,
-	TRACE_BYTES = 55,
-	STATE_BYTES = 512,
-	REFUSALS_MAX = 8, /* in a row */
-	QUIET_MS = 5 * 60 * 1000,
-	SHOWN_BYTES = 2000, /* of arguments, in a question */
-};
+enum { PROGRESS_MS = 50, PROGRESS_BURST = 16, TRACE_BYTES = 55, STATE_BYTES = 512 };
 
 struct gateway_call {
 	struct gateway *gateway;
 	struct gateway_member *member;
 	struct mcp_call *call;
-	const struct node *pinned;
+	const struct node *pinned; /* NULL: of a resource, or a template */
+	const char *name;          /* as the server has it */
 	struct timer timer;
 	bool is_out; /* it went to the server */
-	uint64_t began_ns, told_ms;
+	uint64_t began_ns, told_ms, told;
 	struct gateway_call *next;
 };
 
@@ -51,16 +45,28 @@ static const char *call_trace(const struct mcp_call *c)
 	return text;
 }
 
-struct call_outcome {
-	enum audit_decision decision;
-	const char *reason;
-	const struct gateway_rule *rule; /* NULL: none */
-	uint64_t cost_ns, received;
-};
-
-static void call_record(const struct gateway_member *m, const char *tool, const struct mcp_call *c,
-	const struct call_outcome *o)
+enum gateway_kind gateway_call_kind(const struct mcp_call *c)
 {
+	const struct node *ref = node_get(c->message.params, "ref");
+
+	switch (c->kind) {
+	case MCP_CALL_TOOL:
+		return GATEWAY_TOOL;
+	case MCP_CALL_PROMPT:
+		return GATEWAY_PROMPT;
+	case MCP_CALL_READ:
+		return GATEWAY_RESOURCE;
+	case MCP_CALL_COMPLETE:
+		break;
+	}
+	return strcmp(node_get_text(ref, "type"), "ref/prompt") == 0 ? GATEWAY_PROMPT
+								     : GATEWAY_RESOURCE;
+}
+
+void gateway_call_record(const struct gateway_member *m, const char *name, const struct mcp_call *c,
+	const struct gateway_outcome *o)
+{
+	static const char *const kinds[GATEWAY_KINDS] = { "", "prompt.", "resource." };
 	const struct gateway *g = m->gateway;
 	const char *trace = call_trace(c);
 	auto_buffer target = { 0 }, rule = { 0 }, reason = { 0 };
@@ -73,11 +79,11 @@ static void call_record(const struct gateway_member *m, const char *tool, const 
 
 	if (!g->o.record)
 		return;
-	buffer_printf(&target, "mcp.%s.%s", m->config->name, tool);
+	buffer_printf(&target, "mcp.%s.%s%s", m->config->name, kinds[gateway_call_kind(c)], name);
 	if (o->rule)
 		buffer_printf(&rule, "%s:%u", g->o.path, o->rule->line);
-	buffer_printf(
-		&reason, "%s%s%s", o->reason, trace ? "; traceparent " : "", trace ? trace : "");
+	buffer_printf(&reason, "%s%s%s%s", c->kind == MCP_CALL_COMPLETE ? "completion: " : "",
+		o->reason, trace ? "; traceparent " : "", trace ? trace : "");
 	event.target = buffer_text(&target);
 	event.rule = buffer_text(&rule);
 	event.reason = buffer_text(&reason);
@@ -100,12 +106,17 @@ static struct mcp_call *call_take(struct gateway_call *x)
 	return c;
 }
 
-static void call_refuse(struct mcp_call *c, const char *text)
+static void call_answer(struct mcp_call *c, const char *text, int code)
 {
-	struct mcp_result r = { .is_error = true };
+	struct mcp_result r = { .is_error = true, .code = code };
 
 	buffer_adds(&r.text, text);
 	mcp_server_answer(c, &r);
+}
+
+void gateway_call_refuse(struct mcp_call *c, const char *text)
+{
+	call_answer(c, text, MCP_INVALID_PARAMS);
 }
 
 static uint64_t call_cost(const struct gateway_call *x)
@@ -114,14 +125,19 @@ static uint64_t call_cost(const struct gateway_call *x)
 }
 
 /* Ends it without an answer of the server. text: for the model. */
-static void call_fail(struct gateway_call *x, const char *text)
+static void call_fail_with(struct gateway_call *x, const char *text, int code)
 {
-	const struct call_outcome o = {
+	const struct gateway_outcome o = {
 		.decision = AUDIT_FAILED, .reason = text, .cost_ns = call_cost(x)
 	};
 
-	call_record(x->member, node_get_text(x->pinned, "name"), x->call, &o);
-	call_refuse(call_take(x), text);
+	gateway_call_record(x->member, x->name, x->call, &o);
+	call_answer(call_take(x), text, code);
+}
+
+static void call_fail(struct gateway_call *x, const char *text)
+{
+	call_fail_with(x, text, MCP_INTERNAL_ERROR);
 }
 
 static void call_late(struct timer *t)
@@ -169,26 +185,39 @@ void gateway_cancel(void *context, struct mcp_call *c)
 
 /* Answers */
 
+static bool call_is_own(const void *context, const char *uri)
+{
+	const struct gateway_member *m = context;
+
+	return gateway_route(m->gateway, uri) == m;
+}
+
 void gateway_answered(void *context, void *owner, const struct mcp_message *m)
 {
 	struct gateway_member *member = context;
 	struct gateway_call *x = owner;
-	struct gateway_result result = { .server = member->config->name,
-		.name = node_get_text(x->pinned, "name"),
+	struct gateway_result result = { .kind = gateway_call_kind(x->call),
+		.server = member->config->name,
+		.name = x->name,
+		.is_own = call_is_own,
+		.context = member,
 		.max = member->config->result_max,
 		.has_schema = node_get(x->pinned, "outputSchema") != NULL };
-	struct call_outcome o = { .decision = AUDIT_NONE, .cost_ns = call_cost(x) };
+	struct gateway_outcome o = { .decision = AUDIT_NONE, .cost_ns = call_cost(x) };
 	auto_buffer size = { 0 };
 	struct mcp_result answer = { 0 };
 
 	json_print(&size, m->body, JSON_COMPACT);
 	result.received = o.received = size.len;
-	gateway_result_make(&result, m, member->gateway->scanner, &answer);
+	if (x->call->kind == MCP_CALL_COMPLETE)
+		gateway_completion_make(&result, m, member->gateway->scanner, &answer);
+	else
+		gateway_result_make(&result, m, member->gateway->scanner, &answer);
 	o.reason = result.has_signs  ? "answered, with signs of prompt injection"
 		   : result.is_cut   ? "answered, cut"
 		   : answer.is_error ? "answered, with an error"
 				     : "answered";
-	call_record(member, result.name, x->call, &o);
+	gateway_call_record(member, x->name, x->call, &o);
 	mcp_server_answer(call_take(x), &answer);
 }
 
@@ -199,38 +228,84 @@ void gateway_progressed(void *context, void *owner, const struct node *params)
 	const uint64_t now = loop_now(m->process.loop);
 
 	/* One that floods is heard now and then. */
-	if (x->told_ms && now - x->told_ms < PROGRESS_MS)
+	if (x->told >= PROGRESS_BURST && now - x->told_ms < PROGRESS_MS)
 		return;
+	x->told++;
 	x->told_ms = now;
 	mcp_server_pass_progress(x->call, params);
 }
 
 /* Going out */
 
-/* The server has listed its tools: only exactly what was approved goes out. */
+/* Only exactly what was approved goes out. */
+static bool call_is_pinned(struct gateway_call *x)
+{
+	const struct gateway_member *m = x->member;
+	const enum gateway_kind kind = gateway_call_kind(x->call);
+	const enum pin_state state = gateway_state(m, kind, x->pinned);
+	auto_buffer text = { 0 };
+
+	if (state == PIN_APPROVED)
+		return true;
+	buffer_printf(&text,
+		"the %s %s of the server %s is quarantined: it is %s since the user approved it. "
+		"The user can look at it and approve it: %s %s",
+		gateway_kind_name(kind), x->name, m->config->name, pin_state_name(state),
+		m->gateway->o.command, m->config->name);
+	call_fail_with(x, buffer_text(&text), MCP_INVALID_PARAMS);
+	return false;
+}
+
+/* It may have listed others since the call came. */
+static bool call_is_routed(struct gateway_call *x)
+{
+	const struct gateway *g = x->gateway;
+	const bool is_read = x->call->kind == MCP_CALL_READ;
+
+	if ((is_read ? gateway_route(g, x->name) : gateway_route_template(g, x->name)) == x->member)
+		return true;
+	call_fail_with(x, "the server has it no more",
+		is_read ? MCP_RESOURCE_NOT_FOUND : MCP_INVALID_PARAMS);
+	return false;
+}
+
+/* Of a server that has no completion. */
+static void call_complete_nothing(struct gateway_call *x)
+{
+	const struct gateway_outcome o = { .decision = AUDIT_NONE,
+		.reason = "the server completes nothing" };
+	struct mcp_result r = { 0 };
+
+	gateway_call_record(x->member, x->name, x->call, &o);
+	mcp_server_answer(call_take(x), &r);
+}
+
+/* The server has listed what it has. */
 static void call_send(struct gateway_call *x)
 {
+	static const enum upstream_method methods[] = { [MCP_CALL_TOOL] = UPSTREAM_CALL,
+		[MCP_CALL_PROMPT] = UPSTREAM_GET,
+		[MCP_CALL_READ] = UPSTREAM_READ,
+		[MCP_CALL_COMPLETE] = UPSTREAM_COMPLETE };
 	struct gateway_member *m = x->member;
-	const enum pin_state state = gateway_state(m, x->pinned);
-	const struct node *meta = node_get(x->call->message.params, "_meta");
-	const char *tool = node_get_text(x->pinned, "name");
+	const struct node *params = x->call->message.params, *meta = node_get(params, "_meta");
 	const char *tracestate = node_get_text(meta, "tracestate");
-	const struct upstream_request request = { .name = tool,
+	const struct upstream_request request = { .method = methods[x->call->kind],
+		.name = x->name,
+		.is_prompt = gateway_call_kind(x->call) == GATEWAY_PROMPT,
 		.arguments = x->call->arguments,
+		.argument = node_get(params, "argument"),
+		.context = node_get(params, "context"),
 		.traceparent = call_trace(x->call),
 		.tracestate = *tracestate && strlen(tracestate) <= STATE_BYTES ? tracestate : NULL,
 		.wants_progress = x->call->token != NULL,
 		.owner = x };
 	auto_buffer text = { 0 };
 
-	if (state != PIN_APPROVED) {
-		buffer_printf(&text,
-			"the tool %s of the server %s is quarantined: it is %s since the user "
-			"approved "
-			"it. The user can look at it and approve it: %s %s",
-			tool, m->config->name, pin_state_name(state), m->gateway->o.command,
-			m->config->name);
-		call_fail(x, buffer_text(&text));
+	if (x->pinned ? !call_is_pinned(x) : !call_is_routed(x))
+		return;
+	if (x->call->kind == MCP_CALL_COMPLETE && !m->process.upstream.completes) {
+		call_complete_nothing(x);
 		return;
 	}
 	x->is_out = true;
@@ -252,20 +327,21 @@ void gateway_calls_go(struct gateway_member *m)
 	}
 }
 
-static void call_begin(
-	struct gateway *g, struct gateway_member *m, const struct node *pinned, struct mcp_call *c)
+void gateway_call_begin(struct gateway_member *m, const struct node *pinned, struct mcp_call *c)
 {
+	struct gateway *g = m->gateway;
 	struct gateway_call *x = calloc(1, sizeof(*x));
 	auto_buffer text = { 0 };
 
 	if (!x) {
-		call_refuse(c, "out of memory");
+		call_answer(c, "out of memory", MCP_INTERNAL_ERROR);
 		return;
 	}
 	*x = (struct gateway_call){ .gateway = g,
 		.member = m,
 		.call = c,
 		.pinned = pinned,
+		.name = pinned ? node_get_text(pinned, "name") : c->name,
 		.timer.expired = call_late,
 		.began_ns = clock_ns(CLOCK_MONOTONIC),
 		.next = g->calls };
@@ -281,129 +357,4 @@ static void call_begin(
 	} else if (m->process.upstream.state == UPSTREAM_READY) {
 		call_send(x);
 	}
-}
-
-/* Rules */
-
-/* A question for the client's user, who gets to see the arguments. */
-static void call_ask(
-	struct gateway_member *m, const char *tool, const char *object, struct mcp_call *c)
-{
-	auto_buffer text = { 0 }, json = { 0 };
-
-	buffer_adds(&text, "Allow this once?\nA call of the tool ");
-	buffer_add_visible(&text, tool, strlen(tool));
-	buffer_printf(&text, " of the server %s:\n", m->config->name);
-	if (c->arguments)
-		json_print(&json, c->arguments, JSON_SPACED);
-	buffer_add_visible(
-		&text, buffer_text(&json), json.len < SHOWN_BYTES ? json.len : SHOWN_BYTES);
-	if (json.len > SHOWN_BYTES)
-		buffer_printf(&text, "\n[%zu bytes more]", json.len - SHOWN_BYTES);
-	mcp_asking_ask(c, OPERATION_SERVICE, object, buffer_text(&text));
-}
-
-static bool call_may_ask(const struct gateway *g, const struct mcp_call *c)
-{
-	return loop_now(g->o.loop) >= g->quiet_until_ms && mcp_asking_is_possible(c);
-}
-
-/* An agent that asks until its user says yes is not heard. */
-static void call_note_word(struct gateway *g, enum mcp_word word)
-{
-	if (word == MCP_WORD_YES)
-		g->refusals = 0;
-	if (word != MCP_WORD_NO || ++g->refusals < REFUSALS_MAX)
-		return;
-	g->refusals = 0;
-	g->quiet_until_ms = loop_now(g->o.loop) + QUIET_MS;
-}
-
-static void call_deny(struct gateway_member *m, const char *tool, struct mcp_call *c,
-	const struct gateway_decision *d, enum mcp_word word)
-{
-	struct call_outcome o = { .decision = AUDIT_DENIED, .rule = d->rule };
-	auto_buffer text = { 0 };
-
-	buffer_printf(&text, "denied: %s", d->reason);
-	if (d->rule)
-		buffer_printf(&text, " (line %u)", d->rule->line);
-	if (word == MCP_WORD_NO)
-		buffer_adds(&text, ", and the user did not agree");
-	else if (loop_now(m->gateway->o.loop) < m->gateway->quiet_until_ms)
-		buffer_adds(
-			&text, ". The user said no many times; nothing is asked for some minutes");
-	else if (d->verdict == VERDICT_ASK)
-		buffer_adds(&text, ". The user has to agree first: `corral mcp gateway "
-				   "--client-answers` asks in a "
-				   "client that shows forms; else the user can allow it in the "
-				   "gateway's file");
-	o.reason = buffer_text(&text);
-	call_record(m, tool, c, &o);
-	call_refuse(c, buffer_text(&text));
-}
-
-/* It goes on, is asked about or denied. */
-static void call_judge(
-	struct gateway *g, struct gateway_member *m, const struct node *pinned, struct mcp_call *c)
-{
-	const char *tool = node_get_text(pinned, "name");
-	const struct gateway_decision d =
-		gateway_decide(m->config, GATEWAY_TOOL, tool, c->arguments);
-	struct call_outcome o = { .decision = AUDIT_ALLOWED, .reason = d.reason, .rule = d.rule };
-	enum mcp_word word = MCP_WORD_NONE;
-	auto_buffer object = { 0 };
-
-	buffer_printf(&object, "%s.%s", m->config->name, tool);
-	if (d.verdict == VERDICT_ASK)
-		word = mcp_asking_word(c, OPERATION_SERVICE, buffer_text(&object));
-	call_note_word(g, word);
-	if (d.verdict == VERDICT_ASK && word == MCP_WORD_NONE && call_may_ask(g, c)) {
-		o.decision = AUDIT_ASKED;
-		call_record(m, tool, c, &o);
-		call_ask(m, tool, buffer_text(&object), c);
-	} else if (d.verdict == VERDICT_ALLOW || word == MCP_WORD_YES) {
-		o.reason = word == MCP_WORD_YES ? "allowed by the client's user" : d.reason;
-		call_record(m, tool, c, &o);
-		call_begin(g, m, pinned, c);
-	} else {
-		call_deny(m, tool, c, &d, word);
-	}
-}
-
-static void call_describe(const struct gateway *g, struct mcp_call *c)
-{
-	struct mcp_result r = { 0 };
-
-	for (size_t i = 0; i < g->n; i++)
-		gateway_describe_member(&g->members[i], &r.text);
-	mcp_server_answer(c, &r);
-}
-
-void gateway_call(void *context, struct mcp_call *c)
-{
-	struct gateway *g = context;
-	struct gateway_member *m = NULL;
-	const struct node *pinned = NULL;
-	auto_buffer text = { 0 };
-
-	if (strcmp(c->name, GATEWAY_STATUS) == 0) {
-		call_describe(g, c);
-		return;
-	}
-	if (gateway_find(g, c->name, &m, &pinned) && pinned) {
-		call_judge(g, m, pinned, c);
-		return;
-	}
-	buffer_printf(&text,
-		"%s is no tool that the user approved. %s has what can be done: the "
-		"user can look at the tools of the server and approve them: %s %s",
-		c->name, GATEWAY_STATUS, g->o.command, m ? m->config->name : "");
-	if (m) {
-		const struct call_outcome o = { .decision = AUDIT_DENIED,
-			.reason = "the user did not approve the tool" };
-
-		call_record(m, c->name + strlen(m->config->name) + 2, c, &o);
-	}
-	call_refuse(c, buffer_text(&text));
 }

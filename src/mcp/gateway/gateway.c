@@ -28,22 +28,45 @@ __attribute__((format(printf, 2, 3))) static void gateway_note(
 
 static void gateway_look_again(struct gateway_member *m)
 {
-	const uint64_t seen = gateway_look(m);
+	struct gateway *g = m->gateway;
+	const uint64_t seen[MCP_CHANGES] = { [MCP_TOOLS_CHANGED] = gateway_look(m, GATEWAY_TOOL),
+		[MCP_PROMPTS_CHANGED] = gateway_look(m, GATEWAY_PROMPT),
+		[MCP_RESOURCES_CHANGED] = gateway_look_resources(m) };
 
-	if (seen != m->seen && m->gateway->server)
-		mcp_server_tools_changed(m->gateway->server);
-	if (seen != m->seen && m->gateway->o.changed)
-		m->gateway->o.changed(m->gateway->o.context);
-	m->seen = seen;
+	for (int i = 0; i < MCP_CHANGES; i++) {
+		if (seen[i] == m->seen[i])
+			continue;
+		m->seen[i] = seen[i];
+		if (g->server)
+			mcp_listen_changed(g->server, (enum mcp_change)i);
+		if (g->o.changed)
+			g->o.changed(g->o.context, (enum mcp_change)i);
+	}
 }
 
-static void gateway_listed(void *context)
+/* A server that began later, or changed, may have taken resources of others. */
+static void gateway_note_taken(const struct gateway *g, const struct gateway_member *listed)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct gateway_member *m = &g->members[i];
+		auto_buffer text = { 0 };
+		const size_t n = gateway_describe_taken(m, &text);
+
+		if (n > m->taken && m != listed)
+			gateway_note(g, "%s:\n%.*s", m->config->name, (int)text.len - 1, text.data);
+		m->taken = n;
+	}
+}
+
+static void gateway_on_listed(void *context)
 {
 	struct gateway_member *m = context;
 	auto_buffer text = { 0 };
 	const char *line;
 
 	m->is_listed = true;
+	if (gateway_resources_listed(m) < 0)
+		gateway_note(m->gateway, "%s: out of memory for its resources", m->config->name);
 	if (m->gateway->o.is_survey)
 		return;
 	gateway_describe_member(m, &text);
@@ -51,6 +74,7 @@ static void gateway_listed(void *context)
 	/* More than that it runs. */
 	if (line && line[1])
 		gateway_note(m->gateway, "%.*s", (int)text.len - 1, text.data);
+	gateway_note_taken(m->gateway, m);
 	gateway_look_again(m);
 	gateway_calls_go(m);
 }
@@ -95,9 +119,35 @@ static int gateway_add(struct gateway *g, const struct gateway_server *s, struct
 		.out.fd = -1,
 		.err.fd = -1 };
 	m->process.upstream.version = g->o.version;
-	m->process.upstream.host =
-		(struct upstream_host){ gateway_listed, gateway_answered, gateway_progressed, m };
+	m->process.upstream.wants[UPSTREAM_PROMPTS] = s->rules[GATEWAY_PROMPT].is_on;
+	m->process.upstream.wants[UPSTREAM_RESOURCES] = s->rules[GATEWAY_RESOURCE].is_on;
+	m->process.upstream.wants[UPSTREAM_TEMPLATES] = s->rules[GATEWAY_RESOURCE].is_on;
+	m->process.upstream.host = (struct upstream_host){ gateway_on_listed, gateway_answered,
+		gateway_progressed, m };
 	return pins_read(&m->pins, g->o.path, s, e);
+}
+
+/* Nothing of this is announced where no server of the file has it. */
+static void gateway_set_features(struct gateway *g)
+{
+	struct mcp_features *f = &g->features;
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct gateway_rules *rules = g->members[i].config->rules;
+
+		if (rules[GATEWAY_PROMPT].is_on) {
+			f->prompts = gateway_print_prompts;
+			f->has_prompt = gateway_has_prompt;
+			f->has_completion = gateway_has_completion;
+		}
+		if (rules[GATEWAY_RESOURCE].is_on) {
+			f->resources = gateway_print_resources;
+			f->templates = gateway_print_templates;
+			f->has_resource = gateway_has_resource;
+			f->has_completion = gateway_has_completion;
+		}
+	}
+	f->changes = true;
 }
 
 int gateway_new(struct gateway **ret, const struct gateway_options *o, struct error *e)
@@ -119,6 +169,7 @@ int gateway_new(struct gateway **ret, const struct gateway_options *o, struct er
 		gateway_free(g);
 		return r;
 	}
+	gateway_set_features(g);
 	*ret = g;
 	return 0;
 }
@@ -129,7 +180,9 @@ void gateway_start(struct gateway *g)
 		struct gateway_member *m = &g->members[i];
 		auto_buffer text = { 0 };
 
-		m->seen = gateway_look(m);
+		m->seen[MCP_TOOLS_CHANGED] = gateway_look(m, GATEWAY_TOOL);
+		m->seen[MCP_PROMPTS_CHANGED] = gateway_look(m, GATEWAY_PROMPT);
+		m->seen[MCP_RESOURCES_CHANGED] = gateway_look_resources(m);
 		if (g->o.is_survey || gateway_is_approved(m)) {
 			gateway_process_start(&m->process);
 			continue;
@@ -146,9 +199,11 @@ void gateway_attach(struct gateway *g, struct mcp_server *server)
 
 	if (!g->o.changed)
 		g->server = server;
-	server->backend = (struct mcp_backend){
-		.call = gateway_call, .cancel = gateway_cancel, .context = g, .tools = &tools
-	};
+	server->backend = (struct mcp_backend){ .call = gateway_call,
+		.cancel = gateway_cancel,
+		.context = g,
+		.tools = &tools,
+		.features = &g->features };
 }
 
 void gateway_free(struct gateway *g)
@@ -164,6 +219,7 @@ void gateway_free(struct gateway *g)
 		pins_deinit(&g->members[i].pins);
 	}
 	skill_scanner_free(g->scanner);
+	free(g->resources);
 	free(g->members);
 	free(g);
 }

@@ -39,8 +39,15 @@ void gateway_name(const char *server, const char *tool, char ret[GATEWAY_TOOL_BY
 	(void)snprintf(ret + at, GATEWAY_TOOL_BYTES - at, "_%.*s", LONG_DIGITS, digits);
 }
 
-bool gateway_find(struct gateway *g, const char *name, struct gateway_member **ret,
-	const struct node **ret_pinned)
+/* What was approved of a kind, if it is of this command. */
+static const struct node *gateway_pinned(const struct gateway_member *m, enum gateway_kind kind)
+{
+	return gateway_is_approved(m) && m->config->rules[kind].is_on ? pins_first(&m->pins, kind)
+								      : NULL;
+}
+
+bool gateway_find(struct gateway *g, enum gateway_kind kind, const char *name,
+	struct gateway_member **ret, const struct node **ret_pinned)
 {
 	const char *end = strstr(name, SEPARATOR);
 
@@ -52,9 +59,7 @@ bool gateway_find(struct gateway *g, const char *name, struct gateway_member **r
 		if (strlen(m->config->name) != len || memcmp(m->config->name, name, len) != 0)
 			continue;
 		*ret = m;
-		for (const struct node *t =
-				gateway_is_approved(m) ? pins_first(&m->pins, GATEWAY_TOOL) : NULL;
-			t; t = t->next) {
+		for (const struct node *t = gateway_pinned(m, kind); t; t = t->next) {
 			char shown[GATEWAY_TOOL_BYTES];
 
 			gateway_name(m->config->name, node_get_text(t, "name"), shown);
@@ -70,44 +75,50 @@ bool gateway_find(struct gateway *g, const char *name, struct gateway_member **r
 
 /* States */
 
-const struct node *gateway_listed_tool(const struct gateway_member *m, const char *tool)
+const struct node *gateway_first(const struct gateway_member *m, enum gateway_kind kind)
 {
-	const struct node *tools =
-		m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS) : NULL;
+	static const enum upstream_list lists[PIN_KINDS] = { UPSTREAM_TOOLS, UPSTREAM_PROMPTS };
+	const struct node *items =
+		m->is_listed ? upstream_listed(&m->process.upstream, lists[kind]) : NULL;
 
-	for (const struct node *t = tools ? tools->first : NULL; t; t = t->next)
-		if (strcmp(node_get_text(t, "name"), tool) == 0)
+	return items ? items->first : NULL;
+}
+
+const struct node *gateway_listed(
+	const struct gateway_member *m, enum gateway_kind kind, const char *name)
+{
+	for (const struct node *t = gateway_first(m, kind); t; t = t->next)
+		if (strcmp(node_get_text(t, "name"), name) == 0)
 			return t;
 	return NULL;
 }
 
-enum pin_state gateway_state(const struct gateway_member *m, const struct node *pinned)
+enum pin_state gateway_state(
+	const struct gateway_member *m, enum gateway_kind kind, const struct node *pinned)
 {
 	const struct node *now;
 
 	if (!m->is_listed)
 		return PIN_APPROVED;
-	now = gateway_listed_tool(m, node_get_text(pinned, "name"));
-	return now ? pins_compare(&m->pins, GATEWAY_TOOL, now) : PIN_GONE;
+	now = gateway_listed(m, kind, node_get_text(pinned, "name"));
+	return now ? pins_compare(&m->pins, kind, now) : PIN_GONE;
 }
 
-static bool gateway_shows(const struct gateway_member *m, const struct node *pinned)
+static bool gateway_shows(
+	const struct gateway_member *m, enum gateway_kind kind, const struct node *pinned)
 {
-	return gateway_state(m, pinned) == PIN_APPROVED &&
-	       gateway_best(m->config, GATEWAY_TOOL, node_get_text(pinned, "name")) != VERDICT_DENY;
+	return gateway_state(m, kind, pinned) == PIN_APPROVED &&
+	       gateway_best(m->config, kind, node_get_text(pinned, "name")) != VERDICT_DENY;
 }
 
-/* What clients see of a member, as a number. */
-uint64_t gateway_look(const struct gateway_member *m)
+uint64_t gateway_look(const struct gateway_member *m, enum gateway_kind kind)
 {
 	uint64_t hash = HASH_START;
 
-	for (const struct node *t = gateway_is_approved(m) ? pins_first(&m->pins, GATEWAY_TOOL)
-							   : NULL;
-		t; t = t->next) {
+	for (const struct node *t = gateway_pinned(m, kind); t; t = t->next) {
 		const char *name = node_get_text(t, "name");
 
-		if (gateway_shows(m, t))
+		if (gateway_shows(m, kind, t))
 			hash = hash_bytes(hash, name, strlen(name) + 1);
 	}
 	return hash;
@@ -120,7 +131,30 @@ bool gateway_has(void *context, const char *name)
 	const struct node *pinned;
 	struct gateway_member *m;
 
-	return strcmp(name, GATEWAY_STATUS) == 0 || gateway_find(context, name, &m, &pinned);
+	return strcmp(name, GATEWAY_STATUS) == 0 ||
+	       gateway_find(context, GATEWAY_TOOL, name, &m, &pinned);
+}
+
+bool gateway_has_prompt(void *context, const char *name)
+{
+	const struct node *pinned;
+	struct gateway_member *m;
+
+	return gateway_find(context, GATEWAY_PROMPT, name, &m, &pinned);
+}
+
+/* Without a question to the user: it is asked for with each letter. */
+bool gateway_has_completion(void *context, const char *name, bool is_prompt)
+{
+	const struct node *pinned = NULL;
+	struct gateway_member *m;
+
+	if (is_prompt)
+		return gateway_find(context, GATEWAY_PROMPT, name, &m, &pinned) && pinned &&
+		       gateway_best(m->config, GATEWAY_PROMPT, node_get_text(pinned, "name")) ==
+			       VERDICT_ALLOW;
+	m = gateway_route_template(context, name);
+	return m && gateway_best(m->config, GATEWAY_RESOURCE, name) == VERDICT_ALLOW;
 }
 
 static void gateway_print_status_tool(struct json_writer *w)
@@ -142,49 +176,86 @@ static void gateway_print_status_tool(struct json_writer *w)
 }
 
 /* What is not here (icons, execution, _meta) asks for what the gateway does not pass on. */
-static void gateway_print_tool(
-	const struct gateway_member *m, const struct node *tool, struct json_writer *w)
+static void gateway_print_one(const struct gateway_member *m, enum gateway_kind kind,
+	const struct node *definition, struct json_writer *w)
 {
-	static const char *const keys[] = { "title", "description", "inputSchema", "outputSchema",
-		"annotations" };
+	static const char *const keys[PIN_KINDS][6] = {
+		[GATEWAY_TOOL] = { "title", "description", "inputSchema", "outputSchema",
+			"annotations", NULL },
+		[GATEWAY_PROMPT] = { "title", "description", "arguments", NULL },
+	};
 	char name[GATEWAY_TOOL_BYTES];
 
-	gateway_name(m->config->name, node_get_text(tool, "name"), name);
+	gateway_name(m->config->name, node_get_text(definition, "name"), name);
 	json_open_map(w, NULL);
 	json_put_text(w, "name", name);
-	for (size_t i = 0; i < ROWS(keys); i++)
-		if (node_get(tool, keys[i]))
-			json_put_node(w, keys[i], node_get(tool, keys[i]));
+	for (const char *const *key = keys[kind]; *key; key++)
+		if (node_get(definition, *key))
+			json_put_node(w, *key, node_get(definition, *key));
 	json_close(w);
+}
+
+static void gateway_print_all(
+	const struct gateway *g, enum gateway_kind kind, struct json_writer *w)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct gateway_member *m = &g->members[i];
+
+		for (const struct node *t = gateway_pinned(m, kind); t; t = t->next)
+			if (gateway_shows(m, kind, t))
+				gateway_print_one(m, kind, t, w);
+	}
 }
 
 void gateway_print(void *context, struct json_writer *w, const char *key)
 {
-	const struct gateway *g = context;
-
 	json_open_list(w, key);
 	gateway_print_status_tool(w);
-	for (size_t i = 0; i < g->n; i++) {
-		const struct gateway_member *m = &g->members[i];
+	gateway_print_all(context, GATEWAY_TOOL, w);
+	json_close(w);
+}
 
-		for (const struct node *t =
-				gateway_is_approved(m) ? pins_first(&m->pins, GATEWAY_TOOL) : NULL;
-			t; t = t->next)
-			if (gateway_shows(m, t))
-				gateway_print_tool(m, t, w);
-	}
+void gateway_print_prompts(void *context, struct json_writer *w, const char *key)
+{
+	json_open_list(w, key);
+	gateway_print_all(context, GATEWAY_PROMPT, w);
 	json_close(w);
 }
 
 /* What became of a server */
+
+/* What is not as it was approved. */
+static void gateway_describe_kind(
+	const struct gateway_member *m, enum gateway_kind kind, struct buffer *out)
+{
+	const char *label = kind == GATEWAY_TOOL ? "" : "the prompt ";
+
+	for (const struct node *t = gateway_first(m, kind); t; t = t->next) {
+		const enum pin_state state = pins_compare(&m->pins, kind, t);
+		const char *name = node_get_text(t, "name");
+
+		if (state == PIN_APPROVED)
+			continue;
+		buffer_printf(out, "  quarantined: %s", label);
+		buffer_add_name(out, name, strlen(name));
+		buffer_printf(out, " (%s since it was approved)\n", pin_state_name(state));
+	}
+	for (const struct node *t = gateway_pinned(m, kind); t; t = t->next) {
+		const char *name = node_get_text(t, "name");
+
+		if (gateway_state(m, kind, t) != PIN_GONE)
+			continue;
+		buffer_printf(out, "  gone: %s", label);
+		buffer_add_name(out, name, strlen(name));
+		buffer_addc(out, '\n');
+	}
+}
 
 /* What has to be approved, with the command that does. */
 void gateway_describe_member(const struct gateway_member *m, struct buffer *out)
 {
 	const struct gateway *g = m->gateway;
 	const char *name = m->config->name;
-	const struct node *tools =
-		m->is_listed ? upstream_listed(&m->process.upstream, UPSTREAM_TOOLS) : NULL;
 	auto_buffer held = { 0 };
 
 	if (!gateway_is_approved(m)) {
@@ -206,22 +277,9 @@ void gateway_describe_member(const struct gateway_member *m, struct buffer *out)
 		m->is_listed || m->has_ended ? "" : " yet");
 	if (!m->is_listed && m->has_ended)
 		buffer_printf(out, "  %s; it is started again\n", m->why);
-	for (const struct node *t = tools ? tools->first : NULL; t; t = t->next) {
-		const enum pin_state state = pins_compare(&m->pins, GATEWAY_TOOL, t);
-
-		if (state == PIN_APPROVED)
-			continue;
-		buffer_printf(&held, "  quarantined: ");
-		buffer_add_name(&held, node_get_text(t, "name"), strlen(node_get_text(t, "name")));
-		buffer_printf(&held, " (%s since it was approved)\n", pin_state_name(state));
-	}
-	for (const struct node *t = pins_first(&m->pins, GATEWAY_TOOL); t; t = t->next) {
-		if (gateway_state(m, t) != PIN_GONE)
-			continue;
-		buffer_printf(&held, "  gone: ");
-		buffer_add_name(&held, node_get_text(t, "name"), strlen(node_get_text(t, "name")));
-		buffer_addc(&held, '\n');
-	}
+	gateway_describe_resources(m, out);
+	for (int kind = 0; kind < PIN_KINDS; kind++)
+		gateway_describe_kind(m, (enum gateway_kind)kind, &held);
 	if (held.len)
 		buffer_printf(out, "%s  To look at it and approve it: %s %s\n", buffer_text(&held),
 			g->o.command, name);

@@ -244,6 +244,39 @@ static void test_completed(void **state)
 	skill_scanner_free(scanner);
 }
 
+/* Which URIs a template is for. */
+static const struct {
+	const char *template, *uri;
+	bool fits;
+} templates[] = {
+	{ "a://b/{c}/d", "a://b/1/d", true },
+	{ "a://b/{c}/d", "a://b/1/2/d", false },
+	{ "a://b/{c}/d", "a://b//d", false },
+	{ "a://b/{c}", "a://b/1?x=2", false },
+	{ "a://b/{+c}", "a://b/1/2", true },
+	{ "a://b{/c*}", "a://b/1/2", true },
+	{ "a://b{?q}", "a://b", true },
+	{ "a://b.c/{x}", "a://bxc/1", false },
+	{ "a://[b]*/{x}", "a://[b]*/1", true },
+	{ "a://b", "a://b", true },
+	{ "a://b", "a://bc", false },
+	/* One for whatever there is. */
+	{ "{+all}", "a://b", false },
+	{ "{scheme}://b", "a://b", false },
+	{ "a://{", "a://b", false },
+	{ "a://{}", "a://b", false },
+	{ "", "", false },
+};
+
+static void test_templates(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ROWS(templates); i++)
+		if (gateway_template_fits(templates[i].template, templates[i].uri) !=
+			templates[i].fits)
+			fail_msg("%s: %s", templates[i].template, templates[i].uri);
+}
+
 /* Clients take up to 64 of A-Z, a-z, 0-9, _ and -. */
 static const struct {
 	const char *tool, *name;
@@ -278,7 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_others), cmocka_unit_test(test_completed),
-		cmocka_unit_test(test_names) };
+		cmocka_unit_test(test_templates), cmocka_unit_test(test_names) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
