@@ -45,7 +45,7 @@ tap = Tap()
 class Suite:
     def __init__(self, arguments, root):
         node = next(iter(sorted(arguments.agents.glob("node-linux-*/bin/node"))), None)
-        self.packages, self.root, self.fixture = arguments.packages, root, arguments.fixture
+        self.packages, self.root, self.fixture, self.number = arguments.packages, root, arguments.fixture, 0
         self.entry = arguments.packages / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
         self.missing = "Node 24 is not in build-agents" if node is None else "" if self.entry.exists() else f"{self.entry} is not there"
         self.words = [str(node), "--import", str(HERE / "mcp" / "bearer.mjs"), str(self.entry)]
@@ -62,14 +62,20 @@ class Suite:
 
     def results(self, revision):
         """By scenario: its checks. The fixture is one server for all of them."""
-        tokens, results = self.root / f"{revision}.token", self.root / revision
+        tokens = self.root / f"{revision}.token"
         with subprocess.Popen([self.fixture, tokens], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as fixture:
-            url = fixture.stdout.readline().strip()
-            self.environment["MCP_TOKEN"] = tokens.read_text(encoding="ascii").strip()
-            done = self.run("server", "--url", url, "--requirements", revision, "--output-dir", str(results))
+            results = self.results_at(revision, fixture.stdout.readline().strip(), tokens)
             fixture.stdin.close()
             status = fixture.wait(PATIENCE_S)
         tap.ok(status == 0, f"{revision}: the fixture ends as it should", status)
+        return results
+
+    def results_at(self, revision, url, tokens):
+        """The same of a server with this URL and file of tokens."""
+        self.number += 1
+        results = self.root / str(self.number)
+        self.environment["MCP_TOKEN"] = tokens.read_text(encoding="ascii").strip()
+        done = self.run("server", "--url", url, "--requirements", revision, "--output-dir", str(results))
         # The folder of a scenario is called server-NAME-TIME.
         names = ((re.fullmatch(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z", folder.name), folder) for folder in results.glob("server-*"))
         found = {match[1]: folder for match, folder in names if match}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mcp-fixture TOKENS: a server with the tools, resources and prompts that the conformance suite of
- * MCP asks for (its "everything server"), on our core: mcp/server.h behind mcp/web/web.h. It makes
- * the file of tokens, prints its URL, and serves until its input ends.
+ * mcp-fixture TOKENS|-: a server with the tools, resources and prompts that the conformance suite
+ * of MCP asks for (its "everything server"), on our core: mcp/server.h behind mcp/web/web.h. It
+ * makes the file of tokens, prints its URL, and serves until its input ends. With -, it serves the
+ * client on standard input and output.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -124,15 +125,24 @@ static void fixture_tell_prompts(struct mcp_server *s, void *context)
 	mcp_listen_changed(s, MCP_PROMPTS_CHANGED);
 }
 
+/* All clients; without HTTP there is the one. */
+static void fixture_tell(struct mcp_call *c, void (*tell)(struct mcp_server *s, void *context))
+{
+	if (fixture.web)
+		web_each(fixture.web, tell, NULL);
+	else
+		tell(c->server, NULL);
+}
+
 static void fixture_change_tools(struct mcp_call *c)
 {
-	web_each(fixture.web, fixture_tell_tools, NULL);
+	fixture_tell(c, fixture_tell_tools);
 	fixture_say(c, "changed");
 }
 
 static void fixture_change_prompts(struct mcp_call *c)
 {
-	web_each(fixture.web, fixture_tell_prompts, NULL);
+	fixture_tell(c, fixture_tell_prompts);
 	fixture_say(c, "changed");
 }
 
@@ -594,6 +604,41 @@ static void fixture_on_input(struct watcher *w, uint32_t events)
 		fixture.is_over = true;
 }
 
+static int fixture_write(struct buffer *out)
+{
+	for (size_t at = 0; at < out->len;) {
+		const ssize_t n = write(STDOUT_FILENO, out->data + at, out->len - at);
+
+		if (n < 0)
+			return -errno;
+		at += (size_t)n;
+	}
+	buffer_clear(out);
+	return 0;
+}
+
+static int fixture_serve_lines(void)
+{
+	struct mcp_server s = { 0 };
+	auto_mcp_lines lines = { 0 };
+	int r = fixture_open(NULL, &s, 0, NULL, NULL);
+	char bytes[4096];
+	ssize_t n;
+
+	while (r == 0 && (n = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0) {
+		const char *line;
+		enum mcp_line what;
+		size_t len;
+
+		mcp_lines_add(&lines, bytes, (size_t)n);
+		while ((what = mcp_lines_next(&lines, &line, &len)) != MCP_LINE_NONE)
+			mcp_server_line(&s, what == MCP_LINE_WHOLE ? line : NULL, len);
+		r = fixture_write(&s.out);
+	}
+	mcp_server_deinit(&s);
+	return r < 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct web_tokens tokens;
@@ -601,13 +646,18 @@ int main(int argc, char **argv)
 	struct error e = { 0 };
 	auto_buffer url = { 0 };
 	bool is_made = false;
-	int r = argc == 2 ? web_tokens_open(&tokens, argv[1], &is_made, &e) : -EINVAL;
+	const bool is_lines = argc == 2 && strcmp(argv[1], "-") == 0;
+	int r = is_lines    ? 0
+		: argc == 2 ? web_tokens_open(&tokens, argv[1], &is_made, &e)
+			    : -EINVAL;
 
 	fixture.asking.principal = "the suite";
 	fixture.asking.now_ms = fixture_now;
 	fixture.asking.patience_ms = 60 * 1000;
 	if (r == 0)
 		r = mcp_seal_init(&fixture.asking.seal);
+	if (r == 0 && is_lines)
+		return fixture_serve_lines();
 	if (r == 0)
 		r = loop_new(&fixture.loop);
 	if (r == 0)
