@@ -75,7 +75,8 @@ static bool survey_is_over(const struct gateway *g)
 	return true;
 }
 
-int mcp_survey_look(struct mcp_survey *s, struct call *c)
+int mcp_survey_look(struct mcp_survey *s, struct call *c,
+	bool (*may_start)(void *context, const struct gateway_member *m), void *context)
 {
 	int r = loop_new(&s->loop);
 	const struct gateway_options o = { .config = &s->config,
@@ -83,7 +84,9 @@ int mcp_survey_look(struct mcp_survey *s, struct call *c)
 		.command = buffer_text(&s->command),
 		.version = corral_version(),
 		.loop = s->loop,
-		.is_survey = true };
+		.is_survey = true,
+		.may_start = may_start,
+		.context = context };
 
 	if (r < 0)
 		return error_set(c->error, r, NULL, "%s", strerror(-r));

@@ -17,8 +17,10 @@ struct mcp_survey {
 
 /* Reads the file. Negative errno with the call's error. */
 int mcp_survey_load(struct mcp_survey *s, struct call *c, const char *file);
-/* Starts its servers, and waits until each has listed its tools or has failed. */
-int mcp_survey_look(struct mcp_survey *s, struct call *c);
+/* Starts its servers, and waits until each has listed its tools or has failed. may_start: as in
+ * struct gateway_options. */
+int mcp_survey_look(struct mcp_survey *s, struct call *c,
+	bool (*may_start)(void *context, const struct gateway_member *m), void *context);
 /* What looks wrong in the texts of a tool's definition; in the arena. -ENOMEM. */
 int mcp_survey_signs(struct skill_scanner *scanner, struct arena *a, const struct node *tool,
 	struct skill_findings *ret);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `corral mcp approve`: shows what is new and what changed, asks, and pins it. */
+/*
+ * `corral mcp approve`: shows what is new and what changed, asks, and pins it. A server with a
+ * command that was not approved is shown and asked about before it is started.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,9 +114,9 @@ static bool approve_show(struct call *c, struct output *o, const struct approve_
 	const struct gateway_member *m = one->member;
 	bool differs = !gateway_is_approved(m);
 
+	/* Of one that is not approved the command was shown before it was started. */
 	output_styled(o, OUTPUT_BOLD, m->config->name);
 	buffer_addc(&o->text, '\n');
-	approve_show_command(o, m);
 	for (int kind = 0; kind < PIN_KINDS; kind++)
 		differs |= approve_show_kind(c, o, one, (enum gateway_kind)kind);
 	if (!differs)
@@ -170,6 +173,43 @@ static int approve_one(
 		     : STATUS_YES;
 }
 
+/* Starting */
+
+struct approve_start {
+	struct call *c;
+	bool yes;
+};
+
+static bool approve_is_named(const struct call *c, const char *server)
+{
+	const size_t len = strlen(server);
+	bool found = c->n < 2;
+
+	for (size_t i = 1; !found && i < c->n; i++)
+		found = strncmp(c->words[i], server, len) == 0 &&
+			(!c->words[i][len] || c->words[i][len] == '.');
+	return found;
+}
+
+static bool approve_may_start(void *context, const struct gateway_member *m)
+{
+	const struct approve_start *s = context;
+	auto_output o = output_for(STDOUT_FILENO);
+	auto_buffer question = { 0 };
+
+	if (!approve_is_named(s->c, m->config->name))
+		return false;
+	if (gateway_is_approved(m))
+		return true;
+	output_styled(&o, OUTPUT_BOLD, m->config->name);
+	buffer_addc(&o.text, '\n');
+	approve_show_command(&o, m);
+	buffer_printf(&question, "Start %s to see its tools? [y/N] ", m->config->name);
+	if (question.failed || output_write(&o, STDOUT_FILENO, s->c->error) < 0)
+		return false;
+	return s->yes || output_agrees(question.data);
+}
+
 /* Operands */
 
 static int approve_find(
@@ -193,6 +233,8 @@ static int approve_find(
 		schema_names_hint(&names, word, "it has: ", c->error);
 		return -ENOENT;
 	}
+	if (ret->member->is_held)
+		return STATUS_NO;
 	if (!ret->member->is_listed)
 		return error_set(c->error, -ECONNREFUSED, NULL, "%s: %s", ret->member->config->name,
 			ret->member->why);
@@ -218,7 +260,7 @@ static int approve_all(struct call *c, const struct mcp_survey *s, bool yes)
 		struct approve_one one;
 		int r = approve_find(c, s, word, &one);
 
-		r = r < 0 ? r : approve_one(c, s, &one, yes);
+		r = r != STATUS_YES ? r : approve_one(c, s, &one, yes);
 		if (r < 0)
 			return r;
 		status = r > status ? r : status;
@@ -240,7 +282,7 @@ int mcp_approve_main(struct call *c)
 		return r < 0 ? r : STATUS_YES;
 	r = mcp_survey_load(&s, c, c->words[0]);
 	if (r == 0)
-		r = mcp_survey_look(&s, c);
+		r = mcp_survey_look(&s, c, approve_may_start, &(struct approve_start){ c, yes });
 	if (r == 0)
 		r = approve_all(c, &s, yes);
 	mcp_survey_deinit(&s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `corral mcp gateway`: a client on standard input and output, and many servers behind it. */
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@ struct mcp_gateway {
 	struct mcp_answering answering;
 	struct mcp_stdio stdio;
 	struct mcp_web web;
+	char token_file[PATH_MAX]; /* without links */
 	struct mcp_gateway_log log;
 	struct error *error; /* of the command */
 };
@@ -144,6 +147,12 @@ static int gateway_serve_many(struct mcp_gateway *x, struct call *c)
 	r = mcp_web_begin(&x->web, c->error);
 	if (r < 0)
 		return r;
+	/* Whoever has a token of it could answer what clients are asked. */
+	if (x->web.token_file && !realpath(x->web.token_file, x->token_file))
+		return error_set(c->error, -errno, NULL, "cannot read %s: %s", x->web.token_file,
+			strerror(errno));
+	if (x->web.token_file)
+		gateway_hide(x->survey.gateway, x->token_file);
 	gateway_start(x->survey.gateway);
 	return mcp_web_run(&x->web, c->error);
 }

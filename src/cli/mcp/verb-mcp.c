@@ -158,10 +158,12 @@ static const struct verb verb_mcp_tools = {
 	.synopsis = "[--json] CONFIG",
 	.summary = "list the tools of a gateway: allowed, asked, denied, quarantined",
 	.description =
-		"Starts the servers of CONFIG, each in its sandbox, and lists their tools: whether "
-		"they may be called by the rules of CONFIG, whether they are as you approved them, "
+		"Starts the servers of CONFIG that you approved, each in its sandbox, and lists "
+		"their tools: whether they may be called by the rules of CONFIG, whether they are "
+		"as you approved them, "
 		"and what in their definitions looks like orders to a model.\n"
-		"Exit status: 0 all servers answered, 1 one of them did not, 2 an error.",
+		"Exit status: 0 all servers answered, 1 one did not or is not approved, 2 an "
+		"error.",
 	.examples = "corral mcp tools gateway.yaml\n"
 		    "corral mcp tools --json gateway.yaml\n",
 	.operand = "CONFIG",
@@ -174,11 +176,10 @@ static const struct verb verb_mcp_approve = {
 	.name = "approve",
 	.synopsis = "[--yes] CONFIG [SERVER[.TOOL]]...",
 	.summary = "look at tools of a gateway that are new or changed, and approve them",
-	.description = "Starts the servers of CONFIG, each in its sandbox, and shows what differs "
-		       "from what "
-		       "you approved: the command, the options, and each tool. If you agree, it is "
-		       "what the "
-		       "gateway offers from then on. Without SERVER it asks about each of them.\n"
+	.description = "Shows the command and the options of a server that is not approved, and "
+		       "asks before it is started, in its sandbox. Then it shows what differs from "
+		       "what you approved. If you agree, it is what the gateway offers from then "
+		       "on. Without SERVER it asks about each of them.\n"
 		       "Exit status: 0 approved, 1 you did not agree, 2 an error.",
 	.examples = "corral mcp approve gateway.yaml\n"
 		    "corral mcp approve gateway.yaml notes\n"

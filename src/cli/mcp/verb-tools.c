@@ -140,17 +140,21 @@ static bool tools_print_member(struct call *c, struct output *o, const struct ga
 static int tools_print(struct call *c, const struct mcp_survey *s)
 {
 	auto_output o = output_for(STDOUT_FILENO);
-	bool held = false;
+	bool held = false, unseen = false;
 
 	for (size_t i = 0; i < s->gateway->n; i++) {
 		const struct gateway_member *m = &s->gateway->members[i];
 
 		held |= tools_print_member(c, &o, m);
+		unseen |= m->is_held;
 	}
 	if (held)
 		buffer_printf(&o.text,
 			"\nWhat is quarantined cannot be called until it is approved: %s\n",
 			buffer_text(&s->command));
+	else if (unseen)
+		buffer_printf(
+			&o.text, "\nTo start and approve a server: %s\n", buffer_text(&s->command));
 	return output_write(&o, STDOUT_FILENO, c->error);
 }
 
@@ -237,7 +241,7 @@ int mcp_tools_main(struct call *c)
 		return r < 0 ? r : STATUS_YES;
 	r = mcp_survey_load(&s, c, c->words[0]);
 	if (r == 0)
-		r = mcp_survey_look(&s, c);
+		r = mcp_survey_look(&s, c, NULL, NULL);
 	if (r == 0)
 		r = json ? tools_print_json(c, &s) : tools_print(c, &s);
 	for (size_t i = 0; r >= 0 && i < s.gateway->n; i++)

@@ -86,6 +86,16 @@ static void wrapping_add_args(struct client_edit *x, const struct text_place *se
 	edit_cut(x, command->key_at, 0, edit_keep(x, &put));
 }
 
+/* A server's own folder may have a program of our name, and modes and tiers enforce less. */
+static bool wrapping_is_confined(const struct client_install *in, const char *const *words)
+{
+	bool is = strcmp(words[0], in->program) == 0 || strcmp(words[0], "corral") == 0;
+
+	for (size_t i = 3; is && words[i] && strcmp(words[i], "--") != 0; i++)
+		is = strncmp(words[i], "--mode", 6) != 0 && strncmp(words[i], "--tier", 6) != 0;
+	return is;
+}
+
 /* NULL: it was wrapped; else why it is left. */
 static const char *wrapping_wrap(struct client_edit *x, const struct client_install *in,
 	const struct text_place *server, struct client_change *c)
@@ -106,7 +116,10 @@ static const char *wrapping_wrap(struct client_edit *x, const struct client_inst
 		return "its command or arguments are not text";
 	if (edit_is_ours(c->before, "wrap") || edit_is_ours(c->before, "serve") ||
 		edit_is_ours(c->before, "gateway"))
-		return "it runs by Corral already";
+		return wrapping_is_confined(in, c->before)
+			       ? "it runs by Corral already"
+			       : "it names Corral, but is another program or not confined; look "
+				 "at it";
 	before = wrapping_key_before(x, command);
 	if (!before)
 		return "its keys are written in a form that is not changed here";

@@ -285,6 +285,27 @@ static int config_check_kind(const struct gateway_reader *r, const struct node *
 	return 0;
 }
 
+/* Each server is in a sandbox, which hides this file from it. */
+static int config_check_options(const struct gateway_reader *r, const struct node *options)
+{
+	static const char *const weaker[] = { "--mode", "--tier" };
+
+	node_for_each(w, options) {
+		for (size_t i = 0; i < ROWS(weaker); i++) {
+			const size_t len = strlen(weaker[i]);
+
+			if (strncmp(w->text, weaker[i], len) == 0 &&
+				(!w->text[len] || w->text[len] == '='))
+				return CONFIG_REFUSE(r, w,
+					"`%s` is not for servers of a gateway: each is in a whole "
+					"sandbox; grant what it needs by `--read`, `--write`, "
+					"`--net` and `--exec`",
+					weaker[i]);
+		}
+	}
+	return 0;
+}
+
 /* What is needed. */
 static int config_check_server(const struct gateway_reader *r, const struct node *n)
 {
@@ -302,7 +323,7 @@ static int config_check_server(const struct gateway_reader *r, const struct node
 		if (strcmp(w->text, "--") == 0)
 			return CONFIG_REFUSE(
 				r, w, "`%s` stands before the command by itself", w->text);
-	return 0;
+	return options ? config_check_options(r, options) : 0;
 }
 
 static int config_read_server(

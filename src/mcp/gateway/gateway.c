@@ -115,6 +115,7 @@ static int gateway_add(struct gateway *g, const struct gateway_server *s, struct
 		.said = gateway_said,
 		.context = m,
 		.is_once = g->o.is_survey,
+		.hidden = g->hidden,
 		.in.fd = -1,
 		.out.fd = -1,
 		.err.fd = -1 };
@@ -150,6 +151,16 @@ static void gateway_set_features(struct gateway *g)
 	f->changes = true;
 }
 
+void gateway_hide(struct gateway *g, const char *path)
+{
+	size_t n = 0;
+
+	while (g->hidden[n])
+		n++;
+	if (n < GATEWAY_HIDDEN_MAX)
+		g->hidden[n] = path;
+}
+
 int gateway_new(struct gateway **ret, const struct gateway_options *o, struct error *e)
 {
 	struct gateway *g = calloc(1, sizeof(*g));
@@ -158,6 +169,7 @@ int gateway_new(struct gateway **ret, const struct gateway_options *o, struct er
 	if (!g)
 		return error_no_memory(e);
 	g->o = *o;
+	gateway_hide(g, o->path);
 	g->members = calloc(o->config->n, sizeof(*g->members));
 	if (!g->members || skill_scanner_new(&g->scanner) < 0) {
 		gateway_free(g);
@@ -174,6 +186,23 @@ int gateway_new(struct gateway **ret, const struct gateway_options *o, struct er
 	return 0;
 }
 
+static bool gateway_may_start(const struct gateway_member *m)
+{
+	const struct gateway_options *o = &m->gateway->o;
+
+	return o->is_survey && o->may_start ? o->may_start(o->context, m) : gateway_is_approved(m);
+}
+
+/* Its command runs with what its options grant: who wrote the file is not the one to say so. */
+static void gateway_hold(struct gateway_member *m)
+{
+	m->is_held = m->has_ended = true;
+	(void)snprintf(m->why, sizeof(m->why), "%s",
+		m->pins.exists ? "its command or options changed since it was approved, so it was "
+				 "not started"
+			       : "it was never approved, so it was not started");
+}
+
 void gateway_start(struct gateway *g)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -183,8 +212,12 @@ void gateway_start(struct gateway *g)
 		m->seen[MCP_TOOLS_CHANGED] = gateway_look(m, GATEWAY_TOOL);
 		m->seen[MCP_PROMPTS_CHANGED] = gateway_look(m, GATEWAY_PROMPT);
 		m->seen[MCP_RESOURCES_CHANGED] = gateway_look_resources(m);
-		if (g->o.is_survey || gateway_is_approved(m)) {
+		if (gateway_may_start(m)) {
 			gateway_process_start(&m->process);
+			continue;
+		}
+		if (g->o.is_survey) {
+			gateway_hold(m);
 			continue;
 		}
 		gateway_describe_member(m, &text);

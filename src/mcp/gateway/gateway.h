@@ -33,6 +33,7 @@ struct gateway_member {
 	struct gateway_process process;
 	bool is_listed; /* its process has listed what it has, and runs */
 	bool has_ended; /* the process did, once */
+	bool is_held;   /* in a survey: it was not started */
 	bool has_signs; /* of prompt injection, in what it says of its resources */
 	size_t taken;   /* of its resources, by other servers */
 	char why[GATEWAY_WHY_BYTES];
@@ -47,11 +48,13 @@ struct gateway_resource {
 
 struct gateway_options {
 	const struct gateway_config *config;
-	const char *path;    /* of its file: absolute, without links */
+	const char *path;    /* of its file: absolute, without links; hidden from its servers */
 	const char *command; /* "corral mcp approve FILE", as a shell reads it */
 	const char *version;
 	struct loop *loop;
-	bool is_survey; /* servers are started whatever was approved, once, and nothing is called */
+	bool is_survey; /* servers are started once, and nothing is called */
+	/* In a survey: whether to start it; NULL: if it is approved. */
+	bool (*may_start)(void *context, const struct gateway_member *m);
 	/* May be NULL: a line for the user, without its newline; an event for the log. */
 	void (*note)(void *context, const char *line);
 	void (*record)(void *context, const struct audit_event *event);
@@ -63,7 +66,8 @@ struct gateway_options {
 
 struct gateway {
 	struct gateway_options o;
-	struct mcp_server *server; /* NULL in a survey */
+	const char *hidden[GATEWAY_HIDDEN_MAX + 1]; /* of its servers; ends with NULL */
+	struct mcp_server *server;                  /* NULL in a survey */
 	struct gateway_member *members;
 	size_t n;
 	struct gateway_resource *resources; /* in order: of one URI, the first one's it is */
@@ -80,6 +84,8 @@ struct gateway {
  * not move.
  */
 int gateway_new(struct gateway **ret, const struct gateway_options *o, struct error *e);
+/* One more file that its servers must not see; before they are started. It is not copied. */
+void gateway_hide(struct gateway *g, const char *path);
 /* Starts the servers; each by itself. */
 void gateway_start(struct gateway *g);
 /* Ends them all. Accepts NULL. */

@@ -249,6 +249,18 @@ bool pin_digest(const struct node *tool, char ret[PIN_DIGEST_BYTES])
 	return !text.failed;
 }
 
+/* A plain name as it is, any other as JSON writes it: no key looks like another place, or line. */
+static void pin_print_key(struct buffer *out, const char *key)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
+
+	if (*key && !key[strspn(key, plain)])
+		buffer_adds(out, key);
+	else
+		json_print_string(out, key, strlen(key));
+}
+
 static void pin_print_value(struct buffer *out, const struct node *n, const char *path)
 {
 	if ((n->type != NODE_MAP && n->type != NODE_LIST) || !n->first) {
@@ -260,21 +272,26 @@ static void pin_print_value(struct buffer *out, const struct node *n, const char
 	for (const struct node *child = n->first; child; child = child->next) {
 		auto_buffer below = { 0 };
 
-		buffer_printf(&below, "%s%s%s", path, *path ? "." : "",
-			n->type == NODE_MAP ? child->key : "-");
+		buffer_printf(&below, "%s%s", path, *path ? "." : "");
+		if (n->type == NODE_MAP)
+			pin_print_key(&below, child->key);
+		else
+			buffer_addc(&below, '-');
+		out->failed = out->failed || below.failed;
 		pin_print_value(out, child, buffer_text(&below));
 	}
 }
 
 void pin_print(const struct node *tool, struct buffer *out)
 {
+	static const struct node_bounds bounds = { PINS_BYTES, PINS_BYTES };
 	auto_buffer text = { 0 };
 	auto_document d = { 0 };
 
 	/* In one order, so that only what differs does. */
 	mcp_canonical_print(&text, tool);
-	if (!text.failed && json_read(&d, NULL, text.data, text.len, NULL) == 0)
+	if (!text.failed && json_read_within(&d, NULL, text.data, text.len, &bounds, NULL) == 0)
 		pin_print_value(out, d.root, "");
 	else
-		out->failed = out->failed || text.failed;
+		out->failed = true; /* nothing is approved that is not shown */
 }

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/fd.h"
 #include "event/wait.h"
+#include "policy/match/glob.h"
 #include "process/starting.h"
 
 enum {
@@ -243,15 +245,34 @@ static void process_restart(struct timer *t)
 	gateway_process_start(container_of(t, struct gateway_process, again));
 }
 
-/* In the arena, ending with NULL. */
-static const char **process_argv(const struct gateway_server *s, struct arena *a)
+/* As --deny reads it. NULL: out of memory. */
+static const char *process_hide(struct arena *a, const char *path)
 {
+	auto_buffer pattern = { 0 };
+
+	glob_print_literal(path, strlen(path), &pattern);
+	return pattern.failed ? NULL : arena_strdup(a, buffer_text(&pattern));
+}
+
+/* In the arena, ending with NULL. */
+static const char **process_argv(const struct gateway_process *p, struct arena *a)
+{
+	const struct gateway_server *s = p->config;
 	const char *const head[] = { "corral", "mcp", s->is_remote ? "remote" : "wrap" };
-	const char **argv = arena_calloc(a, 3 + 2 * (size_t)GATEWAY_WORDS_MAX + 2, sizeof(*argv));
+	const char **argv = arena_calloc(a,
+		3 + 2 * (size_t)GATEWAY_HIDDEN_MAX + 2 * (size_t)GATEWAY_WORDS_MAX + 2,
+		sizeof(*argv));
 	size_t n = 0;
 
 	for (size_t i = 0; argv && i < 3; i++)
 		argv[n++] = head[i];
+	/* One over HTTP has no files. */
+	for (size_t i = 0; argv && !s->is_remote && p->hidden && p->hidden[i]; i++) {
+		argv[n++] = "--deny";
+		argv[n++] = process_hide(a, p->hidden[i]);
+		if (!argv[n - 1])
+			return NULL;
+	}
 	for (size_t i = 0; argv && s->options[i]; i++)
 		argv[n++] = s->options[i];
 	if (argv && !s->is_remote)
@@ -266,7 +287,7 @@ static int process_spawn(struct gateway_process *p)
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, err[2] = { -1, -1 };
 	auto_arena a = { 0 };
 	struct starting s = { .program = "/proc/self/exe",
-		.argv = process_argv(p->config, &a),
+		.argv = process_argv(p, &a),
 		.env = (const char *const *)environ,
 		.n = 3,
 		.place = STARTING_SESSION };

@@ -19,6 +19,8 @@
 
 enum { GATEWAY_PROCESS_WORDS = 384 };
 
+enum { GATEWAY_HIDDEN_MAX = 2 };
+
 struct gateway_process {
 	const struct gateway_server *config;
 	struct loop *loop;
@@ -28,7 +30,8 @@ struct gateway_process {
 	/* A line of its standard error, without its newline. */
 	void (*said)(void *context, const char *line, size_t len);
 	void *context;
-	bool is_once; /* it is not started again */
+	bool is_once;              /* it is not started again */
+	const char *const *hidden; /* files that it must not see; ends with NULL */
 	/* Private. */
 	pid_t pid;   /* 0: none runs */
 	pid_t dying; /* it was told to end; 0: none */
