@@ -326,8 +326,18 @@ int oauth_answer_device(struct oauth_device *ret, const struct oauth_server *ser
 
 /* Registration */
 
-int oauth_answer_client(const char **ret_id, const char **ret_secret, const char *redirect,
-	unsigned status, const char *body, size_t len, struct arena *a, struct error *e)
+/* The method that the server has chosen (RFC 7591, 3.2.1), if it says one that it has. */
+static void answer_method(const struct node *map, unsigned *methods)
+{
+	const unsigned chosen = oauth_method_read(node_get_text(map, "token_endpoint_auth_method"));
+
+	if (chosen & *methods)
+		*methods = chosen;
+}
+
+int oauth_answer_client(const char **ret_id, const char **ret_secret, unsigned *methods,
+	const char *redirect, unsigned status, const char *body, size_t len, struct arena *a,
+	struct error *e)
 {
 	const char *id = NULL, *secret = NULL;
 	enum oauth_refusal why;
@@ -354,6 +364,10 @@ int oauth_answer_client(const char **ret_id, const char **ret_secret, const char
 			return error_set(e, -EINVAL, NULL,
 				"the registration has another place for the call-back (`%.200s`)",
 				n->text ? n->text : "");
+	answer_method(d.root, methods);
+	/* A secret that the token endpoint takes by no method is of no use. */
+	if (*methods == OAUTH_BY_NONE)
+		secret = NULL;
 	*ret_id = arena_strdup(a, id);
 	*ret_secret = secret ? arena_strdup(a, secret) : NULL;
 	return *ret_id && (*ret_secret || !secret) ? 0 : error_no_memory(e);

@@ -55,9 +55,13 @@ struct oauth_device {
 int oauth_answer_device(struct oauth_device *ret, const struct oauth_server *server,
 	unsigned status, const char *body, size_t len, struct arena *a, struct error *e);
 
-/* Of a registration. *ret_secret NULL: there is none. redirect: what was registered, or NULL. */
-int oauth_answer_client(const char **ret_id, const char **ret_secret, const char *redirect,
-	unsigned status, const char *body, size_t len, struct arena *a, struct error *e);
+/*
+ * Of a registration. *ret_secret NULL: there is none, or the server takes none. redirect: what was
+ * registered, or NULL. methods: in, those of the server; out, those that are left by the answer.
+ */
+int oauth_answer_client(const char **ret_id, const char **ret_secret, unsigned *methods,
+	const char *redirect, unsigned status, const char *body, size_t len, struct arena *a,
+	struct error *e);
 
 /*
  * The query of a call-back. 0: *ret_code is the code. -EACCES: it is not of this login (its state

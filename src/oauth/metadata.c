@@ -191,21 +191,38 @@ static int metadata_endpoints(struct oauth_server *x, const struct node *map,
 	return r;
 }
 
+static const struct {
+	const char *name;
+	enum oauth_client_method bit;
+} metadata_method_names[] = { { "none", OAUTH_BY_NONE }, { "client_secret_basic", OAUTH_BY_BASIC },
+	{ "client_secret_post", OAUTH_BY_POST } };
+
+unsigned oauth_method_read(const char *name)
+{
+	for (size_t i = 0; i < ROWS(metadata_method_names); i++)
+		if (strcmp(metadata_method_names[i].name, name) == 0)
+			return metadata_method_names[i].bit;
+	return 0;
+}
+
+const char *oauth_method_name(unsigned method)
+{
+	for (size_t i = 0; i < ROWS(metadata_method_names); i++)
+		if (metadata_method_names[i].bit == method)
+			return metadata_method_names[i].name;
+	return "";
+}
+
 static unsigned metadata_methods(const struct node *map)
 {
-	static const struct {
-		const char *name;
-		unsigned bit;
-	} rows[] = { { "none", OAUTH_BY_NONE }, { "client_secret_basic", OAUTH_BY_BASIC },
-		{ "client_secret_post", OAUTH_BY_POST } };
 	const struct node *list = node_get(map, "token_endpoint_auth_methods_supported");
 	unsigned methods = 0;
 
 	/* RFC 8414: if it is omitted. */
 	if (!list)
 		return OAUTH_BY_NONE | OAUTH_BY_BASIC;
-	for (size_t i = 0; i < ROWS(rows); i++)
-		methods |= metadata_has(list, rows[i].name) ? rows[i].bit : 0;
+	for (const struct node *n = list->type == NODE_LIST ? list->first : NULL; n; n = n->next)
+		methods |= n->type == NODE_STRING ? oauth_method_read(n->text) : 0;
 	return methods;
 }
 
@@ -236,6 +253,7 @@ int oauth_server_read(struct oauth_server *ret, const char *issuer, const char *
 		return r;
 	x.methods = metadata_methods(d.root);
 	x.has_s256 = metadata_has(node_get(d.root, "code_challenge_methods_supported"), "S256");
+	x.has_offline = metadata_has(node_get(d.root, "scopes_supported"), "offline_access");
 	(void)node_boolean(
 		node_get(d.root, "client_id_metadata_document_supported"), &x.has_document);
 	(void)node_boolean(

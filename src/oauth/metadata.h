@@ -34,6 +34,9 @@ bool oauth_resource_covers(const char *resource, const char *url);
 
 /* How a client shows its secret: bits. */
 enum oauth_client_method { OAUTH_BY_NONE = 1, OAUTH_BY_BASIC = 2, OAUTH_BY_POST = 4 };
+/* By its name, as in client_secret_basic; 0: one that is not known here. */
+unsigned oauth_method_read(const char *name);
+const char *oauth_method_name(unsigned method); /* of one bit */
 
 struct oauth_server {
 	const char *issuer, *token;
@@ -42,6 +45,7 @@ struct oauth_server {
 	bool has_s256;     /* else no login by a code */
 	bool has_document; /* a client may be named by the URL of its document */
 	bool says_issuer;  /* in call-backs (RFC 9207) */
+	bool has_offline;  /* the scope offline_access leads to a refresh token */
 };
 
 int oauth_server_read(struct oauth_server *ret, const char *issuer, const char *body, size_t len,

@@ -21,31 +21,9 @@ static const struct record_row {
 	TEXT(client_id), TEXT(client_secret), TEXT(method), TEXT(scope), TEXT(refresh),
 	TEXT(refused) };
 
-static const struct {
-	const char *name;
-	unsigned method;
-} record_methods[] = { { "none", OAUTH_BY_NONE }, { "client_secret_basic", OAUTH_BY_BASIC },
-	{ "client_secret_post", OAUTH_BY_POST } };
-
 static const char **record_text(struct oauth_record *r, size_t row)
 {
 	return (const char **)(void *)((char *)r + record_rows[row].place);
-}
-
-static unsigned record_method(const char *name)
-{
-	for (size_t i = 0; i < ROWS(record_methods); i++)
-		if (strcmp(record_methods[i].name, name) == 0)
-			return record_methods[i].method;
-	return 0;
-}
-
-const char *oauth_record_method(unsigned method)
-{
-	for (size_t i = 0; i < ROWS(record_methods); i++)
-		if (record_methods[i].method == method)
-			return record_methods[i].name;
-	return "";
 }
 
 int oauth_record_print(const struct oauth_record *r, struct buffer *out)
@@ -91,8 +69,8 @@ static bool record_is_whole(const struct oauth_record *r)
 	       oauth_place_read(&p, r->token, "", NULL) == 0 &&
 	       (!*r->revocation || oauth_place_read(&p, r->revocation, "", NULL) == 0) &&
 	       oauth_resource_covers(r->resource, r->url) && *r->client_id &&
-	       record_method(r->method) > 0 &&
-	       (record_method(r->method) == OAUTH_BY_NONE || *r->client_secret);
+	       oauth_method_read(r->method) > 0 &&
+	       (oauth_method_read(r->method) == OAUTH_BY_NONE || *r->client_secret);
 }
 
 int oauth_record_read(struct oauth_record *ret, const char *text, size_t len, struct error *e)
@@ -124,5 +102,5 @@ void oauth_record_client(const struct oauth_record *r, struct oauth_client *ret)
 {
 	*ret = (struct oauth_client){ .id = r->client_id,
 		.secret = *r->client_secret ? r->client_secret : NULL,
-		.method = record_method(r->method) };
+		.method = oauth_method_read(r->method) };
 }

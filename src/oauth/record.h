@@ -31,5 +31,3 @@ int oauth_record_read(struct oauth_record *ret, const char *text, size_t len, st
 void oauth_record_client(const struct oauth_record *r, struct oauth_client *ret);
 void oauth_record_deinit(struct oauth_record *r); /* wipes it */
 #define auto_oauth_record __attribute__((cleanup(oauth_record_deinit))) struct oauth_record
-
-const char *oauth_record_method(unsigned method);

@@ -82,6 +82,8 @@ class Tools(Server):
         token = h.headers.get("Authorization", "")
         if path == "/.well-known/oauth-protected-resource/mcp" and "no metadata" not in self.lies:
             h.send(self.describe())
+        elif path == "/mcp" and h.command == "GET" and "calls" in self.lies:
+            h.send({"error": "there is nothing to read"}, 405)
         elif path == "/mcp" and token[len("Bearer "):] in self.authority.issued:
             h.send({"tools": "here they are", "sent": token})
         elif path == "/mcp":
@@ -96,6 +98,9 @@ class Tools(Server):
             self.get(h)
             return
         call = json.loads(body)
+        if call["method"] == "tools/call" and "lacks" in self.lies:
+            h.send({"error": "insufficient_scope"}, 403, WWW_Authenticate=f'Bearer error="insufficient_scope", scope="{self.lies["lacks"]}"')
+            return
         answers = {"initialize": lambda p: {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "tools", "version": "1"}},
                    "tools/list": lambda p: {"tools": TOOLS},
                    "tools/call": lambda p: self.call(p, token)}

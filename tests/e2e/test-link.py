@@ -242,6 +242,52 @@ def called(place, tools, authority):
     ok(done.returncode == 5 and "corral link auth none" in done.stderr, "a server without a login", done)
 
 
+def asked(authority):
+    """The scope of the last page."""
+    pages = [dict(urllib.parse.parse_qsl(path.partition("?")[2])) for m, path, _, _ in authority.seen if path.startswith("/authorize?")]
+    return pages[-1].get("scope")
+
+
+def scopes(place, tools, authority):
+    """What a login asks for, and how it gets more."""
+    tools.lies["calls"] = True
+    authority.lies["server"] = {"scopes_supported": ["tools", "offline_access"]}
+    done, _ = login(place, tools.url, name="step")
+    ok(done.returncode == 0 and asked(authority) == "tools offline_access", "a server that wants a token for calls alone says the scope; with one for a refresh token",
+       done, asked(authority))
+    authority.lies.clear()
+    tools.lies["lacks"] = "tools:write"
+    done = place.call("tool", "run", "step", "fail")
+    ok(done.returncode != 0 and "corral link auth --add-scope 'tools:write' step" in done.stdout + done.stderr, "a call that needs more says how to get it", done)
+    authority.lies["tokens"] = {"scope": "tools tools:write"}
+    a = Auth(place, "--add-scope", "tools:write", "step")
+    get(get(a.page)[1])
+    done = a.end()
+    ok(done.returncode == 0 and asked(authority) == "tools tools:write", "what it has is asked for, too", done, asked(authority))
+    n = len(authority.seen)
+    done = Auth(place, "--add-scope", "tools:write", "step").end()
+    ok(done.returncode == 2 and "already" in done.stderr and len(authority.seen) == n, "what it has is not asked for once more", done)
+    tools.lies["lacks"] = "tools';reboot"
+    done = place.call("tool", "run", "step", "fail")
+    ok(done.returncode != 0 and "reboot" not in done.stdout + done.stderr, "a scope that would be another command is not shown in one", done)
+    done = Auth(place, "--add-scope", "x", "step", "https://other.example/mcp").end()
+    ok(done.returncode == 2 and tools.url in done.stderr, "nothing is added at another server", done)
+    done = Auth(place, "nowhere").end()
+    ok(done.returncode in (2, 5) and "corral link auth nowhere URL" in done.stderr, "without a login there is no server to log in at", done)
+    authority.lies.clear()
+    tools.lies.clear()
+
+
+def secrets_of_clients(place, tools, authority):
+    """A registration has a secret, and the token endpoint says what it takes."""
+    for methods, answer, basic in ((["none"], {}, False), (["client_secret_basic"], {}, True), (["none", "client_secret_basic"], {"token_endpoint_auth_method": "none"}, False)):
+        authority.lies.update(server={"token_endpoint_auth_methods_supported": methods}, client={"client_secret": "s3cret", **answer})
+        done, _ = login(place, tools.url, name="secretive")
+        sent = [(auth, body) for _, path, auth, body in authority.seen if path == "/token"][-1]
+        ok(done.returncode == 0 and sent[0].startswith("Basic ") == basic and "s3cret" not in sent[1], f"a secret of a registration, at {methods}, {answer}", done, sent)
+    authority.lies.clear()
+
+
 def imported(place, tools, authority):
     """What another client has left, by the name of that client."""
     name = place.path / "agentlink"
@@ -293,6 +339,8 @@ def main():
         clients(place, tools, authority)
         logout(place, authority)
         called(place, tools, authority)
+        scopes(place, tools, authority)
+        secrets_of_clients(place, tools, authority)
         imported(place, tools, authority)
         older(place, tools, authority)
     finally:

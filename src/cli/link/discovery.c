@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/link/discovery.h"
 
+#include <corral/policy.h>
 #include <errno.h>
 #include <string.h>
 
+#include "codec/json-writer.h"
 #include "oauth/answer.h"
 #include "oauth/challenge.h"
 #include "oauth/place.h"
@@ -62,15 +64,64 @@ static int discovery_assume(
 	return ret->resource && ret->servers[0] ? 0 : error_no_memory(e);
 }
 
+#define DISCOVERY_META "io.modelcontextprotocol/"
+
+static int discovery_print_call(struct buffer *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_open_map(&w, NULL);
+	json_put_text(&w, "jsonrpc", "2.0");
+	json_put_count(&w, "id", 1);
+	json_put_text(&w, "method", "tools/list");
+	json_open_map(&w, "params");
+	json_open_map(&w, "_meta");
+	json_put_text(&w, DISCOVERY_META "protocolVersion", REQUEST_MCP_VERSION);
+	json_open_map(&w, DISCOVERY_META "clientInfo");
+	json_put_text(&w, "name", "corral");
+	json_put_text(&w, "version", corral_version());
+	json_close(&w);
+	json_open_map(&w, DISCOVERY_META "clientCapabilities");
+	return json_end(&w);
+}
+
+/* A server of MCP may want a token for its calls alone, which no GET is. */
+static void discovery_call(struct requests *r, const char *url, struct request_answer *ret)
+{
+	struct error ignored = { 0 };
+	auto_buffer body = { 0 };
+
+	if (discovery_print_call(&body) == 0)
+		(void)request_make(r,
+			&(const struct request_of){ .method = "POST",
+				.url = url,
+				.type = "application/json",
+				.body = &body,
+				.mcp = "tools/list" },
+			ret, &ignored);
+}
+
+/* What the server says to one who has no token. It need not say anything: none is an error. */
+static int discovery_challenge(struct requests *r, const char *url, struct arena *a,
+	struct oauth_challenge *ret, struct error *e)
+{
+	auto_request_answer answer = { 0 };
+	int code = discovery_get(r, url, &answer, e);
+
+	if (code == 0 && answer.status != 401) {
+		request_answer_deinit(&answer);
+		discovery_call(r, url, &answer);
+	}
+	return code == 0 && answer.status == 401 ? oauth_challenge_read(ret, answer.challenge, a, e)
+						 : code;
+}
+
 static int discovery_resource(struct requests *r, const char *url, struct arena *a,
 	struct discovery *ret, struct error *e)
 {
-	auto_request_answer answer = { 0 };
 	struct oauth_challenge challenge = { 0 };
-	int code = discovery_get(r, url, &answer, e);
+	int code = discovery_challenge(r, url, a, &challenge, e);
 
-	if (code == 0 && answer.status == 401)
-		code = oauth_challenge_read(&challenge, answer.challenge, a, e);
 	if (code < 0)
 		return code;
 	ret->scope = challenge.scope;
@@ -152,7 +203,7 @@ int discovery_run(struct requests *r, const char *url, const char *issuer, struc
 
 static int discovery_register_new(struct requests *r, const struct oauth_server *server,
 	const struct discovery_client *of, struct arena *a, struct oauth_client *ret,
-	struct error *e)
+	unsigned *methods, struct error *e)
 {
 	auto_request_answer answer = { 0 };
 	auto_buffer body = { 0 };
@@ -177,8 +228,8 @@ static int discovery_register_new(struct requests *r, const struct oauth_server 
 			.body = &body },
 		&answer, e);
 	return code < 0 ? code
-			: oauth_answer_client(&ret->id, &ret->secret, of->redirect, answer.status,
-				  buffer_text(&answer.body), answer.body.len, a, e);
+			: oauth_answer_client(&ret->id, &ret->secret, methods, of->redirect,
+				  answer.status, buffer_text(&answer.body), answer.body.len, a, e);
 }
 
 int discovery_register(struct requests *r, const struct oauth_server *server,
@@ -186,6 +237,7 @@ int discovery_register(struct requests *r, const struct oauth_server *server,
 	struct error *e)
 {
 	struct oauth_client c = { .id = of->id, .secret = of->secret };
+	unsigned methods = server->methods;
 	int code = 0;
 
 	if (!c.id && of->document) {
@@ -197,9 +249,9 @@ int discovery_register(struct requests *r, const struct oauth_server *server,
 		c.id = of->document;
 	}
 	if (!c.id)
-		code = discovery_register_new(r, server, of, a, &c, e);
+		code = discovery_register_new(r, server, of, a, &c, &methods, e);
 	if (code == 0)
-		code = oauth_client_choose(&c, server->methods, e);
+		code = oauth_client_choose(&c, methods, e);
 	if (code == 0)
 		*ret = c;
 	return code;

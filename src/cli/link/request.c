@@ -17,7 +17,12 @@
 #include "vault/client.h"
 #include "vault/secret.h"
 
-enum { REQUEST_MS = 20 * 1000, REQUEST_SLACK_MS = 10 * 1000, REQUEST_REDIRECTS = 3 };
+enum {
+	REQUEST_MS = 20 * 1000,
+	REQUEST_SLACK_MS = 10 * 1000,
+	REQUEST_REDIRECTS = 3,
+	REQUEST_FIELDS = 5,
+};
 
 /* A sandbox gets the one host of its request; the policy itself has none. */
 static const char *const request_layer = "{\"network\": {\"allow\": []}}";
@@ -175,11 +180,16 @@ static void request_wait(struct request_run *run, struct corral_process *p)
 /* One request */
 
 static int request_fill(const struct requests *r, const struct request_of *of, const char *url,
-	struct value_item items[3], struct values *v)
+	struct value_item items[REQUEST_FIELDS], struct values *v)
 {
 	size_t n = 0;
 
-	items[n++] = (struct value_item){ "Accept", "application/json" };
+	items[n++] = (struct value_item){ "Accept",
+		of->mcp ? "application/json, text/event-stream" : "application/json" };
+	if (of->mcp) {
+		items[n++] = (struct value_item){ "MCP-Protocol-Version", REQUEST_MCP_VERSION };
+		items[n++] = (struct value_item){ "Mcp-Method", of->mcp };
+	}
 	if (of->type)
 		items[n++] = (struct value_item){ "Content-Type", of->type };
 	if (of->authorization && *of->authorization)
@@ -206,7 +216,7 @@ static int request_once(struct requests *r, const struct request_of *of, const c
 	struct request_run run = { .answer = ret };
 	struct corral_process *p = NULL;
 	struct corral_error *error = NULL;
-	struct value_item items[3];
+	struct value_item items[REQUEST_FIELDS];
 	struct values v = { 0 };
 	struct oauth_place to;
 	int code = oauth_place_read(&to, url, "the server", e);

@@ -21,11 +21,14 @@ struct requests {
 void requests_deinit(struct requests *r);
 #define auto_requests __attribute__((cleanup(requests_deinit))) struct requests
 
+#define REQUEST_MCP_VERSION "2026-07-28"
+
 struct request_of {
 	const char *method, *url;
 	const char *type;          /* of the body; NULL: there is none */
 	const char *authorization; /* "" or NULL: none */
 	const struct buffer *body;
+	const char *mcp; /* a method of MCP: the headers of such a request go with it; or NULL */
 };
 
 struct request_answer {

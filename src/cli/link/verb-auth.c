@@ -17,12 +17,13 @@
 #include "cli/vault/prompt.h"
 #include "event/wait.h"
 #include "oauth/place.h"
+#include "oauth/scope.h"
 #include "vault/source-text.h"
 
 enum { AUTH_WAIT_MS = 10 * 60 * 1000, AUTH_LOCK_MS = 60 * 1000, AUTH_DEVICE_MOST_S = 1800 };
 
 struct auth_settings {
-	const char *client_id, *document, *issuer, *scope;
+	const char *client_id, *document, *issuer, *scope, *add_scope;
 	bool client_secret, device, no_browser;
 	uint64_t port;
 };
@@ -37,6 +38,7 @@ struct auth {
 	struct oauth_login login;
 	struct secret client_secret; /* that the user gave */
 	const char *name, *url;
+	const char *scope_before; /* of the login that is replaced; NULL: it was not looked at */
 };
 
 static void auth_end(struct auth *a)
@@ -57,7 +59,7 @@ static int auth_check(struct auth *a)
 	struct oauth_place place;
 	int r = keep_check_name(a->name, a->call->error);
 
-	if (r == 0)
+	if (r == 0 && a->url)
 		r = oauth_place_read(&place, a->url, "the server", a->call->error);
 	if (r == 0 && s->document)
 		r = oauth_place_read(&place, s->document, "--client-document", a->call->error);
@@ -67,7 +69,46 @@ static int auth_check(struct auth *a)
 		r = options_misused(a->call, "--client-secret is for --client-id");
 	if (r == 0 && s->device && s->port)
 		r = options_misused(a->call, "--port is for a login by the browser");
+	if (r == 0 && s->scope && s->add_scope)
+		r = options_misused(a->call, "--scope names all, --add-scope only what is added");
 	return r;
+}
+
+static int auth_take_before(struct auth *a, const struct oauth_record *before)
+{
+	const char *more = a->settings.add_scope;
+	struct error *e = a->call->error;
+
+	if (a->url && strcmp(a->url, before->url) != 0)
+		return error_set(e, -EINVAL, NULL,
+			"the login %s is at %.200s: --add-scope is for a login that there is",
+			a->name, before->url);
+	a->url = arena_strdup(a->call->arena, before->url);
+	a->scope_before = arena_strdup(a->call->arena, before->scope);
+	if (!a->url || !a->scope_before)
+		return error_no_memory(e);
+	if (!more || !oauth_scope_covers(before->scope, more))
+		return 0;
+	(void)error_set(e, -EINVAL, NULL,
+		"the login %s has the scope `%.200s` already, so another login changes nothing",
+		a->name, more);
+	error_hint(e,
+		"ask whoever runs the server why it refuses; `corral link auth %s` logs in "
+		"again",
+		a->name);
+	return -EINVAL;
+}
+
+/* Its server, and what it is for, where the user does not say it. Its secrets do not stay here. */
+static int auth_read_before(struct auth *a)
+{
+	auto_oauth_record before = { 0 };
+	int r;
+
+	if (a->url && !a->settings.add_scope)
+		return 0;
+	r = keep_read(&a->session, a->name, &before);
+	return r < 0 ? r : auth_take_before(a, &before);
 }
 
 /* Typed, or all of standard input: other processes see arguments. */
@@ -91,6 +132,31 @@ static int auth_read_secret(struct auth *a)
 	return r;
 }
 
+/*
+ * What is asked for: what the user says; else what the server asks for, or all that it has. A
+ * refresh token spares logins: it is asked for where the scope that leads to it is known.
+ */
+static int auth_scope(struct auth *a, const char **ret)
+{
+	const struct auth_settings *s = &a->settings;
+	const char *scope = a->found.scope ? a->found.scope : a->found.resource.scope;
+	auto_buffer all = { 0 };
+
+	*ret = s->scope;
+	if (s->scope)
+		return 0;
+	if (s->add_scope && *a->scope_before)
+		scope = a->scope_before;
+	oauth_scope_add(&all, scope);
+	oauth_scope_add(&all, s->add_scope);
+	if (all.len > 0 && a->found.server.has_offline)
+		oauth_scope_add(&all, "offline_access");
+	if (all.len == 0 && !all.failed)
+		return 0;
+	*ret = all.failed ? NULL : arena_strdup(a->call->arena, all.data);
+	return *ret ? 0 : error_no_memory(a->call->error);
+}
+
 static int auth_find(struct auth *a)
 {
 	struct arena *arena = a->call->arena;
@@ -104,9 +170,9 @@ static int auth_find(struct auth *a)
 
 	if (r < 0)
 		return r;
-	of.scope = a->settings.scope ? a->settings.scope
-		   : a->found.scope  ? a->found.scope
-				     : a->found.resource.scope;
+	r = auth_scope(a, &of.scope);
+	if (r < 0)
+		return r;
 	r = discovery_register(&a->requests, &a->found.server, &of, arena, &a->login.client, e);
 	if (r < 0)
 		return r;
@@ -156,7 +222,7 @@ static int auth_store(struct auth *a, const struct oauth_tokens *t)
 		.revocation = a->found.server.revocation ? a->found.server.revocation : "",
 		.client_id = a->login.client.id,
 		.client_secret = a->login.client.secret ? a->login.client.secret : "",
-		.method = oauth_record_method(a->login.client.method),
+		.method = oauth_method_name(a->login.client.method),
 		.scope = a->login.scope ? a->login.scope : "",
 		.refresh = "",
 		.refused = "",
@@ -319,6 +385,8 @@ static int auth_all(struct auth *a)
 	if (r == 0)
 		r = keep_check_free(&a->session, a->name);
 	if (r == 0)
+		r = auth_read_before(a);
+	if (r == 0)
 		r = auth_read_secret(a);
 	if (r == 0)
 		r = auth_find(a);
@@ -351,6 +419,10 @@ static int verb_link_auth_run(struct call *c)
 		{ { "scope", SCHEMA_TEXT,
 			  .help = "what the token is for; if not given, what the server asks for" },
 			0, "WORDS", .target = &a.settings.scope },
+		{ { "add-scope", SCHEMA_TEXT,
+			  .help = "the same, beside what the login that there is has; a server "
+				  "that refuses a call says it" },
+			0, "WORDS", .target = &a.settings.add_scope },
 		{ { "device", SCHEMA_FLAG,
 			  .help = "log in on another device, by a code that is typed there" },
 			.target = &a.settings.device },
@@ -371,7 +443,7 @@ static int verb_link_auth_run(struct call *c)
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	a.name = c->words[0];
-	a.url = c->words[1];
+	a.url = c->n > 1 ? c->words[1] : NULL;
 	r = auth_all(&a);
 	if (r < 0)
 		return vault_session_refuse(&a.session, r);
@@ -384,7 +456,7 @@ static int verb_link_auth_run(struct call *c)
 
 const struct verb verb_link_auth = {
 	.name = "auth",
-	.synopsis = "[OPTION]... NAME URL",
+	.synopsis = "[OPTION]... NAME [URL]",
 	.summary = "log in to a server, and keep its tokens in the vault",
 	.description =
 		"Asks the server at URL who gives tokens for it, and logs in there by OAuth 2.1: "
@@ -394,13 +466,15 @@ const struct verb verb_link_auth = {
 		"needed.\n"
 		"The client is one that you have registered (--client-id), one that is described "
 		"at a URL (--client-document), or, without either, one that is registered now. "
-		"A login that is there is replaced.",
+		"A login that is there is replaced; without a URL, it is one at the same server.",
 	.examples = "corral link auth linear https://mcp.linear.app/mcp\n"
 		    "corral link auth --device tracker https://tracker.example.com/mcp\n"
 		    "corral link auth --client-id me --client-secret t https://t.example/mcp\n"
+		    "corral link auth --add-scope issues:write linear\n"
 		    "corral run --secret LINK_LINEAR -- ./agent\n",
-	.operand = "NAME and URL",
-	.min = 2,
+	.operand = "NAME",
+	.offer = link_offer,
+	.min = 1,
 	.max = 2,
 	.run = verb_link_auth_run,
 };

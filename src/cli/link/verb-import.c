@@ -124,7 +124,7 @@ static int import_keep(struct link_import *i)
 		.revocation = i->found.server.revocation ? i->found.server.revocation : "",
 		.client_id = i->client.id,
 		.client_secret = i->client.secret ? i->client.secret : "",
-		.method = oauth_record_method(i->client.method),
+		.method = oauth_method_name(i->client.method),
 		.scope = "",
 		.refresh = i->refresh,
 		.refused = "",

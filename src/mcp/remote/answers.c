@@ -10,6 +10,10 @@
 #include "base/ascii.h"
 #include "codec/json-writer.h"
 #include "mcp/remote/internal.h"
+#include "oauth/challenge.h"
+#include "oauth/scope.h"
+
+enum { ANSWERS_LOGIN_BYTES = 64 };
 
 /* "application/json; charset=utf-8" is of this type. */
 static bool answers_is_type(const char *header, const char *type)
@@ -32,6 +36,21 @@ static void answers_take_session(struct remote *b, const char *session)
 		memcpy(b->session, session ? session : "", len + 1);
 }
 
+/* RFC 6750, 3.1. It is shown as part of a command: only a text that is plain is. */
+static void answers_take_scope(struct remote_exchange *x, const struct remote_head *h)
+{
+	auto_arena a = { 0 };
+	struct oauth_challenge said = { 0 };
+
+	x->scope[0] = '\0';
+	if (h->status != 403 || !h->challenge ||
+		oauth_challenge_read(&said, h->challenge, &a, NULL) < 0)
+		return;
+	if (said.error && strcmp(said.error, "insufficient_scope") == 0 && said.scope &&
+		oauth_scope_is_plain(said.scope) && strlen(said.scope) <= REMOTE_SCOPE_MAX)
+		(void)stpcpy(x->scope, said.scope);
+}
+
 int remote_begun(struct remote *b, struct remote_exchange *x, const struct remote_head *h)
 {
 	const bool is_hello = x->kind == REMOTE_HELLO || x->kind == REMOTE_RENEWAL;
@@ -40,6 +59,7 @@ int remote_begun(struct remote *b, struct remote_exchange *x, const struct remot
 	x->is_json = answers_is_type(h->type, "application/json");
 	x->is_stream = h->status == 200 && answers_is_type(h->type, "text/event-stream");
 	x->fault = NULL;
+	answers_take_scope(x, h);
 	if (h->location) {
 		remote_refuse(b, x,
 			"the server %s sends its clients to another place, where they are not "
@@ -262,18 +282,47 @@ static bool answers_pass_error(struct remote *b, struct remote_exchange *x)
 	return true;
 }
 
+/* The login that this secret is the token of: small letters, '-' for '_'. "": of none. */
+static const char *answers_login(const char *secret, char ret[ANSWERS_LOGIN_BYTES])
+{
+	size_t n = 0;
+
+	if (strncmp(secret, "LINK_", 5) == 0 && strlen(secret + 5) < ANSWERS_LOGIN_BYTES)
+		for (const char *c = secret + 5; *c; c++) {
+			ret[n] = '-';
+			if (*c != '_')
+				ret[n] = ascii_lower(*c);
+			n++;
+		}
+	ret[n] = '\0';
+	return ret;
+}
+
 static void answers_unauthorized(struct remote *b, struct remote_exchange *x)
 {
-	if (b->o.secret)
+	char login[ANSWERS_LOGIN_BYTES];
+
+	if (!b->o.secret)
 		remote_refuse(b, x,
-			"the server %s answered %u: it does not take the secret %s. `corral link "
-			"auth %s` gets a new token; `corral vault set %s` replaces it by hand",
-			b->o.url, x->status, b->o.secret, b->o.url, b->o.secret);
+			"the server %s answered %u: it wants a token. `corral link auth NAME %s` "
+			"gets one; `--secret LINK_NAME` (`secret: LINK_NAME` in a gateway's file) "
+			"lends it",
+			b->o.url, x->status, b->o.url);
+	else if (!*answers_login(b->o.secret, login))
+		remote_refuse(b, x,
+			"the server %s answered %u: it does not take the secret %s. `corral vault "
+			"set %s` replaces it",
+			b->o.url, x->status, b->o.secret, b->o.secret);
+	else if (*x->scope)
+		remote_refuse(b, x,
+			"the server %s answered 403: the token %s is not for the scope %s. `corral "
+			"link auth --add-scope '%s' %s` asks for it",
+			b->o.url, b->o.secret, x->scope, x->scope, login);
 	else
 		remote_refuse(b, x,
-			"the server %s answered %u: it wants a token. `corral link auth %s` gets "
-			"one; `--secret NAME` (`secret: NAME` in a gateway's file) lends it",
-			b->o.url, x->status, b->o.url);
+			"the server %s answered %u: it does not take the token %s. `corral link "
+			"auth %s` gets a new one",
+			b->o.url, x->status, b->o.secret, login);
 }
 
 static void answers_refused(struct remote *b, struct remote_exchange *x)

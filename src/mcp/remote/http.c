@@ -116,7 +116,8 @@ static int http_begin_answer(struct http_transfer *t, const char *location)
 		.type = http_field(t, "content-type"),
 		.encoding = http_field(t, "content-encoding"),
 		.session = http_field(t, "mcp-session-id"),
-		.location = location };
+		.location = location,
+		.challenge = http_field(t, "www-authenticate") };
 
 	t->has_head = true;
 	return remote_begun(t->http->remote, t->exchange, &head);

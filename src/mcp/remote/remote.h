@@ -37,6 +37,7 @@ enum {
 	REMOTE_PAUSE_MIN_MS = 100,       /* whatever a server says */
 	REMOTE_PAUSE_MS = 1000,          /* before it is tried again, twice as long each time … */
 	REMOTE_PAUSE_MAX_MS = 60 * 1000, /* … up to this */
+	REMOTE_SCOPE_MAX = 256,          /* of what a server says that a token lacks */
 	REMOTE_REFUSAL_MAX = 64 << 10,   /* bytes that are read of an answer that is a refusal */
 };
 
@@ -76,7 +77,8 @@ struct remote_exchange {
 	bool is_stream, is_json;
 	struct sse sse;
 	struct buffer answer;
-	const char *fault; /* NULL: none */
+	const char *fault;                /* NULL: none */
+	char scope[REMOTE_SCOPE_MAX + 1]; /* that the token lacks; "": it is not said */
 };
 
 struct remote_server {
@@ -108,6 +110,7 @@ struct remote_head {
 	unsigned status;
 	const char *type, *encoding, *session; /* of headers; NULL: it has none */
 	const char *location;                  /* where a redirect leads; NULL: nowhere */
+	const char *challenge;                 /* WWW-Authenticate */
 };
 
 /* A line of the client's; NULL: one that was too long. */

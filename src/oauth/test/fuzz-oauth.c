@@ -49,6 +49,7 @@ static void fuzz_answers(const char *text, size_t len, struct arena *a)
 	struct oauth_device device = { 0 };
 	struct oauth_tokens tokens = { 0 };
 	struct oauth_challenge challenge = { 0 };
+	unsigned methods = OAUTH_BY_NONE | OAUTH_BY_BASIC;
 	enum oauth_refusal why;
 	int r = oauth_answer_tokens(&tokens, &why, 200, text, len, URL, NULL);
 
@@ -57,8 +58,8 @@ static void fuzz_answers(const char *text, size_t len, struct arena *a)
 	require(oauth_answer_tokens(&tokens, &why, 400, text, len, URL, NULL) != 0);
 	if (oauth_answer_device(&device, &server, 200, text, len, a, NULL) == 0)
 		require(*device.code && *device.user_code && *device.page);
-	if (oauth_answer_client(&id, &secret, NULL, 201, text, len, a, NULL) == 0)
-		require(*id && (!secret || *secret));
+	if (oauth_answer_client(&id, &secret, &methods, NULL, 201, text, len, a, NULL) == 0)
+		require(*id && (!secret || (*secret && methods & OAUTH_BY_BASIC)));
 	query = arena_strndup(a, text, len);
 	require(query);
 	(void)oauth_answer_is_for(query, URL);

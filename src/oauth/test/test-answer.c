@@ -184,10 +184,45 @@ static void test_client(void **state)
 		auto_arena a = { 0 };
 		struct error e = { 0 };
 		const char *id = NULL, *secret = NULL;
+		unsigned methods = OAUTH_BY_BASIC;
 
-		assert_int_equal(oauth_answer_client(&id, &secret, "http://x", rows[i].status,
-					 rows[i].text, strlen(rows[i].text), &a, &e),
+		assert_int_equal(
+			oauth_answer_client(&id, &secret, &methods, "http://x", rows[i].status,
+				rows[i].text, strlen(rows[i].text), &a, &e),
 			rows[i].r);
+	}
+}
+
+/* How the client shows its secret: by what the registration says, of what the server has. */
+static void test_client_method(void **state)
+{
+#define SAYS(method) "{\"client_id\":\"me\",\"client_secret\":\"s\"" method "}"
+#define METHOD(name) ",\"token_endpoint_auth_method\":\"" name "\""
+	static const struct {
+		const char *text;
+		unsigned has, left;
+	} rows[] = {
+		{ SAYS(""), OAUTH_BY_NONE, OAUTH_BY_NONE },
+		{ SAYS(""), OAUTH_BY_BASIC | OAUTH_BY_POST, OAUTH_BY_BASIC | OAUTH_BY_POST },
+		{ SAYS(METHOD("none")), OAUTH_BY_NONE | OAUTH_BY_BASIC, OAUTH_BY_NONE },
+		{ SAYS(METHOD("client_secret_post")), OAUTH_BY_BASIC | OAUTH_BY_POST,
+			OAUTH_BY_POST },
+		{ SAYS(METHOD("client_secret_post")), OAUTH_BY_BASIC, OAUTH_BY_BASIC },
+		{ SAYS(METHOD("private_key_jwt")), OAUTH_BY_BASIC, OAUTH_BY_BASIC },
+		{ SAYS(",\"token_endpoint_auth_method\":7"), OAUTH_BY_POST, OAUTH_BY_POST },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		auto_arena a = { 0 };
+		const char *id = NULL, *secret = NULL;
+		unsigned methods = rows[i].has;
+
+		assert_int_equal(oauth_answer_client(&id, &secret, &methods, NULL, 201,
+					 rows[i].text, strlen(rows[i].text), &a, NULL),
+			0);
+		assert_int_equal(methods, rows[i].left);
+		assert_true((secret == NULL) == (methods == OAUTH_BY_NONE));
 	}
 }
 
@@ -198,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_client),
+		cmocka_unit_test(test_client_method),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,7 @@ static void test_server(void **state)
 		     "\"authorization_endpoint\":\"https://login.example.com/a\","
 		     "\"code_challenge_methods_supported\":[\"plain\",\"S256\"],"
 		     "\"token_endpoint_auth_methods_supported\":[\"client_secret_post\"],"
+		     "\"scopes_supported\":[\"tools\",\"offline_access\"],"
 		     "\"client_id_metadata_document_supported\":true,"
 		     "\"authorization_response_iss_parameter_supported\":true}";
 	auto_arena a = { 0 };
@@ -120,10 +121,11 @@ static void test_server(void **state)
 		if (rows[i].says)
 			assert_non_null(strstr(e.text, rows[i].says));
 		else
-			assert_false(x.has_s256 || x.says_issuer || x.has_document);
+			assert_false(
+				x.has_s256 || x.says_issuer || x.has_document || x.has_offline);
 	}
 	assert_int_equal(oauth_server_read(&x, ISSUER, all, strlen(all), &a, &e), 0);
-	assert_true(x.has_s256 && x.says_issuer && x.has_document);
+	assert_true(x.has_s256 && x.says_issuer && x.has_document && x.has_offline);
 	assert_int_equal(x.methods, OAUTH_BY_POST);
 }
 

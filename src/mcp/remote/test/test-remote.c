@@ -31,6 +31,7 @@ struct test_remote {
 	struct remote remote;
 	struct remote_exchange *made[64];
 	size_t n;
+	const char *challenge; /* of answers */
 };
 
 /* As the owner does: sends what is new, forgets what is gone. */
@@ -60,7 +61,7 @@ static void test_line(struct test_remote *t, const char *line)
 static void test_answer(struct test_remote *t, size_t i, unsigned status, const char *type,
 	const char *session, const char *body, const char *why)
 {
-	const struct remote_head head = { status, type, NULL, session, NULL };
+	const struct remote_head head = { status, type, NULL, session, NULL, t->challenge };
 
 	assert_true(i < t->n && t->made[i]);
 	if (status > 0 && remote_begun(&t->remote, t->made[i], &head) == 0)
@@ -178,8 +179,8 @@ static void test_bad_answers(void **state)
 		{ 0, NULL, "", "Could not connect", "Could not connect" },
 		{ 500, "text/html", "<html>", NULL, "answered 500" },
 		{ 405, NULL, "", NULL, "no server of MCP" },
-		{ 401, JSON, "{}", NULL, "corral link auth https://x/" },
-		{ 403, NULL, "", NULL, "--secret NAME" },
+		{ 401, JSON, "{}", NULL, "corral link auth NAME https://x/" },
+		{ 403, NULL, "", NULL, "--secret LINK_NAME" },
 		{ 302, NULL, "", NULL, "answered 302" },
 		{ 400, JSON,
 			"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32004,\"message\":"
@@ -357,6 +358,40 @@ static void test_modern(void **state)
 	remote_deinit(&t.remote);
 }
 
+/* What a token lacks, and how to get it: only what a server says plainly. */
+static void test_scope(void **state)
+{
+	static const struct {
+		unsigned status;
+		const char *secret, *challenge, *says;
+	} rows[] = {
+		{ 403, "LINK_MY_TOOLS", "Bearer error=\"insufficient_scope\", scope=\"a:b c\"",
+			"`corral link auth --add-scope 'a:b c' my-tools` asks for it" },
+		{ 401, "LINK_MY_TOOLS", "Bearer error=\"insufficient_scope\", scope=\"a\"",
+			"`corral link auth my-tools` gets a new one" },
+		{ 403, "LINK_MY_TOOLS", "Bearer error=\"invalid_token\", scope=\"a\"",
+			"`corral link auth my-tools` gets a new one" },
+		{ 403, "LINK_MY_TOOLS", "Bearer error=\"insufficient_scope\", scope=\"a';rm\"",
+			"`corral link auth my-tools` gets a new one" },
+		{ 403, "LINK_MY_TOOLS", "Bearer scope=a, Bearer scope=b",
+			"`corral link auth my-tools` gets a new one" },
+		{ 403, "LINK_MY_TOOLS", NULL, "`corral link auth my-tools` gets a new one" },
+		{ 403, "TOKEN", "Bearer error=\"insufficient_scope\", scope=\"a\"",
+			"`corral vault set TOKEN` replaces it" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct test_remote t = { .remote.o = { "https://x/", rows[i].secret },
+			.challenge = rows[i].challenge };
+
+		test_line(&t, MODERN("1"));
+		test_answer(&t, 0, rows[i].status, JSON, NULL, "{}", NULL);
+		assert_non_null(strstr(buffer_text(&t.remote.out), rows[i].says));
+		remote_deinit(&t.remote);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_cancellation),
 		cmocka_unit_test(test_client),
 		cmocka_unit_test(test_modern),
+		cmocka_unit_test(test_scope),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
