@@ -27,8 +27,9 @@ def sample(schema):
 
 
 class Client:
-    def __init__(self, corral, url, version):
-        self.peer = mcp_peer.Client([corral, "mcp", "remote", url])
+    def __init__(self, corral, url, version, *words, **more):
+        self.peer = mcp_peer.Client([corral, "mcp", "remote", *words, url], **more)
+        self.error = None  # of the last answer
         self.version, self.is_modern = version, version == MODERN
         if not self.is_modern:
             self.ask("initialize", {"protocolVersion": version, "capabilities": CAPABILITIES, "clientInfo": INFO})
@@ -65,6 +66,7 @@ class Client:
             responses = {key: self.reply(asked)["result"] for key, asked in result.get("inputRequests", {}).items()}
             state = {"requestState": result["requestState"]} if "requestState" in result else {}
             answer = self.answer(self.request(method, {**sent, "inputResponses": responses, **state}))
+        self.error = answer.get("error")
         return answer.get("result", {})
 
     def call(self, name, arguments, between=None):
