@@ -4,7 +4,7 @@
 than a table, has gen-baseline.py.
 
     gen-tables.py INPUT… OUTPUT           writes the .c file; INPUT is essentials.conf, companions.conf,
-                                          layouts.conf, scan.conf, or all of runs-later.conf, interpreters.conf,
+                                          layouts.conf, scan.conf, integrations.conf, or all of runs-later.conf, interpreters.conf,
                                           hosts.conf, packages.conf, secrets.conf and sockets.conf
     gen-tables.py --list INPUT            prints the entries as Markdown
     gen-tables.py --check DOC INPUT…      fails if DOC lacks one of the lists, or does not end with the last
@@ -195,6 +195,31 @@ class Layouts(Table):
             for other in others.split(" "):
                 rows.append((texts.place(e.text), texts.place(name), texts.place(other)))
         return c_array("struct layout layouts", "layouts_n", rows)
+
+
+class Integrations(Table):
+    """[name] what it has; its URL. Read by src/cli/link."""
+    header, texts = "cli/link/integrations.h", "integrations_texts"
+    GROUP = re.compile(r"\[([a-z][a-z0-9-]{0,46}[a-z0-9])\] (\S.*)")
+    URL = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9_.-]+)*/?")
+
+    def group(self, line):
+        match = self.GROUP.fullmatch(line)
+        if not match:
+            raise Nonsense("a group is written [name] and what the server has")
+        return match[1], match[2]
+
+    def entry(self, group, line):
+        if not self.URL.fullmatch(line):
+            raise Nonsense(f"'{line}' is no address of a server")
+        return Entry(*group, line)
+
+    def same(self, entry, other):
+        return entry.group == other.group or entry.text == other.text
+
+    def c_source(self, entries, texts):
+        rows = [(texts.place(e.group), texts.place(e.text), texts.place(e.why)) for e in sorted(entries)]
+        return c_array("struct integration integrations", "integrations_n", rows)
 
 
 class Threats(Table):
@@ -450,6 +475,7 @@ TABLES = {
                        r"[A-Z0-9_*]+|[A-Za-z0-9_.-]+:[1-9]\d*"),
     "sockets": Threats("threat_sockets", "root session".split(), r"/[A-Za-z0-9_.*{},/-]+"),
     "scan": Scan(),
+    "integrations": Integrations(),
 }
 
 
@@ -516,7 +542,11 @@ NONSENSE = (
     ("scan", b"[worse] a: x\nb"), ("scan", b"[low] a: x\n(nearly) b"), ("scan", b"[low] a: x\nb,,c"),
     ("scan", b"[low] a: x\nb -> c -> d -> e"), ("scan", b"[low] a: x\nb , c"),
     ("scan", b"[low] a: x\n@b"), ("scan", b"[low] a: x\nb\\c"), ("scan", b"[low] a: x\nb -> "),
-    ("scan", b"[low] a: x\nb,"), ("scan", b"[low low low low low] a: x\nb"), ("scan", b"[low] a: x\n(stops) x"), ("scan", b"[low] a: x\n(reads) x"), ("scan", b"[low] a: x\nb\nb"))
+    ("scan", b"[low] a: x\nb,"), ("scan", b"[low low low low low] a: x\nb"), ("scan", b"[low] a: x\n(stops) x"), ("scan", b"[low] a: x\n(reads) x"), ("scan", b"[low] a: x\nb\nb"),
+    ("integrations", b"[A] x\nhttps://a.b/c"), ("integrations", b"[a-] x\nhttps://a.b/c"), ("integrations", b"[ab]\nhttps://a.b/c"),
+    ("integrations", b"[ab] x\nhttp://a.b/c"), ("integrations", b"[ab] x\nhttps://a/c"), ("integrations", b"[ab] x\nhttps://me@a.b/c"),
+    ("integrations", b"[ab] x\nhttps://a.b:1/c"), ("integrations", b"[ab] x\nhttps://a.b/c\nhttps://a.b/d"),
+    ("integrations", b"[ab] x\nhttps://a.b/c\n[cd] y\nhttps://a.b/c"))
 
 
 def self_test():
@@ -528,6 +558,7 @@ def self_test():
     parse(TABLES["secrets"], "good", b"[secret known] x\nA_* B\n[value] x\nab_:9\n")
     parse(TABLES["sockets"], "good", b"[root] x\n/a/{b,c}*\n")
     parse(TABLES["hosts"], "good", b"[drop url] x\na.b c.d/api\n[shared] y\na.*.b.c\n")
+    parse(TABLES["integrations"], "good", b"[a-b] x (y)\nhttps://a.b-c.d/e/\n[c1] x\nhttps://e.f\n")
     parse(TABLES["scan"], "good", b"[high low -] a-b: x: y\n(check) z\n(near gap=9) c d,\n\\se -> @pipe\n[low] e: x\n(characters)\n")
     if TABLES["scan"].pattern("(file not-node) a\\s,b -> c\\\\d") != (
             "LANGUAGE_NOT_NODE", "SCAN_FILE", ["a ,b", "c\\d"]):

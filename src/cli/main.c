@@ -36,6 +36,7 @@ static const struct verb *const verbs[] = {
 	&verb_vault,
 	&verb_link,
 	&verb_tool,
+	&verb_integrations,
 	&verb_dashboard,
 	&verb_ps,
 	&verb_status,

@@ -95,6 +95,7 @@ extern const struct verb verb_vault;
 extern const struct verb verb_link;
 extern const struct verb verb_agentlink;
 extern const struct verb verb_tool;
+extern const struct verb verb_integrations;
 extern const struct verb verb_audit;
 extern const struct verb verb_audit_tail;
 extern const struct verb verb_audit_stats;

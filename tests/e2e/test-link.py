@@ -312,6 +312,38 @@ def imported(place, tools, authority):
     ok(json.loads(done.stdout)["logins"][0]["client"] == "their-client", "agentlink status", done)
 
 
+def known(place, tools, authority):
+    """`corral integrations`: servers by their names. None of them is asked."""
+    done = place.call("integrations", "list", "--json")
+    rows = {x["name"]: x["url"] for x in json.loads(done.stdout)["integrations"]}
+    ok(done.returncode == 0 and rows["linear"] == "https://mcp.linear.app/mcp" and all(re.fullmatch("https://[a-z.]+(/.*)?", url) for url in rows.values()), "integrations list", done)
+    done = place.call("integrations", "list")
+    ok(done.returncode == 0 and [line.split()[:2] for line in done.stdout.splitlines()] == [list(row) for row in sorted(rows.items())], "the same for people", done)
+    done = place.call("integrations", "connect", "nobody")
+    ok(done.returncode == 5 and "`corral integrations list`" in done.stderr and "corral link auth NAME URL" in done.stderr, "one that is not known", done)
+    done = place.call("integrations", "connect", "--json", "nobody")
+    ok(done.returncode == 5 and "nobody" in json.dumps(json.loads(done.stdout)["error"]), "the same as JSON", done)
+    done, _ = login(place, tools.url, "--json", name="linear")
+    said = json.loads(done.stdout or "{}")
+    ok(done.returncode == 0 and said == {"name": "linear", "secret": "LINK_LINEAR", "url": tools.url, "issuer": authority.issuer}, "link auth --json", done)
+    done = place.call("integrations", "connected")
+    ok(done.returncode == 0 and "LINK" not in done.stdout and "corral integrations connect NAME" in done.stdout, "a login of this name at another server is not one", done)
+    place.vault("grant", "LINK_LINEAR", "mcp.linear.app:443")
+    done = place.call("integrations", "connected", "--json")
+    said = json.loads(done.stdout)["integrations"]
+    ok(len(said) == 1 and said[0]["name"] == "linear" and said[0]["secret"] == "LINK_LINEAR" and said[0]["expires"] > 0, "integrations connected", done)
+    refresh = authority.refresh
+    done = place.call("integrations", "disconnect", "--json", "linear")
+    ok(done.returncode == 0 and json.loads(done.stdout) == {"name": "linear", "url": tools.url} and refresh in authority.revoked, "integrations disconnect", done)
+    done = place.call("integrations", "disconnect", "linear")
+    ok(done.returncode == 5, "once", done)
+    # Without a network: where it would have logged in stands in the error.
+    alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
+    done = subprocess.run([*alone, CORRAL, "integrations", "connect", "--passphrase-file", str(place.passphrase), "--device", "linear"], env=place.env,
+                          cwd=place.path / "work", capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+    ok(done.returncode == 2 and "https://mcp.linear.app/mcp" in done.stderr, "integrations connect leads to the address of the table", done)
+
+
 def older(place, tools, authority):
     """A server that does not describe itself (before RFC 9728), and one whose description is where its path says."""
     tools.lies["challenge"] = "Bearer"
@@ -342,6 +374,7 @@ def main():
         scopes(place, tools, authority)
         secrets_of_clients(place, tools, authority)
         imported(place, tools, authority)
+        known(place, tools, authority)
         older(place, tools, authority)
     finally:
         place.vault("lock")

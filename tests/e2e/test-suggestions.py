@@ -486,7 +486,7 @@ def logged(tap):
 
 SITES = {
     "and give --client-id ID": 'test-link.py:"--client-id", "me:1"', "corral link auth %s": 'test-link.py:"link", "auth"', "corral link refresh %s": 'test-link.py:link("refresh"',
-    "corral tool list %s": 'test-link.py:place.call("tool", "list"', "--token-file": "test-mcp-http.py:--token-file", "run it by `corral run`, or remove": "test-secrets-policy.py:secrets: {",
+    "`corral integrations list` has all": 'test-link.py:"integrations", "list"', "corral tool list %s": 'test-link.py:place.call("tool", "list"', "--token-file": "test-mcp-http.py:--token-file", "run it by `corral run`, or remove": "test-secrets-policy.py:secrets: {",
     "lend that: --secret NAME": 'test-mcp-remote.py:"--secret"', "lend it: --secret NAME": 'test-mcp-remote.py:"--secret"',
     "without --project it is": 'test-mcp-install.py:"without --project it is done"', "if it is meant, name it: --file": "test-mcp-install.py:--file writes through it",
     "`corral mcp serve --help` lists": 'test-mcp-install.py:"mcp", "serve", "--help"', "corral mcp uninstall %s": "test-mcp-install.py:and install it again",

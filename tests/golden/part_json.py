@@ -194,6 +194,10 @@ class Scene:
         self.run("vault", "grant", "LINK_TOOLS_LOGIN", "login.example.com:443", "--in", "login", "--to", "corral link", *given)
         self.take("link list", "link", "list", *given)
         self.take("link status", "link", "status", *given)
+        self.run("vault", "set", "LINK_LINEAR", "--from", "link:linear", *given)
+        self.run("vault", "grant", "LINK_LINEAR", "mcp.linear.app:443", *given)
+        self.take("integrations list", "integrations", "list")
+        self.take("integrations connected", "integrations", "connected", *given)
 
     def run_cases(self):
         log = str(self.folder / "log.db")

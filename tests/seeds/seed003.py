@@ -302,7 +302,7 @@ SEED = Seed("003", "AgenShield", [
     works("`agentlink tool run SERVER TOOL`", LINK, "sent, by Bearer"),
     works("`POST /mcp`, JSON-RPC with a bearer", LINK, "POST /mcp: tools/call Bearer an-access-token-2"),
     works("credentials never reach the agent, by the gateway", LINK, "sent, by Bearer ****", "!sent, by Bearer an-access"),
-    absent("the skill is injected", "agentlink", "corral integrations list", "unknown command `integrations`"),
+    absent("the skill is injected", "agentlink", "corral tool install", "unknown command `install`"),
     works("a link ~/bin/agentlink (the program is installed beside `corral`)", LINK, "/older +LINK_OLDER for 127.0.0.1:/"),
-    absent("mcp.json is updated", "agentlink", "corral integrations list", "unknown command `integrations`"),
+    absent("mcp.json is updated", "agentlink", "corral tool install", "unknown command `install`"),
 ], files=FILES, setup=("mkdir -p ~/.config/corral; chmod 700 ~/.config/corral",), needs=("bus", "daemon"))

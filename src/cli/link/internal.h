@@ -15,6 +15,12 @@ const char *link_name_of(const struct node *secret);
 /* Tokens that came just now, with the login that they are of; refresh of it may be the old one. */
 int link_store(struct vault_session *s, const char *name, struct oauth_record *record,
 	const struct oauth_tokens *t);
+/*
+ * The whole verbs, of which the first word is the name of a login. place: the address of the server
+ * (*ret NULL: that of the login that there is); -ENOENT: no server is known by this name.
+ */
+int link_auth(struct call *c, int (*place)(struct call *c, const char **ret));
+int link_logout(struct call *c, int (*place)(struct call *c, const char **ret));
 /* "corral link auth NAME URL" as what to do. */
 void link_hint_login(struct error *e, const char *name, const char *url);
 

@@ -397,7 +397,24 @@ static int auth_all(struct auth *a)
 	return r;
 }
 
-static int verb_link_auth_run(struct call *c)
+static int auth_print(struct auth *a, const char *secret)
+{
+	struct json_tree t = { .arena = a->call->arena };
+	struct node *root = tree_map(&t);
+
+	vault_session_note("logged in to %s at %s. The vault has the tokens; commands use them by "
+			   "corral run --secret %s",
+		a->url, a->found.server.issuer, secret);
+	if (!a->session.json)
+		return 0;
+	tree_put_text(&t, root, "name", a->name);
+	tree_put_text(&t, root, "secret", secret);
+	tree_put_text(&t, root, "url", a->url);
+	tree_put_text(&t, root, "issuer", a->found.server.issuer);
+	return tree_print(&t, root, a->call->error);
+}
+
+int link_auth(struct call *c, int (*place)(struct call *c, const char **ret))
 {
 	auto_auth a = { .call = c, .callback = CALLBACK_NONE };
 	const struct options_row rows[] = {
@@ -436,6 +453,7 @@ static int verb_link_auth_run(struct call *c)
 				  "free" },
 			0, "PORT", .target = &a.settings.port },
 		SESSION_PASSPHRASE(&a.session),
+		OPTIONS_JSON(&a.session.json),
 	};
 	char secret[SOURCE_LINK_SECRET_BYTES];
 	int r = options_parse(c, rows, ROWS(rows));
@@ -443,15 +461,26 @@ static int verb_link_auth_run(struct call *c)
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
 	a.name = c->words[0];
-	a.url = c->n > 1 ? c->words[1] : NULL;
-	r = auth_all(&a);
+	a.session.call = c;
+	r = place(c, &a.url);
+	if (r == 0)
+		r = auth_all(&a);
 	if (r < 0)
 		return vault_session_refuse(&a.session, r);
 	(void)source_link_secret(a.name, "", secret);
-	vault_session_note("logged in to %s at %s. The vault has the tokens; commands use them by "
-			   "corral run --secret %s",
-		a.url, a.found.server.issuer, secret);
-	return STATUS_YES;
+	r = auth_print(&a, secret);
+	return r < 0 ? r : STATUS_YES;
+}
+
+static int auth_place_given(struct call *c, const char **ret)
+{
+	*ret = c->n > 1 ? c->words[1] : NULL;
+	return 0;
+}
+
+static int verb_link_auth_run(struct call *c)
+{
+	return link_auth(c, auth_place_given);
 }
 
 const struct verb verb_link_auth = {

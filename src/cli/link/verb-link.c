@@ -305,17 +305,30 @@ static void link_revoke(struct vault_session *s, const struct oauth_record *reco
 			r < 0 ? e.text : "it answered with another status than 200");
 }
 
-static int verb_link_logout_run(struct call *c)
+static int link_print_ended(struct call *c, const struct oauth_record *record)
 {
-	auto_vault_session s = { 0 };
+	struct json_tree t = { .arena = c->arena };
+	struct node *root = tree_map(&t);
+
+	tree_put_text(&t, root, "name", c->words[0]);
+	tree_put_text(&t, root, "url", record->url);
+	return tree_print(&t, root, c->error);
+}
+
+int link_logout(struct call *c, int (*place)(struct call *c, const char **ret))
+{
+	auto_vault_session s = { .call = c };
 	auto_oauth_record record = { 0 };
 	auto_fd lock = -1;
-	const struct options_row rows[] = { SESSION_PASSPHRASE(&s) };
+	const char *url;
+	const struct options_row rows[] = { SESSION_PASSPHRASE(&s), OPTIONS_JSON(&s.json) };
 	int r = options_parse(c, rows, ROWS(rows));
 
 	if (r != 0)
 		return r < 0 ? r : STATUS_YES;
-	r = keep_check_name(c->words[0], c->error);
+	r = place ? place(c, &url) : 0;
+	if (r == 0)
+		r = keep_check_name(c->words[0], c->error);
 	if (r == 0)
 		r = vault_session_begin(&s, c);
 	if (r == 0)
@@ -326,7 +339,14 @@ static int verb_link_logout_run(struct call *c)
 		return vault_session_refuse(&s, r);
 	link_revoke(&s, &record);
 	r = keep_remove(&s, c->words[0]);
+	if (r == 0 && s.json)
+		r = link_print_ended(c, &record);
 	return r < 0 ? vault_session_refuse(&s, r) : STATUS_YES;
+}
+
+static int verb_link_logout_run(struct call *c)
+{
+	return link_logout(c, NULL);
 }
 
 const struct verb verb_link_list = {
@@ -405,6 +425,7 @@ static const struct verb *const verb_agentlink_verbs[] = {
 	&verb_link_list,
 	&verb_link_import,
 	&verb_tool,
+	&verb_integrations,
 	NULL,
 };
 
@@ -412,8 +433,8 @@ static const struct verb *const verb_agentlink_verbs[] = {
 const struct verb verb_agentlink = {
 	.name = "agentlink",
 	.synopsis = "COMMAND [OPTION]...",
-	.description = "The same as `corral link` and `corral tool`, by the name that AgenShield's "
-		       "agents know.",
+	.description = "The same as `corral link`, `corral tool` and `corral integrations`, by the "
+		       "name that AgenShield's agents know.",
 	.examples = "agentlink auth linear https://mcp.linear.app/mcp\n"
 		    "agentlink status\n",
 	.verbs = verb_agentlink_verbs,
