@@ -59,6 +59,7 @@ def bad(status, *words, lines=False, file=None):
     done = corral(*words)
     found = document(done, lines)
     error = (found or {}).get("error") or {}
+    status = done.returncode if status is None and done.returncode else status
     passed = (done.returncode == status and found is not None and found.get("status") == status
               and found.get("denied") == [] and error.get("text") and set(error) == {"text", "hint", "file", "line", "column"}
               and error["text"].split("\n")[0][:40] in done.stderr.decode())
@@ -158,7 +159,12 @@ def login_cases():
     good({0}, "link", "status", "--json")
     for words in (("link", "list", "nonsense"), ("link", "status", "none")):
         bad(2 if words[1] == "list" else 5, *words, "--json")
+    for verb in ("list", "connected"):
+        good({0}, "integrations", verb, "--json")
+        bad(2, "integrations", verb, "--json", "--bogus")
     # They succeed in test-link.py, which has a server.
+    for words in (("integrations", "connect", "nonsense"), ("integrations", "disconnect", "nonsense"), ("link", "auth", "none"), ("link", "logout", "none")):
+        bad(None, *words, "--json")
     for words in (("list", "none"), ("search", "none", "text"), ("run", "none", "tool")):
         bad(5, "tool", *words, "--json")
 
@@ -355,7 +361,7 @@ with tempfile.TemporaryDirectory() as scratch:
         print(f"ok {number} - runs # SKIP kernel: no sandbox can be had here")
     audit_cases(str(scratch / "log.db") if sandbox else None)
     # Those that need a daemon succeed in test-daemon.py and test-dashboard.py, those that need a login in test-link.py.
-    missing = wanted - tried - {"tool list", "tool search", "tool run", "dashboard", "ps", "status", "events", "questions list", "questions allow", "questions deny", "grants list", "grants add", "grants remove"} if sandbox else set()
+    missing = wanted - tried - {"tool list", "tool search", "tool run", "link auth", "link logout", "integrations connect", "integrations disconnect", "dashboard", "ps", "status", "events", "questions list", "questions allow", "questions deny", "grants list", "grants add", "grants remove"} if sandbox else set()
     ok(not missing, "each succeeded once", missing)
     ok(not wanted - failed, "each failed once", wanted - failed)
 
