@@ -139,7 +139,20 @@ void web_url(const struct web *w, struct buffer *out)
 
 /* Sessions */
 
-/* Its clients go: their answers will not come. */
+/* Its answer will not come. One that has got events already sees their end. */
+static void web_end_client(struct web_client *c)
+{
+	c->exchange = NULL;
+	if (c->is_streaming) {
+		web_client_free(c);
+		return;
+	}
+	serve_client_finish(&c->base);
+	web_answer_error(c, 404, NULL, MCP_SESSION_NOT_FOUND,
+		"the session was ended while this was under way");
+	web_client_work(c);
+}
+
 static void web_end_session(struct web_session *s)
 {
 	struct web *w = s->web;
@@ -153,11 +166,9 @@ static void web_end_session(struct web_session *s)
 		next = l->next;
 		if (x->session != s)
 			continue;
-		if (x->client) {
-			x->client->exchange = NULL;
-			web_client_free(x->client);
-			x->client = NULL;
-		}
+		if (x->client)
+			web_end_client(x->client);
+		x->client = NULL;
 		web_exchange_free(x);
 	}
 	w->o.host->close(w->o.host->context, &s->server);
