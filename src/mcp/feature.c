@@ -145,19 +145,6 @@ static int feature_read(struct mcp_server *s, const char *uri, struct buffer *ou
 	return json_end(&w);
 }
 
-void mcp_feature_fail_missing(struct mcp_server *s, const struct node *id, const char *uri)
-{
-	const bool is_modern = s->era == MCP_ERA_MODERN;
-	auto_buffer data = { 0 };
-	struct json_writer w = { .out = &data };
-
-	json_open_map(&w, NULL);
-	json_put_text(&w, "uri", uri);
-	(void)json_end(&w);
-	mcp_server_fail_with(s, id, is_modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND,
-		"there is no such resource; resources/list has all", &data);
-}
-
 static void feature_read_resource(struct mcp_server *s, struct mcp_message *m)
 {
 	const char *uri = node_get_text(m->params, "uri");
@@ -166,7 +153,7 @@ static void feature_read_resource(struct mcp_server *s, struct mcp_message *m)
 	int r = feature_read(s, uri, &contents);
 
 	if (r == -ENOENT) {
-		mcp_feature_fail_missing(s, m->id, uri);
+		mcp_server_fail_missing(s, m->id, uri);
 		return;
 	}
 	if (r < 0 || contents.failed) {
@@ -190,7 +177,7 @@ static bool feature_begin_read(struct mcp_server *s, struct mcp_message *m, stru
 	}
 	if (feature_of(s)->has_resource(s->backend.context, uri))
 		return true;
-	mcp_feature_fail_missing(s, m->id, uri);
+	mcp_server_fail_missing(s, m->id, uri);
 	return false;
 }
 

@@ -61,5 +61,3 @@ void mcp_feature_put(const struct mcp_server *s, struct json_writer *w);
  * name are in *ret. */
 bool mcp_feature_knows(const struct mcp_server *s, const char *method);
 bool mcp_feature_run(struct mcp_server *s, struct mcp_message *m, struct mcp_call *ret);
-/* The answer to one that reads what is not there. */
-void mcp_feature_fail_missing(struct mcp_server *s, const struct node *id, const char *uri);

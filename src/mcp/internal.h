@@ -19,6 +19,8 @@ void mcp_server_fail(
 /* data: a JSON map, or NULL. */
 void mcp_server_fail_with(struct mcp_server *s, const struct node *id, enum mcp_error_code code,
 	const char *text, const struct buffer *data);
+/* The answer to one that reads a resource which is not there. */
+void mcp_server_fail_missing(struct mcp_server *s, const struct node *id, const char *uri);
 /* How long it may be kept, and for whom, where the era says so. */
 void mcp_server_put_cache(const struct mcp_server *s, struct json_writer *w, uint64_t ttl_ms);
 /* A notification or request, up to its method. */

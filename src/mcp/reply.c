@@ -170,6 +170,19 @@ static void server_put_content(
 	json_close(w);
 }
 
+void mcp_server_fail_missing(struct mcp_server *s, const struct node *id, const char *uri)
+{
+	const bool is_modern = s->era == MCP_ERA_MODERN;
+	auto_buffer data = { 0 };
+	struct json_writer w = { .out = &data };
+
+	json_open_map(&w, NULL);
+	json_put_text(&w, "uri", uri);
+	(void)json_end(&w);
+	mcp_server_fail_with(s, id, is_modern ? MCP_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND,
+		"there is no such resource; resources/list has all", &data);
+}
+
 void mcp_server_answer(struct mcp_call *c, struct mcp_result *r)
 {
 	struct mcp_server *s = c->server;
@@ -179,7 +192,7 @@ void mcp_server_answer(struct mcp_call *c, struct mcp_result *r)
 	if (r->text.failed || r->structured.failed || r->content.failed) {
 		mcp_server_fail(s, c->message.id, MCP_INTERNAL_ERROR, "out of memory");
 	} else if (c->kind == MCP_CALL_READ && r->code == MCP_RESOURCE_NOT_FOUND) {
-		mcp_feature_fail_missing(s, c->message.id, c->name);
+		mcp_server_fail_missing(s, c->message.id, c->name);
 	} else if (c->kind != MCP_CALL_TOOL && r->is_error) {
 		/* They have no way to say it otherwise. */
 		mcp_server_fail(s, c->message.id,

@@ -144,7 +144,7 @@ static void call_miss(struct mcp_call *c)
 	mcp_server_answer(c, &r);
 }
 
-void gateway_call(void *context, struct mcp_call *c)
+void gateway_admit(void *context, struct mcp_call *c)
 {
 	struct gateway *g = context;
 	const enum gateway_kind kind = gateway_call_kind(c);

@@ -232,7 +232,7 @@ void gateway_attach(struct gateway *g, struct mcp_server *server)
 
 	if (!g->o.changed)
 		g->server = server;
-	server->backend = (struct mcp_backend){ .call = gateway_call,
+	server->backend = (struct mcp_backend){ .call = gateway_admit,
 		.cancel = gateway_cancel,
 		.context = g,
 		.tools = &tools,

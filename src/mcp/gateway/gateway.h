@@ -144,7 +144,7 @@ void gateway_print_resources(void *context, struct json_writer *w, const char *k
 void gateway_print_templates(void *context, struct json_writer *w, const char *key);
 
 /* admit.c: which calls go on. */
-void gateway_call(void *context, struct mcp_call *c);
+void gateway_admit(void *context, struct mcp_call *c);
 
 /* calls.c */
 

@@ -47,7 +47,7 @@ static bool listing_has_twice(enum upstream_list list, const struct node *items,
 /* Whether it is one as clients take it, and none of that name was before it. false: it is left out;
  * *why: or the server is. */
 static bool listing_check(
-	const struct listing *l, const struct node *item, size_t bytes, const char **why)
+	const struct upstream_items *l, const struct node *item, size_t bytes, const char **why)
 {
 	const struct listing_kind *k = &listing_kinds[l->list];
 	const struct node *id = node_get(item, k->id), *schema = node_get(item, "inputSchema");
@@ -68,16 +68,16 @@ static bool listing_check(
 	return false;
 }
 
-bool listing_begin(struct listing *l, enum upstream_list list)
+bool listing_begin(struct upstream_items *l, enum upstream_list list)
 {
 	listing_deinit(l);
-	*l = (struct listing){ .list = list,
+	*l = (struct upstream_items){ .list = list,
 		.document.arena.budget = (size_t)8 * UPSTREAM_LIST_BYTES };
 	l->document.root = node_new(&l->document.arena, NODE_LIST);
 	return l->document.root;
 }
 
-const char *listing_add(struct listing *l, const struct node *items)
+const char *listing_add(struct upstream_items *l, const struct node *items)
 {
 	node_for_each(item, items) {
 		const char *why = NULL;
@@ -99,8 +99,8 @@ const char *listing_add(struct listing *l, const struct node *items)
 	return NULL;
 }
 
-void listing_deinit(struct listing *l)
+void listing_deinit(struct upstream_items *l)
 {
 	document_deinit(&l->document);
-	*l = (struct listing){ 0 };
+	*l = (struct upstream_items){ 0 };
 }

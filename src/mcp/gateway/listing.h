@@ -38,17 +38,17 @@ struct listing_kind {
 
 extern const struct listing_kind listing_kinds[UPSTREAM_LISTS];
 
-struct listing {
+struct upstream_items {
 	enum upstream_list list;
 	struct document document; /* a list of definitions */
 	size_t bytes, left_out;
 };
 
 /* Makes it an empty one; what it had is freed. false: out of memory. */
-bool listing_begin(struct listing *l, enum upstream_list list);
+bool listing_begin(struct upstream_items *l, enum upstream_list list);
 /* A page more. NULL, or why the server cannot be used. */
-const char *listing_add(struct listing *l, const struct node *items);
-void listing_deinit(struct listing *l);
+const char *listing_add(struct upstream_items *l, const struct node *items);
+void listing_deinit(struct upstream_items *l);
 /* Whether it is one as clients take it: with a scheme, and of printable ASCII. A template has the
  * scheme before what varies. */
 bool upstream_is_uri(const char *uri);

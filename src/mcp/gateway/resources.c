@@ -309,7 +309,7 @@ size_t gateway_describe_taken(const struct gateway_member *m, struct buffer *out
 
 void gateway_describe_resources(const struct gateway_member *m, struct buffer *out)
 {
-	const struct listing *lists = m->process.upstream.lists;
+	const struct upstream_items *lists = m->process.upstream.lists;
 	const size_t left_out =
 		lists[UPSTREAM_RESOURCES].left_out + lists[UPSTREAM_TEMPLATES].left_out;
 

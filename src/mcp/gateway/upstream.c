@@ -205,7 +205,7 @@ static void upstream_got_all(struct upstream *u)
 	for (int i = 0; i < UPSTREAM_LISTS; i++) {
 		listing_deinit(&u->lists[i]);
 		u->lists[i] = u->coming[i];
-		u->coming[i] = (struct listing){ 0 };
+		u->coming[i] = (struct upstream_items){ 0 };
 	}
 	u->waits = 0;
 	u->state = UPSTREAM_READY;

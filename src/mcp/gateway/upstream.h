@@ -60,12 +60,12 @@ struct upstream {
 	enum upstream_state state;
 	const char *why; /* UPSTREAM_BROKEN: a sentence's end */
 	/* Lists of definitions; empty: there are none. UPSTREAM_READY: they are whole. */
-	struct listing lists[UPSTREAM_LISTS];
+	struct upstream_items lists[UPSTREAM_LISTS];
 	bool completes;
 	/* Private. */
-	struct listing coming[UPSTREAM_LISTS]; /* that are being fetched */
-	enum upstream_list at;                 /* the one that is asked for */
-	bool has[UPSTREAM_LISTS];              /* it says that it does */
+	struct upstream_items coming[UPSTREAM_LISTS]; /* that are being fetched */
+	enum upstream_list at;                        /* the one that is asked for */
+	bool has[UPSTREAM_LISTS];                     /* it says that it does */
 	size_t pages;
 	bool is_modern, is_stale;
 	uint64_t last, waits; /* ids: of the last request, and of the one that leads on */
