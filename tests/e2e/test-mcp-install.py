@@ -243,6 +243,13 @@ def test_another():
     ok(place.run("uninstall", "claude").returncode == 0 and path.read_bytes() == before, "and back")
     ok(place.run("install", "claude", "--name", "other").returncode == 0, "and install it again")
     place.run("uninstall", "claude")
+    # A name is none of ours, and neither is a run that is not confined.
+    path.write_text(json.dumps({"mcpServers": {"a": {"command": "./tools/corral", "args": ["mcp", "wrap", "--", "x"]},
+                                               "b": {"command": "corral", "args": ["mcp", "wrap", "--mode", "rwx", "--", "sh"]},
+                                               "c": {"command": "corral", "args": ["mcp", "wrap", "--read", "/srv", "--", "x", "--mode"]}}}), encoding="utf-8")
+    done = place.run("install", "claude", "--name", "sandbox", "--wrap-existing", "--print")
+    said = {name: next((line for line in done.stdout.splitlines() if f"left {name}:" in line), "") for name in "abc"}
+    ok("look at it" in said["a"] and "look at it" in said["b"] and "runs by Corral already" in said["c"], "what only calls itself Corral is named", done)
     own = json.dumps({"mcpServers": {"corral": {"command": "/old/corral", "args": ["mcp", "serve", "--profile", "offline"]}}})
     path.write_text(own, encoding="utf-8")
     refused(place, path, "`corral mcp serve` that was added by hand stays", ["claude"], "did not put it there")
