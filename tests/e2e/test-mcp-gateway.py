@@ -622,12 +622,12 @@ def test_files_that_attack():
             done = gateway.corral(*words)
             ok(done.returncode == 1 and not os.path.exists(planted), f"{' '.join(words[:1] + words[2:])}: a command that was not approved is not run", done)
         done = gateway.corral("approve", gateway.file, name, text="y\n")
-        ok(os.path.exists(planted) and "+ command: touch" in done.stdout and done.stdout.index("+ command: touch") >= 0, "it is shown, and run after a yes", done)
+        ok(os.path.exists(planted) and "+ command: touch" in done.stdout, "it is shown, and run after a yes", done)
         os.unlink(planted)
     plant(good=bad, other={"command": ["python3", SERVER, "plain"], "options": ["--read", HERE]})
     done = gateway.corral("approve", "--yes", gateway.file, "other")
     ok(done.returncode == 0 and not os.path.exists(planted), "who approves one server starts no other", done)
-    for word in ("--mode", "--mode=rwx", "--tier", "--tier=3"):
+    for word in ("--mode", "--mode=rwx", "--data-dir", "--data-dir=/tmp", "--tier", "--tier=3"):
         plant(bad={**bad, "options": [word, "rwx"]})
         done = gateway.corral("approve", "--yes", gateway.file)
         ok(done.returncode == 2 and "not for servers of a gateway" in done.stderr and "gateway.yaml:1" in done.stderr and not os.path.exists(planted), f"{word}: every server is in a sandbox", done)

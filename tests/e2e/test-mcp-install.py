@@ -246,10 +246,11 @@ def test_another():
     # A name is none of ours, and neither is a run that is not confined.
     path.write_text(json.dumps({"mcpServers": {"a": {"command": "./tools/corral", "args": ["mcp", "wrap", "--", "x"]},
                                                "b": {"command": "corral", "args": ["mcp", "wrap", "--mode", "rwx", "--", "sh"]},
+                                               "d": {"command": "corral", "args": ["mcp", "wrap", "--data-dir", "/srv", "--", "sh"]},
                                                "c": {"command": "corral", "args": ["mcp", "wrap", "--read", "/srv", "--", "x", "--mode"]}}}), encoding="utf-8")
     done = place.run("install", "claude", "--name", "sandbox", "--wrap-existing", "--print")
-    said = {name: next((line for line in done.stdout.splitlines() if f"left {name}:" in line), "") for name in "abc"}
-    ok("look at it" in said["a"] and "look at it" in said["b"] and "runs by Corral already" in said["c"], "what only calls itself Corral is named", done)
+    said = {name: next((line for line in done.stdout.splitlines() if f"left {name}:" in line), "") for name in "abcd"}
+    ok("look at it" in said["a"] and "look at it" in said["b"] and "look at it" in said["d"] and "runs by Corral already" in said["c"], "what only calls itself Corral is named", done)
     own = json.dumps({"mcpServers": {"corral": {"command": "/old/corral", "args": ["mcp", "serve", "--profile", "offline"]}}})
     path.write_text(own, encoding="utf-8")
     refused(place, path, "`corral mcp serve` that was added by hand stays", ["claude"], "did not put it there")

@@ -44,8 +44,6 @@ static void approve_show_command(struct output *o, const struct gateway_member *
 {
 	auto_buffer old = { 0 }, new = { 0 };
 
-	if (gateway_is_approved(m))
-		return;
 	if (m->pins.exists) {
 		approve_print_words(&old, m->pins.url ? "url" : "command",
 			m->pins.url ? m->pins.url : m->pins.command, NULL);

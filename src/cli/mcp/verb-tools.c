@@ -60,11 +60,6 @@ static bool tools_next(struct tools_row *t)
 	return tools_settle(t, t->tool->next);
 }
 
-static bool tools_is_quarantined(const struct tools_row *t)
-{
-	return t->pin != PIN_APPROVED || t->member->pins.is_other;
-}
-
 /* What a call would come to. */
 static const char *tools_state(const struct tools_row *t)
 {
@@ -72,21 +67,16 @@ static const char *tools_state(const struct tools_row *t)
 
 	if (t->pin == PIN_GONE)
 		return "gone";
-	if (tools_is_quarantined(t))
+	if (t->pin != PIN_APPROVED)
 		return "quarantined";
 	return words[gateway_best(t->member->config, t->kind, node_get_text(t->tool, "name"))];
 }
 
+/* Of a server that is approved: no other is started. */
 static const char *tools_why(const struct tools_row *t)
 {
-	if (t->pin == PIN_APPROVED && t->member->pins.is_other)
-		return t->member->config->is_remote
-			       ? "the server's URL, secret, headers or options changed"
-			       : "the server's command or options changed";
 	if (t->pin == PIN_APPROVED)
 		return "";
-	if (!t->member->pins.exists)
-		return "the server was never approved";
 	return t->pin == PIN_NEW       ? "new since the server was approved"
 	       : t->pin == PIN_CHANGED ? "changed since it was approved"
 				       : "approved, and the server has it no more";
@@ -130,7 +120,7 @@ static bool tools_print_member(struct call *c, struct output *o, const struct ga
 		for (bool more = tools_begin(m, (enum gateway_kind)kind, &t); more;
 			more = tools_next(&t)) {
 			tools_print_row(c, o, &t);
-			held |= t.pin != PIN_GONE && tools_is_quarantined(&t);
+			held |= t.pin == PIN_NEW || t.pin == PIN_CHANGED;
 		}
 	if (m->config->rules[GATEWAY_RESOURCE].is_on && m->is_listed)
 		buffer_printf(&o->text, "  %zu resources\n", tools_resources(m));

@@ -92,7 +92,9 @@ static bool wrapping_is_confined(const struct client_install *in, const char *co
 	bool is = strcmp(words[0], in->program) == 0 || strcmp(words[0], "corral") == 0;
 
 	for (size_t i = 3; is && words[i] && strcmp(words[i], "--") != 0; i++)
-		is = strncmp(words[i], "--mode", 6) != 0 && strncmp(words[i], "--tier", 6) != 0;
+		is = strncmp(words[i], "--mode", 6) != 0 &&
+		     strncmp(words[i], "--data-dir", 10) != 0 &&
+		     strncmp(words[i], "--tier", 6) != 0;
 	return is;
 }
 

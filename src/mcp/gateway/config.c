@@ -288,7 +288,8 @@ static int config_check_kind(const struct gateway_reader *r, const struct node *
 /* Each server is in a sandbox, which hides this file from it. */
 static int config_check_options(const struct gateway_reader *r, const struct node *options)
 {
-	static const char *const weaker[] = { "--mode", "--tier" };
+	/* The folder of a mode chooses one, too: that of daemon.json. */
+	static const char *const weaker[] = { "--mode", "--data-dir", "--tier" };
 
 	node_for_each(w, options) {
 		for (size_t i = 0; i < ROWS(weaker); i++) {

@@ -198,8 +198,8 @@ static void gateway_hold(struct gateway_member *m)
 {
 	m->is_held = m->has_ended = true;
 	(void)snprintf(m->why, sizeof(m->why), "%s",
-		m->pins.exists ? "its command or options changed since it was approved, so it was "
-				 "not started"
+		m->pins.exists ? "its command, URL or options changed since it was approved, so it "
+				 "was not started"
 			       : "it was never approved, so it was not started");
 }
 
